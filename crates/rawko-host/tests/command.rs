@@ -132,10 +132,13 @@ async fn large_input_and_output_do_not_block_each_other() {
 
 #[tokio::test]
 async fn more_output_than_allowed_ends_it() {
-    let expected =
-        expect![[r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 64 KiB"}"#]];
+    let expected = expect![[
+        r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 64 KiB"}"#
+    ]];
     expected.assert_eq(&shown(run("yes", ", output_max: 64KiB", &[]).await));
-    let expected = expect![[r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 4 MiB"}"#]];
+    let expected = expect![[
+        r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 4 MiB"}"#
+    ]];
     expected.assert_eq(&shown(run("yes", "", &[]).await));
 }
 
@@ -160,7 +163,8 @@ async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
         program `services/book` not found: no file PROJECT/services/book
         the program `./plain` is not executable
         the `#!` line of the program `./script` names a program that does not exist
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
 
 #[tokio::test]

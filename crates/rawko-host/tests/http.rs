@@ -196,15 +196,14 @@ async fn what_cannot_be_reached_is_said_in_plain_words() {
     drop(listener);
     let closed = Server { address, requests: Arc::default() };
     let refused = closed.call("", &[], Value::Null).await;
-    expect![[
-        r#"error {"category":"network","message":"the connection to `SERVER` was refused"}"#
-    ]]
-    .assert_eq(&closed.hidden(&shown(refused)));
+    expect![[r#"error {"category":"network","message":"the connection to `SERVER` was refused"}"#]]
+        .assert_eq(&closed.hidden(&shown(refused)));
 
     // A name this long is rejected without asking a resolver.
     let name = "a".repeat(70);
     let nowhere = service(Path::new("."), &format!("{{http: {{url: \"http://{name}/\"}}}}"), &[]);
-    expect![[r#"error {"category":"network","message":"cannot resolve the host `LONG`"}"#]].assert_eq(&shown(nowhere.call(call(Value::Null)).await).replace(&name, "LONG"));
+    expect![[r#"error {"category":"network","message":"cannot resolve the host `LONG`"}"#]]
+        .assert_eq(&shown(nowhere.call(call(Value::Null)).await).replace(&name, "LONG"));
 
     // A server that does not speak TLS.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -236,9 +235,7 @@ async fn time_is_up() {
 async fn more_than_4_mib_is_no_answer() {
     check(
         &json("200 OK", &format!("\"{}\"", "x".repeat(4 << 20))),
-        expect![[
-            r#"error {"category":"invalid_answer","message":"the response is larger than 4 MiB"}"#
-        ]],
+        expect![[r#"error {"category":"invalid_answer","message":"the response is larger than 4 MiB"}"#]],
     )
     .await;
 }

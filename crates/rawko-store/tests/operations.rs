@@ -181,7 +181,10 @@ fn a_damaged_export_is_not_imported() {
         &text.replacen("\"amount\": 0", "\"amount\": 1", 1).replacen("asking", "taking", 1),
         "incomplete or was modified",
     );
-    check(&format!("{text}{{\"line\":\"inbound\",\"event\":\"{{}}\"}}\n"), "unexpected data after the last line");
+    check(
+        &format!("{text}{{\"line\":\"inbound\",\"event\":\"{{}}\"}}\n"),
+        "unexpected data after the last line",
+    );
     let without: String = text
         .lines()
         .filter(|line| !line.starts_with("{\"line\":\"record\""))

@@ -107,8 +107,7 @@ pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Recei
         }
         Err(NoAnswer::Refused(failure)) => Err(failure),
         Err(NoAnswer::Gone) => Err(Failure::Transient(
-            "the process that hosts the store exited before it answered; check with `rawko show`"
-                .to_owned(),
+            "the process that hosts the store exited before it answered; check with `rawko show`".to_owned(),
         )),
     }
 }

@@ -76,10 +76,14 @@ mod tests {
             Ok(json!({"a":1,"b":"x=y","c":"","d":true,"e":"7"}))
         );
         assert_eq!(object(&[r#"{"a": [1], "b": 2}"#, "b=3"]), Ok(json!({"a":[1],"b":3})));
-        assert_eq!(object(&["nonsense"]), Err("Usage(\"invalid --input `nonsense`: expected KEY=VALUE\")".into()));
+        assert_eq!(
+            object(&["nonsense"]),
+            Err("Usage(\"invalid --input `nonsense`: expected KEY=VALUE\")".into())
+        );
         assert_eq!(
             object(&["{nonsense"]),
-            Err("Usage(\"invalid --input: not a JSON object: key must be a string at line 1 column 2\")".into())
+            Err("Usage(\"invalid --input: not a JSON object: key must be a string at line 1 column 2\")"
+                .into())
         );
     }
 }

@@ -70,9 +70,7 @@ impl File {
             }
             Err(error) => {
                 let finding = UNREADABLE.at(Span::new(0, 0), format!("cannot read the settings: {error}"));
-                return Some(nothing(vec![
-                    finding.help("nothing runs until the settings can be read"),
-                ]));
+                return Some(nothing(vec![finding.help("nothing runs until the settings can be read")]));
             }
         };
         let source = match source_from_bytes(name.as_str(), &bytes) {

@@ -82,9 +82,9 @@ pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
         ErrorCode::SystemIoFailure if could_not_grow(cause.extended_code) => {
             full(place, "a file could not grow: disk full, quota or file size limit")
         }
-        ErrorCode::DatabaseCorrupt => StoreError::Damaged(format!(
-            "{shown}: {error}; keep a copy and try `sqlite3 {shown} .recover`"
-        )),
+        ErrorCode::DatabaseCorrupt => {
+            StoreError::Damaged(format!("{shown}: {error}; keep a copy and try `sqlite3 {shown} .recover`"))
+        }
         ErrorCode::NotADatabase => StoreError::Damaged(format!("{shown} is not a rawko store: {error}")),
         ErrorCode::ConstraintViolation => StoreError::Refused(error.to_string()),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
@@ -96,7 +96,10 @@ pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
 }
 
 fn full(place: &Path, why: &str) -> StoreError {
-    StoreError::Full(format!("{}: {why}; free some space or raise the limit; no data is lost", place.display()))
+    StoreError::Full(format!(
+        "{}: {why}; free some space or raise the limit; no data is lost",
+        place.display()
+    ))
 }
 
 /// SQLite says "full" only for one of the errors a full disk gives; the others look like any failed write.

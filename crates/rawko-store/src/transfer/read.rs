@@ -20,7 +20,9 @@ pub enum ReadExportError {
     Version(u32),
     #[error("line {line} was modified: {what}")]
     Changed { line: usize, what: String },
-    #[error("the file is incomplete or was modified: its last line does not match; export the instance again")]
+    #[error(
+        "the file is incomplete or was modified: its last line does not match; export the instance again"
+    )]
     NotWhole,
 }
 

@@ -104,8 +104,8 @@ impl Player {
 
     fn meet(&self, record: &Record) -> Result<Met, ViewError> {
         let row = self.reader.store().instance(record.instance)?;
-        let row =
-            row.ok_or_else(|| ViewError::Unreadable(format!("record #{} belongs to no instance", record.seq)))?;
+        let row = row
+            .ok_or_else(|| ViewError::Unreadable(format!("record #{} belongs to no instance", record.seq)))?;
         let chart = self.reader.chart(&row)?;
         let snapshot = match record.kind {
             RecordKind::Started | RecordKind::Forked => None,

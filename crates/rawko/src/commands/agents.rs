@@ -80,8 +80,7 @@ fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fai
     }
     table.print(console)?;
     for unusable in agents.unusable() {
-        let text =
-            format!("`{}` in {} is invalid; see `rawko agents check`", unusable.name, unusable.file);
+        let text = format!("`{}` in {} is invalid; see `rawko agents check`", unusable.name, unusable.file);
         console.note(Style::Bad, "broken", &text);
     }
     Ok(Verdict::Done)

@@ -81,10 +81,7 @@ fn temporary() -> Result<PathBuf, Failure> {
             Ok(()) => return Ok(dir),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
             Err(error) => {
-                return Err(Failure::Usage(format!(
-                    "cannot create directory `{}`: {error}",
-                    dir.display()
-                )));
+                return Err(Failure::Usage(format!("cannot create directory `{}`: {error}", dir.display())));
             }
         }
     }

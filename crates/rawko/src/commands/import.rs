@@ -89,10 +89,8 @@ fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Res
 /// Without an output file there is nowhere to put the other charts; they are named, not lost in silence.
 fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
     for chart in &imported.charts {
-        let text = format!(
-            "nested chart `{}` is not written; pass -o FILE to write it next to that file",
-            chart.id
-        );
+        let text =
+            format!("nested chart `{}` is not written; pass -o FILE to write it next to that file", chart.id);
         console.note(Style::Notice, "note", &text);
     }
     console.data(&imported.yaml)

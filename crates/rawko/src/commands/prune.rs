@@ -92,8 +92,7 @@ impl Args {
         let size_max_bytes = self.max_size.or(settings.size_max_bytes);
         if age_ms.is_none() && size_max_bytes.is_none() && outcomes.is_empty() {
             return Err(Failure::Usage(
-                "nothing to prune; pass --older-than, --outcome or --max-size, or set `retention`"
-                    .to_owned(),
+                "nothing to prune; pass --older-than, --outcome or --max-size, or set `retention`".to_owned(),
             ));
         }
         let before = |age: u64| now_ms.saturating_sub(i64::try_from(age).unwrap_or(i64::MAX));

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let restored = SqliteStore::restore(&args.file, &place.store, &stamp)?;
     let report = restored.report;
     let (instances, records, size) = (report.instances, report.records, sizes::shown(report.bytes));
-    console.line(&format!("{}: {instances} instances, {records} records, {size}, verified", place.shown()))?;
+    console
+        .line(&format!("{}: {instances} instances, {records} records, {size}, verified", place.shown()))?;
     if let Some(replaced) = restored.replaced {
         console.note(Style::Dim, "kept", &format!("previous store: {}", files::shown(&replaced)));
     }

@@ -115,11 +115,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             telemetry.close().await;
         }
         if outcome.is_ok() {
-            console.note(
-                Style::Dim,
-                "stopped",
-                "instances continue on other workers, or when one starts",
-            );
+            console.note(Style::Dim, "stopped", "instances continue on other workers, or when one starts");
         }
         outcome
     })

@@ -16,11 +16,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     let faulty = match faults::since(&reader, now_ms.saturating_sub(LOOK_BACK_MS)) {
         Ok(faulty) => faulty,
         Err(error) => {
-            return vec![Check::new(
-                "faults",
-                State::Problem,
-                format!("cannot read the journal: {error}"),
-            )];
+            return vec![Check::new("faults", State::Problem, format!("cannot read the journal: {error}"))];
         }
     };
     if faulty.is_empty() {
@@ -34,8 +30,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
             let noun = if faulty.count == 1 { "fault" } else { "faults" };
             let when = times::ago(last.at_ms, now_ms);
             let text = format!("{id}: {} {noun}, latest {when}: {}", faulty.count, last.text);
-            Check::new("faults", State::Warn, text)
-                .help(format!("see each one with `rawko history {id}`"))
+            Check::new("faults", State::Warn, text).help(format!("see each one with `rawko history {id}`"))
         })
         .collect();
     if let Some(more) = faulty.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {

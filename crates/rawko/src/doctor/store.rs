@@ -73,7 +73,8 @@ fn remote(place: &Place) -> Check {
         }
         Ok(Some(Ok(report))) => {
             let text = format!("{name}: stuck invocations: {}", report.problems.join("; "));
-            Check::new("restate", State::Problem, text).help("check that a `rawko worker` is running and registered")
+            Check::new("restate", State::Problem, text)
+                .help("check that a `rawko worker` is running and registered")
         }
         Ok(Some(Err(error))) => Check::new("restate", State::Problem, format!("{name}: {error}")),
         Ok(None) => Check::new("restate", State::Problem, name),
@@ -156,5 +157,8 @@ fn room(place: &Place) -> Option<Check> {
         VERY_LOW_BYTES..LOW_BYTES => State::Warn,
         LOW_BYTES.. => return Some(Check::new("disk", State::Ok, text)),
     };
-    Some(Check::new("disk", state, text).help("free some space; a full disk stops all instances but loses nothing"))
+    Some(
+        Check::new("disk", state, text)
+            .help("free some space; a full disk stops all instances but loses nothing"),
+    )
 }

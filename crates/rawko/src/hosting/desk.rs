@@ -60,10 +60,7 @@ impl Desk {
     /// The channels, opened when they are first needed.
     pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
-            return Err(Failure::Invalid(format!(
-                "invalid settings\n{}",
-                self.problems.join("\n")
-            )));
+            return Err(Failure::Invalid(format!("invalid settings\n{}", self.problems.join("\n"))));
         }
         let start = || async {
             let options = ServeOptions {

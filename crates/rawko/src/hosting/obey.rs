@@ -42,9 +42,9 @@ pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result
             let settled = engine.settled(id, Duration::from_millis(patience_ms)).await?;
             Ok(Answer::Settled(settled.into()))
         }
-        Request::Channel { .. } => Err(Failure::Usage(
-            "channels are not available on Restate; remove `--host restate`".to_owned(),
-        )),
+        Request::Channel { .. } => {
+            Err(Failure::Usage("channels are not available on Restate; remove `--host restate`".to_owned()))
+        }
         Request::Ping => Ok(Answer::Pong { pid: std::process::id() }),
     }
 }

@@ -155,9 +155,7 @@ impl Place {
             console.aside(&render::report(findings, source, style));
         }
         match self.broken_settings() {
-            Some(source) => {
-                Err(Failure::Invalid(format!("invalid settings in `{}`", source.name)))
-            }
+            Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
             None => Ok(()),
         }
     }

@@ -65,9 +65,7 @@ pub(crate) fn parse(line: &str) -> Result<Command, String> {
 
 fn named(word: &str) -> Result<Command, String> {
     let found = NAMED.iter().find(|(name, _)| !word.is_empty() && name.starts_with(word));
-    found
-        .map(|(_, command)| command.clone())
-        .ok_or_else(|| format!("unknown command `:{word}`; see `:help`"))
+    found.map(|(_, command)| command.clone()).ok_or_else(|| format!("unknown command `:{word}`; see `:help`"))
 }
 
 fn wait(duration: &str) -> Command {
@@ -119,7 +117,8 @@ mod tests {
             (":", Err("unknown command `:`; see `:help`".to_owned())),
             (
                 "GO {",
-                Err("invalid data for `GO`: not JSON: EOF while parsing an object at line 1 column 1".to_owned()),
+                Err("invalid data for `GO`: not JSON: EOF while parsing an object at line 1 column 1"
+                    .to_owned()),
             ),
         ];
         for (line, expected) in table {

@@ -75,11 +75,7 @@ fn obey(
         Ok(Command::States) => console.line(&simulation.active_paths().join("\n"))?,
         Ok(Command::Context) => console.line(&show.context_text())?,
         Ok(Command::Why) => {
-            let words = if show.toggle_why() {
-                "explanations on"
-            } else {
-                "explanations off"
-            };
+            let words = if show.toggle_why() { "explanations on" } else { "explanations off" };
             console.line(words)?;
         }
         Ok(Command::Wait) => match simulation.next_due_in_ms() {

@@ -148,8 +148,7 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
         run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
     said.sort();
-    let expected =
-        ["   1  kim: hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
+    let expected = ["   1  kim: hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
     assert_eq!(said, expected);
     let second = run(dir.path(), &SERVE, "");
     assert_eq!((second.code, second.stderr.contains("already hosted by")), (Some(3), true));
@@ -159,7 +158,10 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
         ended.contains(r#""from":"QUEUED","to":"ACTIVE","trigger":"Turn granted","channel":"den""#),
         "{ended}"
     );
-    assert!(ended.ends_with("parked: run `rawko serve` to continue all instances\n--- Some(130)\n"), "{ended}");
+    assert!(
+        ended.ends_with("parked: run `rawko serve` to continue all instances\n--- Some(130)\n"),
+        "{ended}"
+    );
 }
 
 #[test]

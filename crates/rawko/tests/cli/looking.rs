@@ -82,7 +82,8 @@ fn instances_are_listed_newest_first() {
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
-    "#]].assert_eq(&squeezed(&(empty + &listed)));
+    "#]]
+    .assert_eq(&squeezed(&(empty + &listed)));
 }
 
 #[test]

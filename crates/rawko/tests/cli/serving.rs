@@ -35,7 +35,10 @@ fn it_prints_the_address_and_nothing_else() {
     let serving = serve(dir.path());
     assert_eq!(ask(&serving, "GET", "/v1/session", "", "").0, 200);
     serving.signal("-TERM");
-    assert_eq!(serving.end(), "--- stderr\nparked: run `rawko serve` to continue all instances\n--- Some(143)\n");
+    assert_eq!(
+        serving.end(),
+        "--- stderr\nparked: run `rawko serve` to continue all instances\n--- Some(143)\n"
+    );
 }
 
 #[test]

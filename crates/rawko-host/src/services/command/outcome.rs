@@ -24,13 +24,13 @@ pub(super) fn answer(
             if status.success() { run.value(secrets) } else { Err(run.failure(status)) }
         }
         Ending::TooMuchOutput => {
-            let message = format!("the output of `{program}` is larger than {}", shown_size(limits.output_bytes_max));
+            let message =
+                format!("the output of `{program}` is larger than {}", shown_size(limits.output_bytes_max));
             Err(ServiceError::new(Category::InvalidAnswer, message))
         }
         Ending::TimedOut => {
             let ms = limits.timeout.map_or(0, |timeout| timeout.as_millis() as u64);
-            let message =
-                format!("`{program}` was killed: no result within {}", duration::format_ms(ms));
+            let message = format!("`{program}` was killed: no result within {}", duration::format_ms(ms));
             Err(ServiceError::new(Category::Timeout, message))
         }
         Ending::Abandoned => Err(ServiceError::new(Category::Host, "the result is no longer needed")),

@@ -46,7 +46,8 @@ pub(super) async fn supervised(child: Child, input: Vec<u8>, limits: Limits) -> 
     let (waiting, abandoned) = oneshot::channel::<()>();
     let ending = tokio::spawn(supervise(child, input, limits, abandoned)).await;
     drop(waiting);
-    let lost = |what: String| ServiceError::new(Category::Host, format!("lost control of the program: {what}"));
+    let lost =
+        |what: String| ServiceError::new(Category::Host, format!("lost control of the program: {what}"));
     ending.map_err(|error| lost(error.to_string()))?.map_err(|error| lost(error.to_string()))
 }
 

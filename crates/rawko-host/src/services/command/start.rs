@@ -95,9 +95,7 @@ impl Program {
             );
         }
         if file.exists() {
-            return format!(
-                "the `#!` line of the program `{program}` names a program that does not exist"
-            );
+            return format!("the `#!` line of the program `{program}` names a program that does not exist");
         }
         format!("program `{program}` not found: no file {}", file.display())
     }

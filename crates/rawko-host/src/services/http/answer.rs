@@ -26,8 +26,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, ServiceError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|_| fault::cut_off())? {
         if body.len() + chunk.len() > RESPONSE_BYTES_MAX {
-            let message =
-                format!("the response is larger than {}", shown_size(RESPONSE_BYTES_MAX as u64));
+            let message = format!("the response is larger than {}", shown_size(RESPONSE_BYTES_MAX as u64));
             return Err(ServiceError::new(Category::InvalidAnswer, message));
         }
         body.extend_from_slice(&chunk);

@@ -50,9 +50,7 @@ impl Remote {
         let text = self.form.url.fill(&self.environment).map_err(unset)?;
         let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let shown = self.form.url.source();
-        url.ok_or_else(|| {
-            ServiceError::not_here(format!("`{shown}` is not an HTTP URL after substitution"))
-        })
+        url.ok_or_else(|| ServiceError::not_here(format!("`{shown}` is not an HTTP URL after substitution")))
     }
 }
 
@@ -62,9 +60,7 @@ fn unset(name: &str) -> ServiceError {
 
 fn header(name: &HeaderName, value: &str) -> Result<HeaderValue, ServiceError> {
     let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-        ServiceError::not_here(format!(
-            "the value of the header `{name}` contains invalid characters"
-        ))
+        ServiceError::not_here(format!("the value of the header `{name}` contains invalid characters"))
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -117,10 +113,7 @@ impl Request {
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => Ok(Some(self.again(next))),
             StatusCode::SEE_OTHER => Ok(Some(self.read_instead(next))),
             _ if self.method == Method::GET => Ok(Some(self.again(next))),
-            _ => Err(not_followed(
-                status,
-                &format!("redirected a {} request", self.method),
-            )),
+            _ => Err(not_followed(status, &format!("redirected a {} request", self.method))),
         }
     }
 

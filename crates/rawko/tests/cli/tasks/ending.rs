@@ -148,7 +148,8 @@ fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
         --- stderr
         next: work is kept; continue with: rawko resume t --max-iterations 4
         --- exit code 53
-    "#]].assert_eq(&told(&first, dir.path()));
+    "#]]
+    .assert_eq(&told(&first, dir.path()));
     let too_few = run(dir.path(), &["resume", "t", "--max-iterations", "2"], "");
     assert_eq!((too_few.code, too_few.stdout.as_str()), (Some(2), ""), "{}", too_few.stderr);
     let on = run(dir.path(), &["resume", "t", "--max-iterations", "3", "--output-format", "json"], "");

@@ -37,16 +37,16 @@ fn money_that_is_spent_stays_spent() {
     let dir = project(SETTINGS, &worker("transitions: {onSuccess: worker}\n"), DEAR);
     let limited = run(dir.path(), &["task", "Do it", "--id", "t", "--max-budget-usd", "0.01"], "");
     assert_eq!(limited.code, Some(53), "{}", limited.stdout);
-    assert!(limited.stderr.contains("continue with: rawko resume t --max-budget-usd 0.04"), "{}", limited.stderr);
+    assert!(
+        limited.stderr.contains("continue with: rawko resume t --max-budget-usd 0.04"),
+        "{}",
+        limited.stderr
+    );
     check(
         dir.path(),
         &[
             (&["--max-iterations", "9"], 2, "t has spent $0.0200; pass a larger --max-budget-usd"),
-            (
-                &["--max-budget-usd", "0.02"],
-                2,
-                "t has spent $0.0200; pass a larger --max-budget-usd",
-            ),
+            (&["--max-budget-usd", "0.02"], 2, "t has spent $0.0200; pass a larger --max-budget-usd"),
             (&["--max-budget-usd", "1", "--timeout", "1h"], 2, "t has not timed out"),
             (&["--max-budget-usd", "1", "--max-iterations", "2"], 2, "t has used 2 iterations"),
         ],
