@@ -7,6 +7,7 @@ use rawko_store::{Options, SqliteStore};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::{files, sizes};
 
 const EXAMPLES: &str = "\
@@ -42,8 +43,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let options = Options { read_only: true, ..Options::default() };
     let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
-    let (instances, records, size) = (report.instances, report.records, sizes::shown(report.bytes));
-    console.line(&format!("{name}: {instances} instances, {records} records, {size}, verified"))?;
+    let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
+    let size = sizes::shown(report.bytes);
+    console.line(&format!("{name}: {instances}, {records}, {size}, verified"))?;
     for problem in &report.problems {
         console.note(Style::Bad, "problem", problem);
     }

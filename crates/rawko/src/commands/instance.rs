@@ -11,6 +11,7 @@ use rawko_store::{Family, Options, SqliteStore, Store};
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::{files, times};
 
 const EXAMPLES: &str = "\
@@ -139,9 +140,11 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
 
 fn counted(family: &Family) -> String {
     let records: usize = family.members.iter().map(|member| member.records.len()).sum();
+    let records = count(records, "record");
     let first = family.members.first().map_or("", |root| &root.new.id);
     match family.members.len() {
-        0 | 1 => format!("`{first}`, {records} records"),
-        all => format!("`{first}` and {} children, {records} records", all - 1),
+        0 | 1 => format!("`{first}`, {records}"),
+        2 => format!("`{first}` and 1 child, {records}"),
+        all => format!("`{first}` and {} children, {records}", all - 1),
     }
 }

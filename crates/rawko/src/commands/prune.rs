@@ -10,6 +10,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::retention::RetentionSettings;
+use crate::scenario::report::count;
 use crate::table::{Cell, Table};
 use crate::{sizes, times};
 
@@ -170,10 +171,9 @@ fn remove(
         return Ok(Verdict::Done);
     }
     let (was, is) = (sizes::shown(before), sizes::shown(after));
-    console.line(&format!(
-        "removed {} instances, {} records, {} large values; {was} → {is}",
-        sum.instances, sum.records, sum.blobs
-    ))?;
+    let (instances, records) = (count(sum.instances, "instance"), count(sum.records, "record"));
+    let values = count(sum.blobs, "large value");
+    console.line(&format!("removed {instances}, {records}, {values}; {was} → {is}"))?;
     Ok(Verdict::Done)
 }
 

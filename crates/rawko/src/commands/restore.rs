@@ -7,6 +7,7 @@ use rawko_store::SqliteStore;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::{files, sizes, times};
 
 const EXAMPLES: &str = "\
@@ -43,9 +44,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let stamp: String = times::moment(times::now_ms()).chars().filter(char::is_ascii_alphanumeric).collect();
     let restored = SqliteStore::restore(&args.file, &place.store, &stamp)?;
     let report = restored.report;
-    let (instances, records, size) = (report.instances, report.records, sizes::shown(report.bytes));
-    console
-        .line(&format!("{}: {instances} instances, {records} records, {size}, verified", place.shown()))?;
+    let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
+    let size = sizes::shown(report.bytes);
+    console.line(&format!("{}: {instances}, {records}, {size}, verified", place.shown()))?;
     if let Some(replaced) = restored.replaced {
         console.note(Style::Dim, "kept", &format!("previous store: {}", files::shown(&replaced)));
     }

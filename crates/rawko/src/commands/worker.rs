@@ -18,6 +18,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
 use crate::hosting::{self, HostArgs, Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::watching::{self, LogArgs, WatchPlan};
 
 const EXAMPLES: &str = "\
@@ -185,7 +186,7 @@ fn advertised(args: &Args, listener: &TcpListener) -> Result<String, Failure> {
 
 fn offered(place: &Place) -> String {
     let (charts, services) = (place.offered().len(), place.settings.service_names().len());
-    format!("{charts} charts and {services} services")
+    format!("{} and {}", count(charts, "chart"), count(services, "service"))
 }
 
 /// Registers with Restate, resumes invocations that waited for a worker, and later ones that pause. Returns only on
@@ -201,7 +202,7 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
             Ok(woken) => {
                 is_told = false;
                 if woken.resumed > 0 {
-                    let words = format!("{} invocations that waited for a worker", woken.resumed);
+                    let words = format!("{} that waited for a worker", count(woken.resumed, "invocation"));
                     console.note(Style::Dim, "resumed", &words);
                 }
             }

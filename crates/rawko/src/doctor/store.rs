@@ -6,6 +6,7 @@ use rawko_store::{Lock, Report, StoreError};
 
 use super::{Check, State};
 use crate::hosting::Place;
+use crate::scenario::report::count;
 use crate::{sizes, times};
 
 const MIB: u64 = 1024 * 1024;
@@ -47,9 +48,7 @@ fn file(place: &Place) -> (Check, Option<Report>) {
 fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
     match report {
         Ok(report) if report.problems.is_empty() => {
-            let (instances, records) = (report.instances, report.records);
-            let text =
-                format!("{name}: intact, format {}, {instances} instances, {records} records", report.format);
+            let text = format!("{name}: intact, format {}, {}", report.format, contents(&report));
             Check::new("store", State::Ok, text)
         }
         Ok(report) => {
@@ -68,8 +67,7 @@ fn remote(place: &Place) -> Check {
     let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
     match report {
         Ok(Some(Ok(report))) if report.problems.is_empty() => {
-            let (instances, records) = (report.instances, report.records);
-            Check::new("restate", State::Ok, format!("{name}: {instances} instances, {records} records"))
+            Check::new("restate", State::Ok, format!("{name}: {}", contents(&report)))
         }
         Ok(Some(Ok(report))) => {
             let text = format!("{name}: stuck invocations: {}", report.problems.join("; "));
@@ -80,6 +78,10 @@ fn remote(place: &Place) -> Check {
         Ok(None) => Check::new("restate", State::Problem, name),
         Err(failure) => Check::new("restate", State::Problem, format!("{name}: {}", words(failure))),
     }
+}
+
+fn contents(report: &Report) -> String {
+    format!("{}, {}", count(report.instances, "instance"), count(report.records, "record"))
 }
 
 fn words(failure: crate::failure::Failure) -> String {
@@ -126,7 +128,7 @@ fn growth(place: &Place, report: &Report) -> Check {
     let recent = report.recent_records;
     let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
     let a_day = u64::try_from(part).unwrap_or(u64::MAX);
-    let mut text = format!("{recent} records in the last 24h");
+    let mut text = format!("{} in the last 24h", count(recent, "record"));
     // A small store consists mostly of empty tables.
     if used >= MIB {
         text += &format!(", about {}", sizes::shown(a_day));

@@ -46,20 +46,20 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
     let meanwhile: Vec<&str> = meanwhile.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
     expect![[r#"
         $ rawko backup copy.db
-        copy.db: 1 instances, 1 records, N KiB, verified
+        copy.db: 1 instance, 1 record, N KiB, verified
         $ rawko backup copy.db
         --- stderr
         error: `copy.db` exists; pass --force to overwrite it
         --- exit code 2
         $ rawko backup copy.db --force
-        copy.db: 1 instances, 1 records, N KiB, verified
+        copy.db: 1 instance, 1 record, N KiB, verified
         $ rawko ps --store copy.db --json
         $ rawko restore copy.db
         --- stderr
         error: cannot run `rawko restore`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko instance export w-1 w-1.jsonl
-        w-1.jsonl: `w-1`, 1 records
+        w-1.jsonl: `w-1`, 1 record
         $ rawko instance import w-1.jsonl
         --- stderr
         error: cannot run `rawko instance import`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
@@ -110,7 +110,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
         dir.path(),
         &["run order.yaml --id o-1 --input amount=250", "instance export o-1 o-1.jsonl", "cancel o-1"],
     );
-    assert!(before.contains("o-1.jsonl: `o-1`, 1 records"), "{before}");
+    assert!(before.contains("o-1.jsonl: `o-1`, 1 record"), "{before}");
     let after = played(
         dir.path(),
         &[
@@ -124,7 +124,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     );
     expect![[r#"
         $ rawko instance import o-1.jsonl --store other.db
-        DIR/other.db: `o-1`, 1 records
+        DIR/other.db: `o-1`, 1 record
         $ rawko instance import o-1.jsonl --store other.db
         --- stderr
         error: instance `o-1` already exists in DIR/other.db
@@ -189,7 +189,7 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
         --- stderr
         dry run: would remove 1 instance, about N KiB; pass --yes to remove
         $ rawko prune --yes
-        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+        removed 1 instance, 2 records, 0 large values; N KiB → N KiB
         $ rawko prune
         --- stderr
         none: no matching instances
@@ -209,7 +209,7 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
           ]
         }
         $ rawko prune --outcome succeeded --yes
-        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+        removed 1 instance, 2 records, 0 large values; N KiB → N KiB
     "#]]
     .assert_eq(&without_sizes(&told));
     let left = played(dir.path(), &["ps --json", "doctor"]);
