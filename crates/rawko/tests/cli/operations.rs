@@ -100,7 +100,7 @@ fn a_restored_store_has_what_the_backup_had() {
     assert_eq!(kept.len(), 1, "{kept:?}");
     let old = played(dir.path(), &[&format!("show o-1 --store .rawko/state/{}", kept[0])]);
     assert!(old.contains("[rejected]"), "{old}");
-    assert!(told.contains("[paid]") && told.contains("sound, format"), "{told}");
+    assert!(told.contains("[paid]") && told.contains("intact, format"), "{told}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     assert_eq!((piped.code, piped.stderr.as_str()), (Some(0), ""));
     let changed = run(dir.path(), &["instance", "import", "changed.jsonl", "--store", "fourth.db"], "");
     assert_eq!(changed.code, Some(52));
-    assert!(changed.stderr.contains("was changed"), "{}", changed.stderr);
+    assert!(changed.stderr.contains("was modified"), "{}", changed.stderr);
     assert!(!dir.path().join("fourth.db").exists());
 }
 
@@ -213,7 +213,7 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
     "#]]
     .assert_eq(&without_sizes(&told));
     let left = played(dir.path(), &["ps --json", "doctor"]);
-    assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("sound"), "{left}");
+    assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("intact"), "{left}");
     fs::write(dir.path().join(".rawko/config.yaml"), settings.replace("cancelled", "finished")).unwrap();
     let wrong = played(dir.path(), &["prune", "doctor"]);
     assert!(wrong.contains("`finished` is not an outcome") && wrong.contains("exit code 52"), "{wrong}");
@@ -233,5 +233,5 @@ fn a_lost_log_is_a_problem_until_a_person_accepts_it() {
     let told = played(dir.path(), &["send w-1 TOLD", "doctor"]);
     assert!(told.contains("write-ahead log") && told.contains("exit code 1"), "{told}");
     let accepted = played(dir.path(), &["doctor --accept-loss"]);
-    assert!(accepted.contains("sound"), "{accepted}");
+    assert!(accepted.contains("intact"), "{accepted}");
 }

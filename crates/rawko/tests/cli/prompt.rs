@@ -141,7 +141,7 @@ fn a_conversation() {
                   nothing takes FORCED; it is ignored
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > the data of `NONSENSE` is not JSON: EOF while parsing an object at line 1 column 1
+        > invalid data for `NONSENSE`: not JSON: EOF while parsing an object at line 1 column 1
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > unknown command `:nope`; see `:help`
