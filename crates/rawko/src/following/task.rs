@@ -91,14 +91,14 @@ fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
         Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
             "nothing was changed; run it again without --dry-run".to_owned()
         }
-        Verdict::Done => format!("see the decisions: rawko replay {id} --decisions"),
+        Verdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
         Verdict::Limit if let Some(options) = raising::advice(standing) => {
             format!("work is kept; continue with: rawko resume {id} {options}")
         }
         Verdict::Limit | Verdict::Loop | Verdict::Failed => {
             format!("work is kept; see what happened: rawko history {id}")
         }
-        Verdict::Credentials => "see which API keys are missing: rawko doctor".to_owned(),
+        Verdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
         Verdict::Transient => "temporary failure; try again later".to_owned(),
         Verdict::Invalid | Verdict::Waiting | Verdict::Interrupted | Verdict::Terminated => return,
     };
