@@ -41,7 +41,7 @@ impl Decision<'_> {
         let (title, sentence) = match text("type") {
             "COMPLETE" => ("complete", first_line(text("summary")).to_owned()),
             // A rule is its own reason.
-            "CONTINUE" if is_rule => ("continue", agent.to_owned()),
+            "CONTINUE" if is_rule => ("continue", self.agent.unwrap_or(reason).to_owned()),
             "CONTINUE" => ("continue", reason.to_owned()),
             "RETRY" if self.agent.is_some() => ("retry", format!("{agent}: {reason}")),
             "RETRY" => ("retry", reason.to_owned()),
