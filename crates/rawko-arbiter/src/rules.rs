@@ -83,7 +83,8 @@ fn profile<'a>(case: &Case<'a>, name: &str) -> Option<&'a AgentProfile> {
 fn custom(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<Decided> {
     let word = last.verdict()?;
     let target = profile(case, &last.agent)?.transitions.custom.get(word)?;
-    towards(enabled, target, last, &format!("the agent {} declares where `{word}` leads", last.agent))
+    let reason = format!("the agent {} declares where `{word}` leads", last.agent);
+    towards(enabled, target, last, reason, &format!("{}.{word}", last.agent))
 }
 
 /// Follows the verdict if there is one, else the result of the execution. An undefined verdict is left to the model.
@@ -96,12 +97,18 @@ fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option
         (EntryResult::MaxIterations, _) => ("onMaxIterations", &transitions.on_max_iterations),
         (EntryResult::Success, Verdict::Other) | (EntryResult::Cancelled, _) => return None,
     };
-    towards(enabled, target.as_deref()?, last, &format!("the agent {} declares {name}", last.agent))
+    let reason = format!("the agent {} declares {name}", last.agent);
+    towards(enabled, target.as_deref()?, last, reason, &format!("{}.{name}", last.agent))
 }
 
 /// Converts a declared target to a decision, if it is enabled.
-fn towards(enabled: &Enabled, target: &str, last: &ExecutionEntry, why: &str) -> Option<Decided> {
-    let reason = why.to_owned();
+fn towards(
+    enabled: &Enabled,
+    target: &str,
+    last: &ExecutionEntry,
+    reason: String,
+    why: &str,
+) -> Option<Decided> {
     let (decision, agent) = if target == "complete" {
         (Decision::Complete { summary: said(last).unwrap_or(reason) }, None)
     } else if enabled.can_continue && enabled.current.as_deref() == Some(target) {

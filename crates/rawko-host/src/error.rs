@@ -7,28 +7,28 @@ use rawko_store::StoreError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    #[error("there is no instance `{0}`")]
+    #[error("instance `{0}` not found")]
     NoInstance(String),
-    #[error("there is already an instance `{0}`")]
+    #[error("instance `{0}` already exists")]
     Exists(String),
-    #[error("there is no chart `{0}`")]
+    #[error("chart `{0}` not found")]
     NoChart(String),
-    #[error("chart `{id}` has no version that fits `{wanted}`; there is {known}")]
+    #[error("no version of chart `{id}` matches `{wanted}`; available: {known}")]
     NoVersion { id: String, wanted: String, known: String },
-    #[error("`{0}` is not a version or a range of versions")]
+    #[error("`{0}` is not a version or version range")]
     BadRange(String),
     /// Rendered findings.
-    #[error("the chart cannot be used:\n{0}")]
+    #[error("invalid chart:\n{0}")]
     InvalidChart(String),
-    #[error("instance `{id}` is {status}: nothing can happen to it any more", status = status.as_str())]
+    #[error("instance `{id}` is {status} and accepts no more input", status = status.as_str())]
     Over { id: String, status: Status },
-    #[error("instance `{id}` has {limit} events waiting already")]
+    #[error("instance `{id}` has {limit} queued events; try again later")]
     Busy { id: String, limit: usize },
-    #[error("instance `{id}` asks nobody for anything")]
+    #[error("instance `{id}` has no pending request")]
     NothingAsked { id: String },
-    #[error("instance `{id}` asks for several things ({asked}): say which")]
+    #[error("instance `{id}` has several pending requests ({asked}); name one of them")]
     SeveralAsked { id: String, asked: String },
-    #[error("instance `{id}` asks for nothing called `{invoke}`; it asks for {asked}")]
+    #[error("instance `{id}` has no pending request `{invoke}`; pending: {asked}")]
     NotAsked { id: String, invoke: String, asked: String },
     /// The chart does not take this event, or not with this data.
     #[error("instance `{id}` refuses the event: {refusal}")]
@@ -36,19 +36,19 @@ pub enum HostError {
     /// The data does not fit the form; the request stays pending.
     #[error("the answer to `{invoke}` of instance `{id}` does not fit its form: {}", reasons(violations))]
     AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
-    #[error("instance `{id}` has no step {step}; its last one is {last}")]
+    #[error("instance `{id}` has no step {step}; the last step is {last}")]
     NoStep { id: String, step: u64, last: u64 },
-    #[error("instance `{id}` did not fail: there is nothing to try again")]
+    #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
-    #[error("`{key}` cannot be set: {why}")]
+    #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
     #[error(transparent)]
     Step(#[from] StepError),
-    #[error("the stored snapshot of `{id}` cannot be used: {why}")]
+    #[error("cannot use the stored snapshot of `{id}`: {why}")]
     Snapshot { id: String, why: SnapshotError },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the host cannot start a thread: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(String),
     #[error("the host is shutting down")]
     Closing,
@@ -56,7 +56,7 @@ pub enum HostError {
     #[error("{0}")]
     Refused(String),
     /// An internal error, contained to one instance.
-    #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
+    #[error("internal error in a step of `{0}`; the instance is unchanged")]
     Internal(String),
 }
 

@@ -53,7 +53,7 @@ impl Project {
         (warden, contents): (Warden, Contents),
     ) -> Result<Running, ServiceError> {
         let Some(service) = self.find_service(&effect.name, effect.kind) else {
-            let message = format!("there is no service `{}` in the settings", effect.name);
+            let message = format!("service `{}` is not defined in the settings", effect.name);
             return Err(ServiceError::new(Category::Unknown, message));
         };
         let (id, input, attempt, policy) = asked(request);

@@ -108,7 +108,7 @@ impl Watchtower for Here {
         Box::pin(async move {
             match answer.await {
                 Ok(Ok(_)) => Ok(()),
-                Ok(Err(error)) => Err(format!("the audit cannot be written: {error}")),
+                Ok(Err(error)) => Err(format!("cannot write the audit log: {error}")),
                 Err(_) => Err(closing()),
             }
         })
@@ -116,7 +116,7 @@ impl Watchtower for Here {
 }
 
 fn closing() -> String {
-    "the host is closing".to_owned()
+    "the host is shutting down".to_owned()
 }
 
 impl fmt::Debug for Warden {

@@ -68,18 +68,18 @@ async fn it_runs_in_the_project() {
 
 #[tokio::test]
 async fn a_failure_says_why() {
-    check("echo one >&2; echo two >&2; exit 3", expect![[r#"error {"category":"failed","message":"`sh` ended with exit code 3: two","exit_code":3,"stderr":"one\ntwo\n"}"#]]).await;
+    check("echo one >&2; echo two >&2; exit 3", expect![[r#"error {"category":"failed","message":"`sh` exited with code 3: two","exit_code":3,"stderr":"one\ntwo\n"}"#]]).await;
     check(
         "exit 7",
         expect![[
-            r#"error {"category":"failed","message":"`sh` ended with exit code 7","exit_code":7,"stderr":""}"#
+            r#"error {"category":"failed","message":"`sh` exited with code 7","exit_code":7,"stderr":""}"#
         ]],
     )
     .await;
     check(
         "kill -9 $$",
         expect![[
-            r#"error {"category":"failed","message":"`sh` was ended by signal 9","signal":9,"stderr":""}"#
+            r#"error {"category":"failed","message":"`sh` was killed by signal 9","signal":9,"stderr":""}"#
         ]],
     )
     .await;
@@ -93,14 +93,14 @@ async fn a_failure_says_why() {
     check(
         "echo '{\"category\": \"refused\"}'; exit 1",
         expect![[
-            r#"error {"category":"failed","message":"`sh` ended with exit code 1","exit_code":1,"stderr":""}"#
+            r#"error {"category":"failed","message":"`sh` exited with code 1","exit_code":1,"stderr":""}"#
         ]],
     )
     .await;
     check(
         "echo nonsense; exit 1",
         expect![[
-            r#"error {"category":"failed","message":"`sh` ended with exit code 1","exit_code":1,"stderr":""}"#
+            r#"error {"category":"failed","message":"`sh` exited with code 1","exit_code":1,"stderr":""}"#
         ]],
     )
     .await;
@@ -108,8 +108,8 @@ async fn a_failure_says_why() {
 
 #[tokio::test]
 async fn an_answer_must_be_one_json_value() {
-    check("echo hello", expect![[r#"error {"category":"invalid_answer","message":"`sh` did not answer with one JSON value: expected value at line 1 column 1","stdout":"hello\n","stderr":""}"#]]).await;
-    check("echo 1 2", expect![[r#"error {"category":"invalid_answer","message":"`sh` did not answer with one JSON value: trailing characters at line 1 column 3","stdout":"1 2\n","stderr":""}"#]]).await;
+    check("echo hello", expect![[r#"error {"category":"invalid_answer","message":"the output of `sh` is not one JSON value: expected value at line 1 column 1","stdout":"hello\n","stderr":""}"#]]).await;
+    check("echo 1 2", expect![[r#"error {"category":"invalid_answer","message":"the output of `sh` is not one JSON value: trailing characters at line 1 column 3","stdout":"1 2\n","stderr":""}"#]]).await;
 }
 
 #[tokio::test]
@@ -132,10 +132,13 @@ async fn large_input_and_output_do_not_block_each_other() {
 
 #[tokio::test]
 async fn more_output_than_allowed_ends_it() {
-    let expected =
-        expect![[r#"error {"category":"invalid_answer","message":"`sh` wrote more than 64 KiB"}"#]];
+    let expected = expect![[
+        r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 64 KiB"}"#
+    ]];
     expected.assert_eq(&shown(run("yes", ", output_max: 64KiB", &[]).await));
-    let expected = expect![[r#"error {"category":"invalid_answer","message":"`sh` wrote more than 4 MiB"}"#]];
+    let expected = expect![[
+        r#"error {"category":"invalid_answer","message":"the output of `sh` is larger than 4 MiB"}"#
+    ]];
     expected.assert_eq(&shown(run("yes", "", &[]).await));
 }
 
@@ -156,11 +159,12 @@ async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
     let path = std::env::var("PATH").unwrap().replace(':', ", ");
     let told = told.replace(&path, "PATHS").replace(root.path().to_str().unwrap(), "PROJECT");
     expect![[r#"
-        there is no program `no-such-program` in PATH, which is PATHS; one in the project is written `./no-such-program`
-        there is no program `services/book`: looked for PROJECT/services/book
-        the program `./plain` may not be executed
-        the program `./script` begins with a `#!` line that names a program which is not there
-    "#]].assert_eq(&told);
+        program `no-such-program` not found in PATH (PATHS); write `./no-such-program` for one in the project
+        program `services/book` not found: no file PROJECT/services/book
+        the program `./plain` is not executable
+        the `#!` line of the program `./script` names a program that does not exist
+    "#]]
+    .assert_eq(&told);
 }
 
 #[tokio::test]
@@ -184,7 +188,7 @@ async fn secrets_are_taken_out_of_failures() {
         assert!(!error.contains("cret") && !error.contains("ssed-token"), "{error}");
     }
     let expected = expect![[
-        r#"error {"category":"failed","message":"`sh` ended with exit code 1: k-${TOKEN} ${PASSED}","exit_code":1,"stderr":"k-${TOKEN} ${PASSED}\n"}"#
+        r#"error {"category":"failed","message":"`sh` exited with code 1: k-${TOKEN} ${PASSED}","exit_code":1,"stderr":"k-${TOKEN} ${PASSED}\n"}"#
     ]];
     expected.assert_eq(&shown(run("echo $KEY $PASSED >&2; exit 1", beside, &set).await));
 }
@@ -192,7 +196,7 @@ async fn secrets_are_taken_out_of_failures() {
 #[tokio::test]
 async fn time_is_up() {
     let error = run("sleep 60", ", timeout: 50ms", &[]).await;
-    expect![[r#"error {"category":"timeout","message":"`sh` was ended: it did not answer within 50ms"}"#]]
+    expect![[r#"error {"category":"timeout","message":"`sh` was killed: no result within 50ms"}"#]]
         .assert_eq(&shown(error));
 }
 

@@ -111,7 +111,7 @@ async fn the_input_is_the_body_or_the_query() {
 async fn a_query_is_made_from_a_map() {
     let server = Server::answering(&json("200 OK", "{}")).await;
     let error = server.call(", method: GET", &[], Value::Int(1)).await;
-    expect![[r#"error {"category":"host","message":"the input becomes query parameters, so it is a map; this is a number","retryable":false}"#]].assert_eq(&shown(error));
+    expect![[r#"error {"category":"host","message":"the input must be a map, because it becomes query parameters; it is a number","retryable":false}"#]].assert_eq(&shown(error));
     server.call(", method: GET", &[], Value::Null).await.unwrap();
     assert!(server.requests()[0].starts_with("GET /charge HTTP/1.1\r\n"));
 }
@@ -125,7 +125,7 @@ async fn a_success_is_json_or_text_or_nothing() {
     check(&response("200 OK", "", "plain"), expect![[r#"ok "plain""#]]).await;
     check(&response("204 No Content", "", ""), expect!["ok null"]).await;
     check(&json("200 OK", " \n"), expect!["ok null"]).await;
-    check(&json("200 OK", "{\"id\": "), expect![[r#"error {"category":"invalid_answer","message":"the service says that it answers with JSON, but: EOF while parsing a value at line 1 column 7"}"#]]).await;
+    check(&json("200 OK", "{\"id\": "), expect![[r#"error {"category":"invalid_answer","message":"the response is not valid JSON: EOF while parsing a value at line 1 column 7"}"#]]).await;
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
     check(chunked, expect![[r#"ok "abcde""#]]).await;
 }
@@ -152,11 +152,11 @@ async fn failures_say_whether_trying_again_can_help() {
         assert_eq!(error.retryable, if can_help { None } else { Some(false) }, "{status}");
         assert_eq!(error.details.get("status").to_string(), status[..3], "{status}");
     }
-    check(&json("402 Payment Required", r#"{"code": "declined"}"#), expect![[r#"error {"category":"failed","message":"the service answered 402 Payment Required","retryable":false,"status":402,"body":{"code":"declined"}}"#]]).await;
-    check(&response("429 Too Many Requests", "Retry-After: 7\r\n", "slow down"), expect![[r#"error {"category":"failed","message":"the service answered 429 Too Many Requests","status":429,"retry_after_ms":7000,"body":"slow down"}"#]]).await;
+    check(&json("402 Payment Required", r#"{"code": "declined"}"#), expect![[r#"error {"category":"failed","message":"the service returned 402 Payment Required","retryable":false,"status":402,"body":{"code":"declined"}}"#]]).await;
+    check(&response("429 Too Many Requests", "Retry-After: 7\r\n", "slow down"), expect![[r#"error {"category":"failed","message":"the service returned 429 Too Many Requests","status":429,"retry_after_ms":7000,"body":"slow down"}"#]]).await;
     check(
         &response("503 Service Unavailable", "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n", ""),
-        expect![[r#"error {"category":"failed","message":"the service answered 503 Service Unavailable","status":503,"retry_after_ms":0,"body":null}"#]],
+        expect![[r#"error {"category":"failed","message":"the service returned 503 Service Unavailable","status":503,"retry_after_ms":0,"body":null}"#]],
     )
     .await;
 }
@@ -181,10 +181,10 @@ async fn an_answer_that_is_cut_off_may_have_happened() {
         told += &(server.hidden(&shown(Err(error))) + "\n");
     }
     expect![[r#"
-        error {"category":"network","message":"the answer of the service was cut off"}
-        error {"category":"network","message":"the answer of the service was cut off"}
-        error {"category":"network","message":"the connection to `SERVER` was cut off before an answer came"}
-        error {"category":"network","message":"the connection to `SERVER` was cut off before an answer came"}
+        error {"category":"network","message":"the response was cut off"}
+        error {"category":"network","message":"the response was cut off"}
+        error {"category":"network","message":"the connection to `SERVER` was closed before a response arrived"}
+        error {"category":"network","message":"the connection to `SERVER` was closed before a response arrived"}
     "#]]
     .assert_eq(&told);
 }
@@ -196,15 +196,14 @@ async fn what_cannot_be_reached_is_said_in_plain_words() {
     drop(listener);
     let closed = Server { address, requests: Arc::default() };
     let refused = closed.call("", &[], Value::Null).await;
-    expect![[
-        r#"error {"category":"network","message":"nothing listens at `SERVER`: the connection was refused"}"#
-    ]]
-    .assert_eq(&closed.hidden(&shown(refused)));
+    expect![[r#"error {"category":"network","message":"the connection to `SERVER` was refused"}"#]]
+        .assert_eq(&closed.hidden(&shown(refused)));
 
     // A name this long is rejected without asking a resolver.
     let name = "a".repeat(70);
     let nowhere = service(Path::new("."), &format!("{{http: {{url: \"http://{name}/\"}}}}"), &[]);
-    expect![[r#"error {"category":"network","message":"there is no host `LONG`, or its name cannot be looked up now"}"#]].assert_eq(&shown(nowhere.call(call(Value::Null)).await).replace(&name, "LONG"));
+    expect![[r#"error {"category":"network","message":"cannot resolve the host `LONG`"}"#]]
+        .assert_eq(&shown(nowhere.call(call(Value::Null)).await).replace(&name, "LONG"));
 
     // A server that does not speak TLS.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -216,7 +215,7 @@ async fn what_cannot_be_reached_is_said_in_plain_words() {
     });
     let secure = service(Path::new("."), &format!("{{http: {{url: \"https://{address}/\"}}}}"), &[]);
     let error = shown(secure.call(call(Value::Null)).await).replace(&address, "SERVER");
-    expect![[r#"error {"category":"network","message":"no secure connection to `SERVER`: received corrupt message of type InvalidContentType"}"#]].assert_eq(&error);
+    expect![[r#"error {"category":"network","message":"the TLS connection to `SERVER` failed: received corrupt message of type InvalidContentType"}"#]].assert_eq(&error);
 }
 
 #[tokio::test]
@@ -227,7 +226,7 @@ async fn time_is_up() {
         let server = Server::new(move |_| (bytes.to_owned(), Then::Stay)).await;
         let error = server.call(", timeout: 50ms", &[], Value::Null).await.unwrap_err();
         assert!(error.outcome_open());
-        expect![[r#"error {"category":"timeout","message":"the service did not answer within 50ms"}"#]]
+        expect![[r#"error {"category":"timeout","message":"the service did not respond within 50ms"}"#]]
             .assert_eq(&shown(Err(error)));
     }
 }
@@ -236,9 +235,7 @@ async fn time_is_up() {
 async fn more_than_4_mib_is_no_answer() {
     check(
         &json("200 OK", &format!("\"{}\"", "x".repeat(4 << 20))),
-        expect![[
-            r#"error {"category":"invalid_answer","message":"the service answered with more than 4 MiB"}"#
-        ]],
+        expect![[r#"error {"category":"invalid_answer","message":"the response is larger than 4 MiB"}"#]],
     )
     .await;
 }
@@ -265,9 +262,9 @@ async fn redirects_stay_on_one_host_and_keep_their_meaning() {
         }
     }
     expect![[r#"
-        POST 301 Moved: error {"category":"failed","message":"the service answered 301 Moved Permanently and points elsewhere, which means nothing for a POST: not followed","retryable":false,"status":301}
+        POST 301 Moved: error {"category":"failed","message":"the service returned 301 Moved Permanently and redirected a POST request; not followed","retryable":false,"status":301}
         GET 301 Moved: ok "GET /moved HTTP/1.1, 0 bytes"
-        POST 302 Found: error {"category":"failed","message":"the service answered 302 Found and points elsewhere, which means nothing for a POST: not followed","retryable":false,"status":302}
+        POST 302 Found: error {"category":"failed","message":"the service returned 302 Found and redirected a POST request; not followed","retryable":false,"status":302}
         GET 302 Found: ok "GET /moved HTTP/1.1, 0 bytes"
         POST 303 See Other: ok "GET /moved HTTP/1.1, 0 bytes"
         GET 303 See Other: ok "GET /moved HTTP/1.1, 0 bytes"
@@ -280,11 +277,11 @@ async fn redirects_stay_on_one_host_and_keep_their_meaning() {
     let other = Server::answering(&json("200 OK", "{}")).await;
     let away = response("307 Temporary Redirect", &format!("Location: http://{}/\r\n", other.address), "");
     let error = Server::answering(&away).await.call("", &[], Value::Null).await;
-    expect![[r#"error {"category":"failed","message":"the service answered 307 Temporary Redirect and points to another host (http://SERVER): not followed","retryable":false,"status":307}"#]].assert_eq(&other.hidden(&shown(error)));
+    expect![[r#"error {"category":"failed","message":"the service returned 307 Temporary Redirect and redirected to another host (http://SERVER); not followed","retryable":false,"status":307}"#]].assert_eq(&other.hidden(&shown(error)));
     assert!(other.requests().is_empty());
 
     let round = Server::answering(&response("307 Temporary Redirect", "Location: /charge\r\n", "")).await;
-    expect![[r#"error {"category":"failed","message":"the service answered with more than 5 redirects in a row","retryable":false}"#]].assert_eq(&shown(round.call("", &[], Value::Null).await));
+    expect![[r#"error {"category":"failed","message":"the service redirected more than 5 times in a row","retryable":false}"#]].assert_eq(&shown(round.call("", &[], Value::Null).await));
     assert_eq!(round.requests().len(), 6);
 }
 
@@ -316,7 +313,7 @@ async fn secrets_are_sent_and_never_told() {
         "{http: {url: \"http://127.0.0.1:1/\", headers: {X: \"${TOKEN}\"}}}",
         &[("TOKEN", "s3cret\nline")],
     );
-    expect![[r#"error {"category":"host","message":"the value of the header `x` has characters that a header cannot have","retryable":false}"#]].assert_eq(&shown(remote.call(call(Value::Null)).await));
+    expect![[r#"error {"category":"host","message":"the value of the header `x` contains invalid characters","retryable":false}"#]].assert_eq(&shown(remote.call(call(Value::Null)).await));
     let unset =
         service(Path::new("."), "{http: {url: \"http://127.0.0.1:1/\", headers: {X: \"${GONE}\"}}}", &[]);
     expect![[r#"error {"category":"host","message":"the environment variable `GONE` is not set","retryable":false}"#]].assert_eq(&shown(unset.call(call(Value::Null)).await));

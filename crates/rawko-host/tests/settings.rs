@@ -165,21 +165,21 @@ fn missing_and_conflicting_keys() {
     check(
         "governance: {allow: ['*']}\nservices:\n  a: {}\n  b: {http: {method: GET}}\n  c: {command: [x], http: {url: 'http://h'}}\n  d: {http: {url: 'http://h', timeout: 1s}, timeout: 2s, cwd: x, pass_env: [REGION]}\n  e: {command: []}\n  f:\n",
         expect![[r#"
-            3:3 settings::missing_key: service `a` does not say how it is called
+            3:3 settings::missing_key: service `a` has neither `command` nor `http`
                  add `command: [program, argument]` or `http: {url: …}`
             4:13 settings::missing_key: `http` of service `b` has no `url`
                  add `url: "https://…"`
             5:21 settings::conflicting_keys: service `c` is both a command and an HTTP call
-                 take one of them away, or make two services of it
-            6:31 settings::conflicting_keys: `timeout` is given twice
-                 take one of them away
-            6:58 settings::conflicting_keys: `cwd` means nothing beside `http`
-                 it is for programs; headers may have `${NAME}`
-            6:66 settings::conflicting_keys: `pass_env` means nothing beside `http`
-                 it is for programs; headers may have `${NAME}`
-            7:16 settings::invalid_value: `command` of service `e` names no program
-                 write for example `[python3, services/name.py]`
-            8:3 settings::missing_key: service `f` does not say how it is called
+                 remove one of them, or define two services
+            6:31 settings::conflicting_keys: duplicate `timeout`
+                 remove one of them
+            6:58 settings::conflicting_keys: `cwd` has no effect with `http`
+                 it applies to programs; use `${NAME}` in headers
+            6:66 settings::conflicting_keys: `pass_env` has no effect with `http`
+                 it applies to programs; use `${NAME}` in headers
+            7:16 settings::invalid_value: `command` of service `e` is empty
+                 for example `[python3, services/name.py]`
+            8:3 settings::missing_key: service `f` has neither `command` nor `http`
                  add `command: [program, argument]` or `http: {url: …}`
         "#]],
     );
@@ -211,15 +211,15 @@ env: [A B]
             3:56 settings::invalid_value: `a b` cannot be the name of a header
                  letters, digits and `-`
             3:66 settings::invalid_value: the header `Idempotency-Key` is set by rawko
-                 take it away
+                 remove it
             4:19 settings::invalid_value: `url` of service `b` has a user or a password in it
                  put them into a header: `Authorization: "Basic ${NAME}"`
             4:50 settings::invalid_value: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
                  `timeout` of service `b` is a length of time
             4:68 settings::invalid_value: `on_restart` of service `b` cannot be `again`
                  `retry` when calling it twice with one idempotency key does no harm, else `unknown`
-            5:26 settings::invalid_value: `cwd` of service `c` leads out of the project
-                 write a directory of the project, without `..`
+            5:26 settings::invalid_value: `cwd` of service `c` is outside the project
+                 use a directory of the project, without `..`
             5:39 settings::invalid_value: `1A` cannot be the name of a variable
                  letters, digits and `_`, not beginning with a digit
             5:49 settings::invalid_value: `B` in `env` of service `c`: a `${` has no `}`
@@ -232,10 +232,10 @@ env: [A B]
                  write for example `30s`
             5:110 settings::invalid_value: `huge` is not a size
                  write for example `500MB`, `2GiB` or a number of bytes
-            6:26 settings::invalid_value: `cwd` of service `d` leads out of the project
-                 write a directory of the project, without `..`
+            6:26 settings::invalid_value: `cwd` of service `d` is outside the project
+                 use a directory of the project, without `..`
             7:3 settings::invalid_value: `human` cannot be the name of a service
-                 in a chart it means a person who is asked; give it another name
+                 in a chart it means a request to a person; give it another name
             8:3 settings::invalid_value: `statechart:x` cannot be the name of a service
                  in a chart it means another chart; give it another name
             9:1 settings::unknown_key: a settings file has no key `governance_`

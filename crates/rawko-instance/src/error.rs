@@ -7,7 +7,7 @@ use rawko_core::{EventRefusal, SnapshotError, Status, StepError, Violation};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
-    #[error("instance `{id}` is {status}: nothing can happen to it any more", status = status.as_str())]
+    #[error("instance `{id}` is {status} and accepts no more input", status = status.as_str())]
     Over { id: String, status: Status },
     #[error("instance `{id}` has no pending request")]
     NothingAsked { id: String },
@@ -21,18 +21,18 @@ pub enum InstanceError {
     /// The data does not fit the form: the request stays pending.
     #[error("the answer to `{invoke}` of instance `{id}` does not fit its form: {}", reasons(violations))]
     AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
-    #[error("instance `{id}` did not fail: there is nothing to retry")]
+    #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
-    #[error("`{key}` cannot be set: {why}")]
+    #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
     #[error(transparent)]
     Step(#[from] StepError),
-    #[error("the stored snapshot of `{id}` cannot be used: {why}")]
+    #[error("cannot use the stored snapshot of `{id}`: {why}")]
     Snapshot { id: String, why: SnapshotError },
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A bug of rawko, contained to one instance.
-    #[error("internal error while taking a step of `{0}`; the instance stands as it was before")]
+    #[error("internal error in a step of `{0}`; the instance is unchanged")]
     Internal(String),
 }
 
@@ -48,22 +48,22 @@ pub enum StoreError {
     /// The disk or the store's own limit: nothing was written, nothing is lost; free space and continue.
     #[error("the store is full: {0}")]
     Full(String),
-    #[error("the store cannot be read or written: {0}")]
+    #[error("cannot read or write the store: {0}")]
     Io(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    #[error("the store {place} has format {found}, and this rawko knows formats up to {known}")]
+    #[error("the store {place} has format {found}; this rawko supports formats up to {known}")]
     Format { place: String, found: u32, known: u32 },
     #[error("{place} is in use by {holder}")]
     Held { place: String, holder: String },
     /// Another host has opened the store since; this one must not write again.
     #[error(
-        "another host has taken over the store {place}; this one has stopped writing, stop it or start it again"
+        "another host has taken over the store {place}; this one has stopped writing; stop or restart it"
     )]
     Fenced { place: String },
     /// The file was deleted, replaced or truncated while it was open. Nothing was acknowledged since; nothing is
     /// written any more.
-    #[error("the store is lost: {0}; put it back or restore a backup, then start the host again")]
+    #[error("the store is lost: {0}; put the file back or restore a backup, then restart the host")]
     Lost(String),
     /// A bug of ours: the request contradicts the contents of the store.
     #[error("the store refused a commit: {0}")]

@@ -171,7 +171,7 @@ fn a_journal_in_disorder_from_an_earlier_format_still_opens() {
     assert_eq!(store.base(InstanceKey(1), None).unwrap().unwrap().records.len(), 5);
     assert_eq!(
         store.report().unwrap().problems,
-        ["instance `twice`, step 1: it was recorded after step 1, by an earlier release"]
+        ["instance `twice`, step 1: recorded after step 1 by an earlier release"]
     );
     drop(store);
     run(&path, "UPDATE journal SET delta = '[]' WHERE step = 4");

@@ -170,24 +170,27 @@ fn a_damaged_export_is_not_imported() {
         let error = Family::read(changed.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     };
-    check("", "ends early");
-    check("not JSON\n", "line 1 is not a line of an export");
-    check(&text.replacen("\"v\":1", "\"v\":2", 1), "an export of version 2");
+    check("", "is incomplete");
+    check("not JSON\n", "line 1 is invalid");
+    check(&text.replacen("\"v\":1", "\"v\":2", 1), "unsupported export version 2");
     let cut: String = text.lines().take(9).map(|line| format!("{line}\n")).collect();
-    check(&cut, "ends early or was changed");
-    check(&text.replacen("Pay 30?", "Pay 40?", 1), "was changed: the record does not follow");
-    check(&text.replacen("A long note", "A bold note", 1), "was changed: the blob is not");
+    check(&cut, "incomplete or was modified");
+    check(&text.replacen("Pay 30?", "Pay 40?", 1), "was modified: the record does not match");
+    check(&text.replacen("A long note", "A bold note", 1), "was modified: the blob does not match");
     check(
         &text.replacen("\"amount\": 0", "\"amount\": 1", 1).replacen("asking", "taking", 1),
-        "ends early or was changed",
+        "incomplete or was modified",
     );
-    check(&format!("{text}{{\"line\":\"inbound\",\"event\":\"{{}}\"}}\n"), "it comes after the last one");
+    check(
+        &format!("{text}{{\"line\":\"inbound\",\"event\":\"{{}}\"}}\n"),
+        "unexpected data after the last line",
+    );
     let without: String = text
         .lines()
         .filter(|line| !line.starts_with("{\"line\":\"record\""))
         .map(|line| format!("{line}\n"))
         .collect();
-    check(&without, "ends early or was changed");
+    check(&without, "incomplete or was modified");
 }
 
 #[test]

@@ -129,9 +129,9 @@ fn what_is_no_store_of_ours_is_left_alone() {
     let text: Make = |path| std::fs::write(path, "not a database, but long enough to look at").unwrap();
     let foreign: Make = |path| Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     for (make, says) in [
-        (newer, "has format 99, and this rawko knows formats up to 4"),
+        (newer, "has format 99; this rawko supports formats up to 4"),
         (text, "is not a rawko store"),
-        (foreign, "is a database, but not a rawko store"),
+        (foreign, "is a database but not a rawko store"),
     ] {
         let (_directory, path) = place();
         make(&path);
@@ -159,7 +159,7 @@ fn a_reader_beside_the_host_sees_every_commit_and_changes_nothing() {
         assert_eq!(reader.find("i1").unwrap().unwrap().step, number);
     }
     let error = reader.commit(&[step(1, 21)]).unwrap_err();
-    assert!(error.to_string().contains("open for reading only"), "{error}");
+    assert!(error.to_string().contains("open read-only"), "{error}");
     drop(host);
     assert_eq!(steps(&reader).len(), 21);
     assert_eq!(steps(&open_to_read(&path).unwrap()).len(), 21, "without a host, too");
@@ -198,15 +198,15 @@ fn reports_name_what_is_wrong() {
     assert_eq!(
         store.report().unwrap().problems,
         [
-            "the journal's index is ahead of the journal, through record 9",
-            "record 1 is missing in the journal's index",
-            "record 2 is missing in the journal's index",
-            "line 4 is missing in the audit's index",
+            "the journal index is ahead of the journal, up to record 9",
+            "record 1 is missing from the journal index",
+            "record 2 is missing from the journal index",
+            "line 4 is missing from the audit index",
             "instance `i2` has no snapshot",
             "the chart of instance `i1` is missing",
             "the chart of instance `i2` is missing",
-            "there is an open effect of an unknown instance 5",
-            "instance `i1`, step 0: the snapshot does not stand on the journal's record",
+            "open effect of unknown instance 5",
+            "instance `i1`, step 0: the snapshot does not match the journal",
         ]
     );
 }
@@ -236,7 +236,7 @@ fn fill(store: &SqliteStore, from: u64) -> u64 {
         match store.commit(&[commit]) {
             Ok(()) => {}
             Err(StoreError::Full(words)) => {
-                assert!(words.contains("store.db") && words.contains("make room"), "{words}");
+                assert!(words.contains("store.db") && words.contains("free some space"), "{words}");
                 return number - 1;
             }
             Err(other) => panic!("{other:?}"),

@@ -129,7 +129,7 @@ fn turn(entry: &Entry, (kind, title, text, data): Told) -> Turn {
 fn begins(entry: &Entry, input: &Data) -> Option<Told> {
     let key = if entry.agent.is_some() { "prompt" } else { "task" };
     let text = input.get(key).as_str()?.to_owned();
-    Some(("note", "begins".to_owned(), text, Value::Null))
+    Some(("note", "starts".to_owned(), text, Value::Null))
 }
 
 fn answered(invoke: &str, data: &Data) -> Vec<Told> {
@@ -142,12 +142,12 @@ fn answered(invoke: &str, data: &Data) -> Vec<Told> {
             let content = text(result.get("content"));
             let title = words::clipped(content.lines().next().unwrap_or_default(), 100);
             let notice = data.get("notice").as_str();
-            let notice = notice.map(|notice| ("note", "warned".to_owned(), notice.to_owned(), Value::Null));
+            let notice = notice.map(|notice| ("note", "warning".to_owned(), notice.to_owned(), Value::Null));
             std::iter::once((kind, title, content, result.to_json())).chain(notice).collect()
         }
-        "helper" => vec![("gets", "a helper's answer".to_owned(), text(data.get("text")), data.to_json())],
-        "compact" => vec![("note", "the conversation was compacted".to_owned(), String::new(), Value::Null)],
-        "look" => vec![("note", "the images were looked at".to_owned(), String::new(), Value::Null)],
+        "helper" => vec![("gets", "result of a helper".to_owned(), text(data.get("text")), data.to_json())],
+        "compact" => vec![("note", "conversation compacted".to_owned(), String::new(), Value::Null)],
+        "look" => vec![("note", "images analysed".to_owned(), String::new(), Value::Null)],
         _ => Vec::new(),
     }
 }

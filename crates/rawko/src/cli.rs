@@ -1,6 +1,6 @@
 //! The command line as a whole: the list of commands and the options that all of them share.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph,
@@ -10,29 +10,44 @@ use crate::commands::{
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done
-  1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
-  2    usage: wrong arguments, a file that cannot be read, an instance that is not there
-  3    try again later: the disk is full, somebody else holds the store, a provider is out of reach
-  41   credentials: a provider does not take the key, or there is none
-  52   the chart or the settings are invalid
-  53   a budget or a limit is used up
-  54   a loop was detected
+  0    success
+  1    failure: an instance failed or was cancelled, a scenario or a simulation failed
+  2    usage error: invalid arguments, an unreadable file, an unknown instance
+  3    temporary failure, try again later: disk full, store in use, provider unreachable
+  41   credentials: an API key is missing or was rejected
+  52   invalid chart or settings
+  53   budget or limit reached
+  54   loop detected
   55   waiting for a person, an event or a timer
-  130  interrupted; 143 terminated: what ran is parked
+  130  interrupted (143: terminated); running work is parked
 
-Every command reads standard input when the file is `-`, writes its data to standard output and
-everything else to standard error.";
+Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
+error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.";
 
-/// The statechart runtime for AI agents.
-///
-/// rawko reads a workflow written as a statechart, tells you precisely what is wrong with it, draws it,
-/// plays it through in virtual time, and runs it so that nothing is lost when the machine dies.
+/// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Get started", &["demo", "init", "task"]),
+    ("Charts", &["check", "simulate", "test", "graph", "charts", "import", "schema"]),
+    (
+        "Runs",
+        &[
+            "run", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel", "fork",
+            "replay",
+        ],
+    ),
+    ("Agents", &["agents", "channels", "chat"]),
+    ("Server", &["serve", "worker"]),
+    ("Maintenance", &["doctor", "backup", "restore", "prune", "instance", "completions"]),
+];
+/// Width of the column with the names of the commands.
+const NAME_WIDTH: usize = 13;
+
+/// Statechart runtime for AI agents: check, test and run workflows that survive crashes
 #[derive(Debug, Parser)]
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// When to use colour; auto is on a terminal, unless `NO_COLOR` is set
+    /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
     pub(crate) color: ColorWhen,
 
@@ -82,4 +97,52 @@ pub(crate) enum Command {
     Import(import::Args),
     Schema(schema::Args),
     Completions(completions::Args),
+}
+
+/// Parses the arguments of this process. Prints the help or a usage error and exits if there is nothing to run.
+pub(crate) fn parse() -> Cli {
+    let matches = grouped().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Returns the command line, with the commands under headings in its help.
+fn grouped() -> clap::Command {
+    let command = Cli::command();
+    let template = template(&command);
+    command.help_template(template)
+}
+
+fn template(command: &clap::Command) -> String {
+    let (header, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let mut list = String::new();
+    for (title, names) in GROUPS {
+        list += &format!("{header}{title}:{header:#}\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let gap = " ".repeat(NAME_WIDTH.saturating_sub(name.len()));
+            list += &format!("  {literal}{name}{literal:#}{gap}{about}\n");
+        }
+        list.push('\n');
+    }
+    let (before, after) = ("{about-with-newline}\n{usage-heading} {usage}", "{options}{after-help}");
+    format!("{before}\n\n{list}{header}Options:{header:#}\n{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_and_fits_a_line() {
+        let command = Cli::command();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+        for line in template(&command).lines().filter(|line| line.starts_with("  ")) {
+            assert!(line.len() <= 100, "{line}");
+        }
+    }
 }

@@ -14,15 +14,15 @@ use crate::times;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DeliverArgs {
-    /// Leave as soon as it is on disk; calls that it starts are cut off unless another rawko hosts
+    /// Return once the input is stored; do not wait for calls it starts
     #[arg(long)]
     no_wait: bool,
 
-    /// Progress to read, one JSON object at the end, or one a line as things happen
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// Output format: text, json (final result) or stream-json
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     output_format: OutputFormat,
 
-    /// Say which transitions were taken, and why the others were not
+    /// Explain which transitions were taken and which were not
     #[arg(long, short)]
     verbose: bool,
 
@@ -64,7 +64,7 @@ pub(crate) fn deliver(
             console.note(
                 Style::Notice,
                 "ignored",
-                &format!("nothing in {id} takes it now; `rawko show {id}`"),
+                &format!("no transition of {id} accepts it in this state; see `rawko show {id}`"),
             );
         }
         if args.no_wait {
@@ -103,12 +103,11 @@ pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Recei
     match access.ask(request).await {
         Ok(Answer::Receipt(receipt)) => Ok(receipt),
         Ok(Answer::Settled(_) | Answer::Channel(_) | Answer::Pong { .. }) => {
-            Err(Failure::Failed("an answer to another question".to_owned()))
+            Err(Failure::Failed("unexpected response from the host".to_owned()))
         }
         Err(NoAnswer::Refused(failure)) => Err(failure),
         Err(NoAnswer::Gone) => Err(Failure::Transient(
-            "the rawko that held the store ended before it answered; `rawko show` tells what became of it"
-                .to_owned(),
+            "the process that hosts the store exited before it answered; check with `rawko show`".to_owned(),
         )),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read(path)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::Invalid(format!("`{}` is not UTF-8 text (byte {at} is the first that is not)", shown(path)))
+        Failure::Invalid(format!("`{}` is not UTF-8 text (first invalid byte: {at})", shown(path)))
     })
 }
 
@@ -67,8 +67,8 @@ fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> Failure {
     let name = shown(path);
     Failure::Usage(match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no file `{name}`"),
-        _ if path.is_dir() => format!("`{name}` is a directory; a file is needed here"),
+        io::ErrorKind::NotFound => format!("file `{name}` not found"),
+        _ if path.is_dir() => format!("`{name}` is a directory, not a file"),
         _ => format!("cannot read `{name}`: {error}"),
     })
 }

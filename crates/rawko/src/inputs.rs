@@ -48,13 +48,13 @@ fn value_from(text: &str) -> Json {
 
 fn json_object(option: &str, text: &str) -> Result<Map<String, Json>, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| Failure::Usage(format!("{option} is not a JSON object: {error}")))
+        .map_err(|error| Failure::Usage(format!("invalid {option}: not a JSON object: {error}")))
 }
 
 fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key, value)),
-        _ => Err(Failure::Usage(format!("{option} needs KEY=VALUE, not `{text}`"))),
+        _ => Err(Failure::Usage(format!("invalid {option} `{text}`: expected KEY=VALUE"))),
     }
 }
 
@@ -76,10 +76,14 @@ mod tests {
             Ok(json!({"a":1,"b":"x=y","c":"","d":true,"e":"7"}))
         );
         assert_eq!(object(&[r#"{"a": [1], "b": 2}"#, "b=3"]), Ok(json!({"a":[1],"b":3})));
-        assert_eq!(object(&["nonsense"]), Err("Usage(\"--input needs KEY=VALUE, not `nonsense`\")".into()));
+        assert_eq!(
+            object(&["nonsense"]),
+            Err("Usage(\"invalid --input `nonsense`: expected KEY=VALUE\")".into())
+        );
         assert_eq!(
             object(&["{nonsense"]),
-            Err("Usage(\"--input is not a JSON object: key must be a string at line 1 column 2\")".into())
+            Err("Usage(\"invalid --input: not a JSON object: key must be a string at line 1 column 2\")"
+                .into())
         );
     }
 }

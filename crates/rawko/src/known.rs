@@ -14,8 +14,8 @@ const CLOSE_ENOUGH: f64 = 0.85;
 /// Opens the store of a place, and fails if there is none.
 pub(crate) fn reader(place: &Place) -> Result<Reader, Failure> {
     place.reader()?.ok_or_else(|| {
-        let message = format!("there is no store `{}` yet", place.shown());
-        Failure::Usage(format!("{message}; `rawko run CHART` starts an instance and makes one"))
+        let message = format!("store `{}` not found", place.shown());
+        Failure::Usage(format!("{message}; start an instance with `rawko run CHART` to create it"))
     })
 }
 
@@ -35,9 +35,9 @@ pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure
     near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let near: Vec<_> = near.iter().take(SUGGESTIONS_MAX).map(|(_, id)| format!("`{id}`")).collect();
     let help = if near.is_empty() {
-        "`rawko ps --all` lists them".to_owned()
+        "list instances with `rawko ps --all`".to_owned()
     } else {
         format!("did you mean {}?", near.join(" or "))
     };
-    Err(Failure::Usage(format!("there is no instance `{id}`; {help}")))
+    Err(Failure::Usage(format!("instance `{id}` not found; {help}")))
 }

@@ -104,6 +104,6 @@ pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
 pub(crate) fn unusable(source: &Source, findings: &[Finding]) -> Failure {
     Failure::Findings {
         rendered: render::report(findings, source, Style { color: false }),
-        message: format!("`{}` cannot be used", source.name),
+        message: format!("`{}` is invalid", source.name),
     }
 }

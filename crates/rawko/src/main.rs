@@ -29,11 +29,10 @@ mod wish;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 pub(crate) use rawko_view::{standing, times};
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = cli::parse();
     let mut console = console::Console::new(cli.color);
     let outcome = commands::run(cli.command, &mut console);
     let outcome = outcome.and_then(|verdict| console.flush().map(|()| verdict));

@@ -29,10 +29,8 @@ impl Raised {
         let (id, output) = (standing.id(), standing.snapshot.output());
         let knows = standing.chart.context_names().iter().any(|name| &**name == "raised");
         if !knows || output.get("outcome").as_str() != Some("limit_reached") {
-            let message = format!("{id} has not ended at a limit that can be raised");
-            return Err(Failure::Usage(format!(
-                "{message}; `rawko resume {id}` goes on with what is parked"
-            )));
+            let message = format!("{id} did not stop at a limit, so there is none to raise");
+            return Err(Failure::Usage(format!("{message}; continue with `rawko resume {id}`")));
         }
         self.insist_on_iterations(standing)?;
         self.insist_on_budget(standing)?;
@@ -44,7 +42,7 @@ impl Raised {
         let begun = standing.snapshot.output().get("iterations").as_i64().unwrap_or(0);
         let most = self.iterations.map_or_else(|| context.get("maxIterations").as_i64(), |n| Some(n.into()));
         if most.is_some_and(|most| most <= begun) {
-            let message = format!("has had {begun} iterations; --max-iterations must be more than that");
+            let message = format!("has used {begun} iterations; pass a larger --max-iterations");
             return Err(Failure::Usage(format!("{} {message}", standing.id())));
         }
         Ok(())
@@ -54,7 +52,7 @@ impl Raised {
         let spent = standing.spent().cost_usd;
         let most = self.budget_usd.or_else(|| budget_usd(standing));
         if most.is_some_and(|most| most <= spent) {
-            let message = format!("has spent ${spent:.4}; --max-budget-usd must be more than that");
+            let message = format!("has spent ${spent:.4}; pass a larger --max-budget-usd");
             return Err(Failure::Usage(format!("{} {message}", standing.id())));
         }
         Ok(())
@@ -65,11 +63,11 @@ impl Raised {
         match (is_out_of_time, self.more_ms) {
             (true, Some(_)) | (false, None) => Ok(()),
             (true, None) => {
-                let message = "has used up its time; --timeout says how much more there is";
+                let message = "has timed out; pass --timeout with the additional time";
                 Err(Failure::Usage(format!("{} {message}", standing.id())))
             }
             (false, Some(_)) => {
-                let message = "has not used up its time; --timeout is for a task that has";
+                let message = "has not timed out; remove --timeout";
                 Err(Failure::Usage(format!("{} {message}", standing.id())))
             }
         }
@@ -123,15 +121,15 @@ fn budget_usd(standing: &Standing) -> Option<f64> {
 
 pub(crate) fn read_ms(text: &str) -> Result<i64, String> {
     let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
-    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "write for example 30m".to_owned())
+    i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "use a duration such as 30m".to_owned())
 }
 
 pub(crate) fn read_dollars(text: &str) -> Result<f64, String> {
     let dollars: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| "write for example 2.50".to_owned())?;
+        text.trim_start_matches('$').parse().map_err(|_| "use an amount such as 2.50".to_owned())?;
     if dollars.is_finite() && dollars > 0.0 {
         Ok(dollars)
     } else {
-        Err("it must be more than nothing".to_owned())
+        Err("must be greater than zero".to_owned())
     }
 }

@@ -67,7 +67,7 @@ fn outcomes(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Outcome> {
             Some(outcome) => found.push(outcome),
             None => {
                 let known = Outcome::ALL.map(|outcome| format!("`{}`", outcome.as_str())).join(", ");
-                reader.invalid(span, format!("`{word}` is not an outcome"), format!("write one of {known}"));
+                reader.invalid(span, format!("`{word}` is not an outcome"), format!("use one of {known}"));
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::hosting::Place;
 /// The log options of a long-running command.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct LogArgs {
-    /// How log lines on standard error look; RAWKO_LOG says how much they tell (warn, info, debug)
+    /// Log format on standard error; set the level with RAWKO_LOG
     #[arg(long, value_name = "FORMAT", display_order = 810)]
     log_format: Option<Format>,
 }
@@ -58,7 +58,7 @@ impl WatchPlan {
 pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<Telemetry>>, Failure> {
     let (settings, problems) = TelemetrySettings::read(&place.settings);
     if let Some((file, finding)) = first(&problems) {
-        return Err(Failure::Invalid(format!("the settings cannot be used\n{file}: {}", finding.message)));
+        return Err(Failure::Invalid(format!("invalid settings\n{file}: {}", finding.message)));
     }
     let environment = place.settings.environment();
     let level = place.watch.level(&settings, said_level(&place.settings)?);
@@ -107,8 +107,8 @@ fn said_level(settings: &Settings) -> Result<Option<LogLevel>, Failure> {
         return Ok(None);
     };
     let level = LogLevel::parse(text);
-    let help = "it is off, error, warn, info or debug";
-    level.map(Some).ok_or_else(|| Failure::Usage(format!("RAWKO_LOG: `{text}` is no level; {help}")))
+    let help = "use off, error, warn, info or debug";
+    level.map(Some).ok_or_else(|| Failure::Usage(format!("invalid RAWKO_LOG `{text}`; {help}")))
 }
 
 /// Returns the texts of the files that name variables with secrets.

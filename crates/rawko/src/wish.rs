@@ -30,7 +30,7 @@ impl Wish {
     /// Returns the input of the chart: the settings, overridden by the request.
     pub(crate) fn input(&self, workshop: &Workshop, chart: &Edition) -> Result<Value, Failure> {
         if self.task.trim().is_empty() {
-            return Err(Failure::Usage("the task is empty; say what is to be done".to_owned()));
+            return Err(Failure::Usage("the task is empty; describe what to do".to_owned()));
         }
         self.insist_on_keys(chart)?;
         let mut input = if is_own(chart.chart.id()) { workshop.task.input.clone() } else { Map::default() };
@@ -86,7 +86,7 @@ impl Wish {
         };
         match wanted.into_iter().find(lost) {
             Some((option, key, _)) => Err(Failure::Usage(format!(
-                "the chart `{}` does not take `{option}`: its context has no `{key}`",
+                "chart `{}` does not support `{option}`: its context has no key `{key}`",
                 chart.chart.id()
             ))),
             None => Ok(()),
@@ -110,7 +110,8 @@ pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(),
     match settings.gate().decide(&question) {
         Decision::Allowed { .. } => Ok(()),
         Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
-            "no agent may work here: {rule}\nwrite `governance: {{allow: ['agent:*']}}` into .rawko/config.yaml"
+            "this project is not set up for agents; run `rawko init`\n{rule}; to allow them, write \
+             `governance: {{allow: ['agent:*']}}` into .rawko/config.yaml"
         ))),
     }
 }
@@ -120,7 +121,7 @@ fn insist_on_agent(workshop: &Workshop, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let names: Vec<&str> = workshop.agents.all().iter().map(|agent| agent.name.as_str()).collect();
-    Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))))
+    Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))))
 }
 
 /// Returns true if a selectable agent has no model of its own.

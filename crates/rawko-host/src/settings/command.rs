@@ -33,8 +33,8 @@ pub(super) fn read(
         if is_list {
             reader.invalid(
                 command.span,
-                format!("`command` of {what} names no program"),
-                "write for example `[python3, services/name.py]`",
+                format!("`command` of {what} is empty"),
+                "for example `[python3, services/name.py]`",
             );
         }
         return None;
@@ -56,8 +56,8 @@ impl Reader<'_> {
         if !is_inside {
             self.invalid(
                 at.span,
-                format!("`cwd` of {what} leads out of the project"),
-                "write a directory of the project, without `..`",
+                format!("`cwd` of {what} is outside the project"),
+                "use a directory of the project, without `..`",
             );
         }
         is_inside.then(|| cwd.to_owned())

@@ -131,9 +131,9 @@ impl Reader<'_> {
             (Some(command), None) => command::read(self, at, &command.value, what).map(Form::Command),
             (None, Some(http)) => {
                 for misplaced in COMMAND_ONLY.into_iter().filter_map(of) {
-                    let message = format!("`{}` means nothing beside `http`", misplaced.key);
+                    let message = format!("`{}` has no effect with `http`", misplaced.key);
                     let finding = CONFLICTING_KEYS.at(misplaced.key_span, message).related(http.key_span, "");
-                    self.report(finding.help("it is for programs; headers may have `${NAME}`"));
+                    self.report(finding.help("it applies to programs; use `${NAME}` in headers"));
                 }
                 let (form, own_timeout) = http::read(self, &http.value, what);
                 self.take_timeout(timeout, own_timeout, of("timeout"));
@@ -143,12 +143,12 @@ impl Reader<'_> {
                 let message = format!("{what} is both a command and an HTTP call");
                 let finding =
                     CONFLICTING_KEYS.at(http.key_span, message).related(command.key_span, "and here");
-                self.report(finding.help("take one of them away, or make two services of it"));
+                self.report(finding.help("remove one of them, or define two services"));
                 None
             }
             (None, None) => {
                 if at.entries().is_some() || at.data == DocumentData::Null {
-                    let message = format!("{what} does not say how it is called");
+                    let message = format!("{what} has neither `command` nor `http`");
                     let help = "add `command: [program, argument]` or `http: {url: …}`";
                     self.say(&MISSING_KEY, entry.key_span, message, help);
                 }
@@ -167,8 +167,8 @@ impl Reader<'_> {
         let Some((inside, span)) = inside else { return };
         if let Some(beside) = beside {
             let finding =
-                CONFLICTING_KEYS.at(span, "`timeout` is given twice").related(beside.key_span, "and here");
-            self.report(finding.help("take one of them away"));
+                CONFLICTING_KEYS.at(span, "duplicate `timeout`").related(beside.key_span, "and here");
+            self.report(finding.help("remove one of them"));
         }
         *timeout = Some(inside);
     }
@@ -178,7 +178,7 @@ impl Reader<'_> {
         let name = entry.key.as_str();
         let reason = match ServiceName::of(name).class {
             _ if name.is_empty() => "something",
-            ServiceClass::Human => "a person who is asked",
+            ServiceClass::Human => "a request to a person",
             ServiceClass::Chart => "another chart",
             _ => return,
         };

@@ -69,10 +69,8 @@ impl File {
                 return None;
             }
             Err(error) => {
-                let finding = UNREADABLE.at(Span::new(0, 0), format!("the settings cannot be read: {error}"));
-                return Some(nothing(vec![
-                    finding.help("nothing is run while it is not known what is allowed"),
-                ]));
+                let finding = UNREADABLE.at(Span::new(0, 0), format!("cannot read the settings: {error}"));
+                return Some(nothing(vec![finding.help("nothing runs until the settings can be read")]));
             }
         };
         let source = match source_from_bytes(name.as_str(), &bytes) {

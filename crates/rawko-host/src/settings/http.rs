@@ -98,7 +98,7 @@ impl Reader<'_> {
                     self.invalid(
                         entry.key_span,
                         format!("the header `{}` is set by rawko", entry.key),
-                        "take it away",
+                        "remove it",
                     );
                 }
                 None => self.invalid(

@@ -82,7 +82,7 @@ async fn a_version_that_is_not_there_is_a_clear_error() {
     let older = KID.replace("1.2.0", "0.9.0");
     let host = bench(&[PARENT, older.leak()]).host().await;
     start(&host, "parent", json!({})).await;
-    let why = "chart `kid` has no version that fits `^1`; there is 0.9.0";
+    let why = "no version of chart `kid` matches `^1`; available: 0.9.0";
     assert_eq!(
         rest(&host, "i").await,
         format!("done [done] {}", json!({"got": null, "heard": [], "why": why}))

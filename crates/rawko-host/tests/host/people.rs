@@ -76,7 +76,7 @@ async fn a_fork_goes_on_from_a_past_step_with_other_values() {
     let unknown = host.fork("i", Fork { set: vec![("x".into(), "1".into())], ..Fork::default() }).await;
     assert_eq!(
         unknown.unwrap_err().to_string(),
-        "`x` cannot be set: the context has no such key; it has by, why, limit"
+        "cannot set `x`: the context has no such key; it has by, why, limit"
     );
 }
 

@@ -198,7 +198,7 @@ fn texts_of(blobs: impl Iterator<Item = Blob>, known: &Gathered) -> Vec<BlobText
 pub(super) fn is_taken(id: &str, invocation: u64) -> Event {
     let error = Value::map([
         ("category", Value::str("host")),
-        ("message", Value::from(format!("there is already an instance `{id}`"))),
+        ("message", Value::from(format!("instance `{id}` already exists"))),
         ("retryable", Value::Bool(false)),
     ]);
     Event::InvokeFailed { invocation, error }

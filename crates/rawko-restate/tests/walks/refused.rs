@@ -27,7 +27,7 @@ async fn a_chart_that_cannot_be_used_is_an_answer() {
     let target = Target::object(CHART, unknown, handler::PUT);
     site.restate.ingress().call::<_, ()>(&target, &text).await.unwrap();
     let Err(Refusal::Other(words)) = start("a", unknown).await else { panic!("it cannot be read") };
-    assert!(words.starts_with("the chart cannot be used"), "{words}");
+    assert!(words.starts_with("invalid chart"), "{words}");
 
     // A text that does not match its hash is refused.
     let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };

@@ -29,7 +29,7 @@ async fn a_conversation_is_read_back_from_its_end() {
         api.send("t-1", "SAY", json!(format!("line {number}"))).await;
         api.send("t-1", "NOTHING", json!(null)).await;
     }
-    let mut expected = vec![r#""t-1" "note" "begins" "Talk""#.to_owned()];
+    let mut expected = vec![r#""t-1" "note" "starts" "Talk""#.to_owned()];
     expected.extend((0..30).map(|number| format!(r#""t-1" "note" "log" "line {number}""#)));
     for limit in [1, 7, 30, 31, 100] {
         let (mut seen, mut before) = (Vec::new(), String::new());

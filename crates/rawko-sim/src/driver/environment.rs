@@ -46,7 +46,7 @@ impl Environment for Driver {
     }
 
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
-        let unknown = || ServiceError::new(Category::Unknown, format!("there is no chart `{reference}`"));
+        let unknown = || ServiceError::new(Category::Unknown, format!("chart `{reference}` not found"));
         self.setup.resolve(reference).ok_or_else(unknown)
     }
 

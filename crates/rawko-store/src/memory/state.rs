@@ -53,26 +53,26 @@ impl State {
             match &commit.create {
                 Some(new) => {
                     if known || self.ids.contains_key(&new.id) || !ids.insert(&*new.id) {
-                        return Err(StoreError::Refused(format!("instance `{}` exists already", new.id)));
+                        return Err(StoreError::Refused(format!("instance `{}` already exists", new.id)));
                     }
                     created.insert(key);
                 }
                 None if known => {}
-                None => return Err(StoreError::Refused(format!("there is no instance {}", key.0))),
+                None => return Err(StoreError::Refused(format!("instance {} not found", key.0))),
             }
             self.check_steps(commit, &mut steps)?;
             if commit.records.iter().any(|record| record.instance != key)
                 || commit.opened.iter().any(|effect| effect.instance != key)
             {
                 return Err(StoreError::Refused(format!(
-                    "a commit of instance {} writes for another",
+                    "a commit of instance {} writes to another instance",
                     key.0
                 )));
             }
             for event in &commit.sent {
                 let there = sent.insert(event.seq, true).unwrap_or(self.inbound.contains_key(&event.seq));
                 if there {
-                    return Err(StoreError::Refused(format!("inbound event {} exists already", event.seq)));
+                    return Err(StoreError::Refused(format!("inbound event {} already exists", event.seq)));
                 }
             }
             sent.extend(commit.taken.iter().map(|seq| (*seq, false)));

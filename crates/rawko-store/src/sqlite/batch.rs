@@ -126,7 +126,7 @@ impl Batch<'_> {
     fn create(&mut self, key: i64, new: &NewInstance) -> Result<(), Failure> {
         let exists = "SELECT 1 FROM instances WHERE key = ?1 OR id = ?2";
         if self.connection.prepare_cached(exists)?.exists(params![key, new.id])? {
-            return Err(Failure::Refused(format!("instance `{}` exists already", new.id)));
+            return Err(Failure::Refused(format!("instance `{}` already exists", new.id)));
         }
         let parent = new.parent.as_ref();
         let origin = new.origin.as_ref();
@@ -165,7 +165,7 @@ impl Batch<'_> {
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM instances WHERE key = ?1")?;
         match statement.query_row([key], |_| Ok(())).optional()? {
             Some(()) => Ok(()),
-            None => Err(Failure::Refused(format!("there is no instance {key}"))),
+            None => Err(Failure::Refused(format!("instance {key} not found"))),
         }
     }
 
@@ -305,5 +305,5 @@ impl Batch<'_> {
 }
 
 pub(super) fn not_its_own(key: i64) -> Failure {
-    Failure::Refused(format!("a commit of instance {key} writes for another"))
+    Failure::Refused(format!("a commit of instance {key} writes to another instance"))
 }

@@ -18,22 +18,22 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Queries that return a row per violation and should return none.
 const QUESTIONS: [(&str, &str); 8] = [
     (
-        "the journal's index is ahead of the journal, through record {}",
+        "the journal index is ahead of the journal, up to record {}",
         "SELECT indexed_through FROM marks
          WHERE indexed_through > max((SELECT coalesce(max(seq), 0) FROM journal), pruned_seq)",
     ),
     (
-        "there are fewer records after record {} than were numbered",
+        "records are missing after record {}",
         "SELECT indexed_through FROM marks WHERE (SELECT count(*) FROM journal WHERE seq > indexed_through)
          < (SELECT coalesce(max(seq), 0) FROM journal) - indexed_through",
     ),
     (
-        "record {} is missing in the journal's index",
+        "record {} is missing from the journal index",
         "SELECT j.seq FROM journal j WHERE j.seq <= (SELECT indexed_through FROM marks)
          AND NOT EXISTS (SELECT 1 FROM journal_index i WHERE i.instance = j.instance AND i.seq = j.seq)",
     ),
     (
-        "line {} is missing in the audit's index",
+        "line {} is missing from the audit index",
         "SELECT a.line FROM audit a WHERE a.line <= (SELECT audited_through FROM marks)
          AND NOT EXISTS (SELECT 1 FROM audit_index i WHERE i.instance = a.instance AND i.line = a.line)",
     ),
@@ -46,12 +46,12 @@ const QUESTIONS: [(&str, &str); 8] = [
         "SELECT id FROM instances WHERE NOT EXISTS (SELECT 1 FROM charts WHERE hash = instances.chart)",
     ),
     (
-        "there are records of an unknown instance {}",
+        "records of unknown instance {}",
         "SELECT DISTINCT instance FROM journal_index
          WHERE NOT EXISTS (SELECT 1 FROM instances WHERE key = journal_index.instance)",
     ),
     (
-        "there is an open effect of an unknown instance {}",
+        "open effect of unknown instance {}",
         "SELECT DISTINCT instance FROM effects
          WHERE NOT EXISTS (SELECT 1 FROM instances WHERE key = effects.instance)",
     ),
@@ -104,7 +104,7 @@ fn name(report: &mut Report, mut problems: Vec<String>) {
     problems.truncate(NAMED_MAX);
     report.problems.append(&mut problems);
     if has_more {
-        report.problems.push("… and more of these".to_owned());
+        report.problems.push("… and more".to_owned());
     }
 }
 

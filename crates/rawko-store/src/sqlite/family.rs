@@ -63,7 +63,7 @@ fn member(connection: &Connection, row: InstanceRow) -> Result<Member> {
     for (step, saved) in Saved::all(connection, key)? {
         let saved = saved.map_err(|error| ReadError::unreadable(connection, key, step, "snapshot", error))?;
         if !saved.is_sound(key) {
-            let what = "the snapshot is not the one that was written";
+            let what = "the snapshot was modified";
             return Err(ReadError::damaged(connection, key, step, what));
         }
         snapshots.push(saved.into_snapshot());

@@ -34,7 +34,7 @@ impl ReadError {
         error: Error,
     ) -> ReadError {
         match is_conversion(&error) {
-            true => ReadError::damaged(connection, key, step, &format!("its {what} cannot be read: {error}")),
+            true => ReadError::damaged(connection, key, step, &format!("unreadable {what}: {error}")),
             false => ReadError::Sqlite(error),
         }
     }
@@ -78,13 +78,13 @@ pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
     let shown = place.display();
     let Some(cause) = error.sqlite_error() else { return other(place, error) };
     match cause.code {
-        ErrorCode::DiskFull => full(place, "it has reached the end of the disk or its own limit"),
+        ErrorCode::DiskFull => full(place, "the disk is full or its size limit is reached"),
         ErrorCode::SystemIoFailure if could_not_grow(cause.extended_code) => {
-            full(place, "a file could not be extended: the disk, a quota or a limit on file sizes")
+            full(place, "a file could not grow: disk full, quota or file size limit")
         }
-        ErrorCode::DatabaseCorrupt => StoreError::Damaged(format!(
-            "{shown}: {error}; keep a copy, and see what `sqlite3 {shown} .recover` can read"
-        )),
+        ErrorCode::DatabaseCorrupt => {
+            StoreError::Damaged(format!("{shown}: {error}; keep a copy and try `sqlite3 {shown} .recover`"))
+        }
         ErrorCode::NotADatabase => StoreError::Damaged(format!("{shown} is not a rawko store: {error}")),
         ErrorCode::ConstraintViolation => StoreError::Refused(error.to_string()),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
@@ -96,7 +96,10 @@ pub(super) fn fault(place: &Path, error: &Error) -> StoreError {
 }
 
 fn full(place: &Path, why: &str) -> StoreError {
-    StoreError::Full(format!("{}: {why}; make room or raise the limit, nothing is lost", place.display()))
+    StoreError::Full(format!(
+        "{}: {why}; free some space or raise the limit; no data is lost",
+        place.display()
+    ))
 }
 
 /// SQLite reports "full" only for one of the errors of a full disk; the others look like any failed write.

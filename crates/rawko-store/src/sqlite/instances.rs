@@ -26,7 +26,7 @@ fn only(rows: Result<Vec<InstanceRow>>, name: &str) -> std::result::Result<Optio
     match rows {
         Ok(mut rows) => Ok(rows.pop()),
         Err(error) if is_conversion(&error) => {
-            Err(ReadError::Damaged(format!("instance `{name}`: its row cannot be read: {error}")))
+            Err(ReadError::Damaged(format!("instance `{name}`: unreadable row: {error}")))
         }
         Err(error) => Err(error.into()),
     }

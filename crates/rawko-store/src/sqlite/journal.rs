@@ -150,7 +150,7 @@ fn check(
 ) -> Result<()> {
     for linked in records {
         if !linked.follows(previous.as_ref()) {
-            let what = "the record, or the one before it, is not the one that was written";
+            let what = "the record or the one before it was modified";
             return Err(ReadError::damaged(connection, key, int(linked.record.step), what));
         }
         previous = Some(linked.link.unwrap_or(chain::START));
@@ -229,7 +229,7 @@ impl Range {
                 return Ok((records, true));
             }
             if row.get::<_, Option<i64>>(0)?.is_none() {
-                return Err(ReadError::damaged(connection, key, step, "its record is missing"));
+                return Err(ReadError::damaged(connection, key, step, "the record is missing"));
             }
             let linked = Linked::read(row);
             let linked =

@@ -89,7 +89,7 @@ impl SqliteStore {
         let side = self
             .write_side
             .as_ref()
-            .ok_or_else(|| StoreError::Io(format!("{} is open for reading only", self.place.display())))?;
+            .ok_or_else(|| StoreError::Io(format!("{} is open read-only", self.place.display())))?;
         Ok(side.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -238,7 +238,7 @@ impl Store for SqliteStore {
         let blob = self.row("SELECT hash, body FROM blobs WHERE hash = ?1", [hash], rows::blob)?;
         match blob {
             Some(blob) if content::hash(&blob.body) != *hash => Err(StoreError::Damaged(format!(
-                "{}: the blob {} is not what was stored",
+                "{}: the blob {} was modified",
                 self.place.display(),
                 content::hex(hash)
             ))),

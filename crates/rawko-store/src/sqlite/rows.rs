@@ -144,7 +144,7 @@ pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<InstanceRow> {
         created_ms: row.get(10).unwrap_or_default(),
         policy: Arc::default(),
     };
-    let fault = format!("its row in the store is damaged: {error}");
+    let fault = format!("damaged row in the store: {error}");
     let head = Head { status: Status::Error, fault: Some(fault.into()), ..Head::default() };
     Ok(InstanceRow { key, updated_ms: new.created_ms, new, head, step: 0 })
 }

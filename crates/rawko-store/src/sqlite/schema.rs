@@ -45,8 +45,8 @@ pub(super) fn check(connection: &Connection, place: &Path) -> Result<(), StoreEr
     }
     let shown = place.display();
     Err(StoreError::Io(match found {
-        0 => format!("{shown} holds no store yet"),
-        _ => format!("{shown} has format {found}; a host has to open it once to bring it to {FORMAT}"),
+        0 => format!("{shown} is not a store yet"),
+        _ => format!("{shown} has format {found}; start a host on it once to upgrade it to {FORMAT}"),
     }))
 }
 
@@ -77,7 +77,7 @@ fn format_of(connection: &Connection, place: &Path, known: u32) -> Result<u32, S
     let application = number("PRAGMA application_id")?;
     let is_empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
     if application != APPLICATION_ID && !is_empty {
-        return Err(StoreError::Damaged(format!("{} is a database, but not a rawko store", place.display())));
+        return Err(StoreError::Damaged(format!("{} is a database but not a rawko store", place.display())));
     }
     if found > known {
         return Err(StoreError::Format { place: place.display().to_string(), found, known });

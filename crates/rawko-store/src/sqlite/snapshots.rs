@@ -48,9 +48,7 @@ impl Saved {
         let saved = saved.map_err(|error| ReadError::unreadable(connection, key, step, "snapshot", error))?;
         match saved.is_sound(key) {
             true => Ok(Some(saved)),
-            false => {
-                Err(ReadError::damaged(connection, key, step, "the snapshot is not the one that was written"))
-            }
+            false => Err(ReadError::damaged(connection, key, step, "the snapshot was modified")),
         }
     }
 

@@ -45,7 +45,7 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
     let sql = format!("SELECT {} FROM instances WHERE key = ?1", rows::INSTANCE);
     let instance = connection.prepare_cached(&sql)?.query_row([key.0], |row| Ok(rows::instance(row)))?;
     if let Err(error) = instance {
-        return Ok(Some(damage(0, format!("its row cannot be read: {error}"))));
+        return Ok(Some(damage(0, format!("unreadable row: {error}"))));
     }
     let mut walk = Walk::default();
     let sql = format!(
@@ -57,10 +57,10 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
     while let Some(row) = rows.next()? {
         let step = row.get(9)?;
         let entry = match row.get::<_, Option<i64>>(0)? {
-            None => Err(damage(step, "its record is missing")),
+            None => Err(damage(step, "the record is missing")),
             Some(_) => entry(row, step).and_then(|linked| match linked.record.instance == key {
                 true => Ok(linked),
-                false => Err(damage(step, "its record names another instance")),
+                false => Err(damage(step, "the record belongs to another instance")),
             }),
         };
         if let Some(damage) = walk.take(entry) {
@@ -74,12 +74,12 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
     }
     for (step, saved) in Saved::all(connection, key)? {
         match saved {
-            Err(error) => return Ok(Some(damage(step, format!("its snapshot cannot be read: {error}")))),
+            Err(error) => return Ok(Some(damage(step, format!("unreadable snapshot: {error}")))),
             Ok(saved) if !saved.is_sound(key) => {
-                return Ok(Some(damage(step, "the snapshot is not the one that was written")));
+                return Ok(Some(damage(step, "the snapshot was modified")));
             }
             Ok(saved) if !walk.carries(&saved) => {
-                return Ok(Some(damage(step, "the snapshot does not stand on the journal's record")));
+                return Ok(Some(damage(step, "the snapshot does not match the journal")));
             }
             Ok(_) => {}
         }
@@ -90,7 +90,7 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
 type Entry = std::result::Result<Linked, Damage>;
 
 fn entry(row: &Row<'_>, step: i64) -> Entry {
-    Linked::read(row).map_err(|error| damage(step, format!("its record cannot be read: {error}")))
+    Linked::read(row).map_err(|error| damage(step, format!("unreadable record: {error}")))
 }
 
 /// Returns the unindexed records, by instance.
@@ -124,10 +124,10 @@ impl Walk {
         let record = &linked.record;
         let step = int(record.step);
         if !linked.follows(Some(&self.link)) {
-            return Some(damage(step, "the record, or the one before it, is not the one that was written"));
+            return Some(damage(step, "the record or the one before it was modified"));
         }
         if let Some(last) = self.last.filter(|last| record.step != last + 1) {
-            return Some(damage(step, format!("it was recorded after step {last}, by an earlier release")));
+            return Some(damage(step, format!("recorded after step {last} by an earlier release")));
         }
         if record.kind != RecordKind::Failed {
             self.last = Some(record.step);

@@ -63,7 +63,7 @@ impl Watch {
 impl Watched {
     fn new(what: &'static str, path: PathBuf) -> Result<Watched, StoreError> {
         let path = CString::new(path.into_os_string().into_vec())
-            .map_err(|_| StoreError::Io(format!("the path of {what} has a NUL byte in it")))?;
+            .map_err(|_| StoreError::Io(format!("the path of {what} contains a NUL byte")))?;
         let mut watched = Watched { what, path, device: 0, inode: 0, len: 0 };
         let found = watched.look()?;
         (watched.device, watched.inode, watched.len) = (found.st_dev, found.st_ino, found.st_size);

@@ -212,7 +212,7 @@ impl Drop for WriteSide {
 /// Removes the mark of an open file.
 pub(super) fn accept_loss(place: &Path) -> Result<(), StoreError> {
     if !place.exists() {
-        return Err(StoreError::Io(format!("{} is not there", place.display())));
+        return Err(StoreError::Io(format!("{} not found", place.display())));
     }
     let connection = open_writer(place)?;
     if schema::refuse_foreign(&connection, place)? >= schema::OWNER_SINCE {

@@ -12,15 +12,17 @@ use rawko_instance::content;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadExportError {
-    #[error("it cannot be read: {0}")]
+    #[error("cannot read the file: {0}")]
     Io(#[from] std::io::Error),
-    #[error("line {line} is not a line of an export: {why}")]
+    #[error("line {line} is invalid: {why}")]
     Malformed { line: usize, why: String },
-    #[error("it is an export of version {0}, and this rawko reads version {VERSION}")]
+    #[error("unsupported export version {0}; this rawko reads version {VERSION}")]
     Version(u32),
-    #[error("line {line} was changed: {what}")]
+    #[error("line {line} was modified: {what}")]
     Changed { line: usize, what: String },
-    #[error("it ends early or was changed: its last line does not confirm it; export the instance again")]
+    #[error(
+        "the file is incomplete or was modified: its last line does not match; export the instance again"
+    )]
     NotWhole,
 }
 
@@ -60,18 +62,18 @@ impl Reading {
     fn take(&mut self, line: Line, number: usize, before: &Link) -> Result<(), ReadExportError> {
         let malformed = |why: &str| ReadExportError::Malformed { line: number, why: why.to_owned() };
         if self.is_ended {
-            return Err(malformed("it comes after the last one"));
+            return Err(malformed("unexpected data after the last line"));
         }
         if !self.is_begun && !matches!(line, Line::Export { .. }) {
-            return Err(malformed("the first one says `export`"));
+            return Err(malformed("the first line must be `export`"));
         }
         let changed = |what: &str| ReadExportError::Changed { line: number, what: what.to_owned() };
         match line {
             Line::Export { v, .. } if v != VERSION => return Err(ReadExportError::Version(v)),
-            Line::Export { .. } if self.is_begun => return Err(malformed("it begins twice")),
+            Line::Export { .. } if self.is_begun => return Err(malformed("duplicate `export` line")),
             Line::Export { .. } => self.is_begun = true,
             Line::Chart(chart) => {
-                self.family.charts.push(chart.into_chart().ok_or_else(|| malformed("its hash is not one"))?);
+                self.family.charts.push(chart.into_chart().ok_or_else(|| malformed("invalid hash"))?);
             }
             Line::Instance(InstanceLine { new, head }) => {
                 self.link = chain::START;
@@ -79,9 +81,9 @@ impl Reading {
             }
             Line::Blob { hash, body } => {
                 let body = body.into_bytes();
-                let hash = parse_hash(&hash).ok_or_else(|| malformed("its hash is not one"))?;
+                let hash = parse_hash(&hash).ok_or_else(|| malformed("invalid hash"))?;
                 if content::hash(&body) != hash {
-                    return Err(changed("the blob is not what its hash says"));
+                    return Err(changed("the blob does not match its hash"));
                 }
                 self.family.blobs.push(Blob { hash, body });
             }
@@ -93,11 +95,11 @@ impl Reading {
             }
             part => {
                 let member =
-                    self.family.members.last_mut().ok_or_else(|| malformed("no instance goes before"))?;
+                    self.family.members.last_mut().ok_or_else(|| malformed("no instance precedes it"))?;
                 match part {
                     Line::Record(record) => {
                         if !take_record(member, record, &mut self.link) {
-                            return Err(changed("the record does not follow the one before it"));
+                            return Err(changed("the record does not match the one before it"));
                         }
                     }
                     Line::Snapshot { step, body } => member.snapshots.push(SavedSnapshot { step, body }),

@@ -15,11 +15,11 @@ const SUBJECTS: [&str; 8] = ["command", "path", "pattern", "url", "agent", "goal
 pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
     let mut lines = match &entry.what {
         What::Started { input, .. } => {
-            vec![("begins", first_line(input.get("prompt").as_str().unwrap_or_default()))]
+            vec![("starts", first_line(input.get("prompt").as_str().unwrap_or_default()))]
         }
         What::Answered { invoke, data } => answered(invoke, data),
         What::CallFailed { invoke, error } => failed(invoke, error),
-        What::Event { name, data, .. } => vec![("hears", format!("{name} {data}"))],
+        What::Event { name, data, .. } => vec![("event", format!("{name} {data}"))],
         What::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
         What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
     };
@@ -49,16 +49,16 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
         }
         "tool" => {
             let result = data.get("result");
-            let title = if result.get("is_error").as_bool() == Some(true) { "fails" } else { "gets" };
+            let title = if result.get("is_error").as_bool() == Some(true) { "error" } else { "result" };
             let mut lines = vec![(title, given(result.get("content").as_str().unwrap_or_default()))];
             if let Some(notice) = data.get("notice").as_str() {
-                lines.push(("warned", notice.to_owned()));
+                lines.push(("warning", notice.to_owned()));
             }
             lines
         }
-        "helper" => vec![("gets", given(data.get("text").as_str().unwrap_or_default()))],
-        "compact" => vec![("note", "the conversation was compacted".to_owned())],
-        "look" => vec![("note", "the images were looked at".to_owned())],
+        "helper" => vec![("result", given(data.get("text").as_str().unwrap_or_default()))],
+        "compact" => vec![("note", "conversation compacted".to_owned())],
+        "look" => vec![("note", "images analysed".to_owned())],
         _ => Vec::new(),
     }
 }
@@ -69,7 +69,7 @@ fn failed(invoke: &str, error: &Value) -> Vec<(&'static str, String)> {
         (Some("refused"), _) => "refused",
         (Some("limit"), _) => "limit",
         (_, "complete") => "model",
-        _ => "fails",
+        _ => "failed",
     };
     vec![(title, given(message))]
 }
@@ -79,7 +79,7 @@ fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
     let backing_off = entry.configuration.iter().any(|path| path == "working.backing_off");
     match effect {
         Effect::SetTimer { due_ms, .. } if backing_off => {
-            Some(("waits", crate::times::span(due_ms.saturating_sub(entry.at_ms))))
+            Some(("waiting", crate::times::span(due_ms.saturating_sub(entry.at_ms))))
         }
         _ => None,
     }

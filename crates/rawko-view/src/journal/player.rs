@@ -105,8 +105,8 @@ impl Player {
 
     fn meet(&self, record: &Record) -> Result<Met, ViewError> {
         let row = self.reader.store().instance(record.instance)?;
-        let row =
-            row.ok_or_else(|| ViewError::Unreadable(format!("a record of no instance (#{})", record.seq)))?;
+        let row = row
+            .ok_or_else(|| ViewError::Unreadable(format!("record #{} belongs to no instance", record.seq)))?;
         let chart = self.reader.chart(&row)?;
         let snapshot = match record.kind {
             RecordKind::Started | RecordKind::Forked => None,
@@ -196,7 +196,7 @@ impl Played<'_> {
         let pending = self.before.and_then(|before| before.timers().iter().find(|timer| timer.id == id));
         match (pending, self.before) {
             (Some(timer), Some(before)) => words::timer(&self.met.chart, before, timer).purpose,
-            _ => "a timer that nobody waits for".to_owned(),
+            _ => "a timer that is no longer pending".to_owned(),
         }
     }
 
@@ -204,7 +204,7 @@ impl Played<'_> {
     fn invoke_name(&self, id: u64) -> String {
         let known = |snapshot: &Snapshot| words::invoke_name(&self.met.chart, snapshot, id);
         let name = self.before.and_then(known).or_else(|| known(self.after));
-        name.unwrap_or_else(|| "something that nobody waits for".to_owned())
+        name.unwrap_or_else(|| "a call that is no longer pending".to_owned())
     }
 
     fn changes(&self) -> Vec<Change> {
@@ -262,9 +262,9 @@ fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result
 }
 
 fn no_beginning(row: &InstanceRow) -> ViewError {
-    ViewError::Unreadable(format!("the journal of `{}` does not begin with a start", row.new.id))
+    ViewError::Unreadable(format!("the journal of `{}` has no start record", row.new.id))
 }
 
 fn unreadable(row: &InstanceRow, why: &dyn std::fmt::Display) -> ViewError {
-    ViewError::Unreadable(format!("the journal of `{}` cannot be read: {why}", row.new.id))
+    ViewError::Unreadable(format!("cannot read the journal of `{}`: {why}", row.new.id))
 }

@@ -36,19 +36,21 @@ impl Decision<'_> {
     /// Returns a title and a sentence.
     pub fn words(&self) -> (&'static str, String) {
         let text = |key: &str| self.decision.get(key).as_str().unwrap_or_default();
-        let agent = self.agent.unwrap_or("nobody");
+        let agent = self.agent.unwrap_or("no agent");
+        let (reason, why, is_rule) = (text("reason"), text("why"), text("by") == "rule");
         let (title, sentence) = match text("type") {
             "COMPLETE" => ("complete", first_line(text("summary")).to_owned()),
-            "CONTINUE" => ("goes on", text("reason").to_owned()),
-            "RETRY" if self.agent.is_some() => ("again", format!("{agent}: {}", text("reason"))),
-            "RETRY" => ("again", text("reason").to_owned()),
-            _ => ("chooses", format!("{agent}: {}", text("reason"))),
+            // A rule is its own reason.
+            "CONTINUE" if is_rule => ("continue", self.agent.unwrap_or(reason).to_owned()),
+            "CONTINUE" => ("continue", reason.to_owned()),
+            "RETRY" if self.agent.is_some() => ("retry", format!("{agent}: {reason}")),
+            "RETRY" => ("retry", reason.to_owned()),
+            _ if is_rule => ("→", agent.to_owned()),
+            _ => ("→", format!("{agent}: {reason}")),
         };
-        let (why, reason) = (text("why"), text("reason"));
         let by = match text("by") {
-            "rule" if why == reason => " (a rule)".to_owned(),
-            "rule" => format!(" (a rule: {why})"),
-            "fallback" => format!(" (the fallback: {why})"),
+            "rule" => format!(" (rule: {why})"),
+            "fallback" => format!(" (fallback: {why})"),
             _ => String::new(),
         };
         (title, format!("{sentence}{by}"))

@@ -56,7 +56,7 @@ pub fn headline(what: &What, whole: bool) -> String {
         What::Retried => "> retry".to_owned(),
         What::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
         What::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
-        What::Unreadable(why) => format!("a record that cannot be read: {why}"),
+        What::Unreadable(why) => format!("unreadable record: {why}"),
     }
 }
 

@@ -34,7 +34,7 @@ impl Asker {
             Ok(Answer::Receipt(_) | Answer::Settled(_) | Answer::Pong { .. }) => Err(astray()),
             Err(NoAnswer::Refused(failure)) => Err(failure),
             Err(NoAnswer::Gone) => Err(Failure::Transient(
-                "the rawko that hosts the channel ended before it answered".to_owned(),
+                "the process that hosts the channel exited before it answered".to_owned(),
             )),
         }
     }
@@ -85,7 +85,7 @@ impl Asker {
 }
 
 fn astray() -> Failure {
-    Failure::Failed("an answer to another question".to_owned())
+    Failure::Failed("unexpected response from the host".to_owned())
 }
 
 /// Returns the name of the speaker: the given one, or the user's.

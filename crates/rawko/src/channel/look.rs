@@ -31,7 +31,7 @@ pub(crate) fn list(channels: &[Channel], console: &mut Console) -> Result<(), Fa
 fn turn_words(channel: &Channel, now_ms: i64) -> String {
     let pause = if channel.paused_ms.is_some() { "paused, " } else { "" };
     match &channel.turn {
-        None => format!("{pause}nobody"),
+        None => format!("{pause}no agent"),
         Some(turn) => match &turn.phase {
             Phase::Running { deadline_ms, .. } => {
                 format!(
@@ -40,7 +40,7 @@ fn turn_words(channel: &Channel, now_ms: i64) -> String {
                     times::span(deadline_ms.saturating_sub(now_ms).max(0))
                 )
             }
-            Phase::Waiting(_) => format!("{pause}{} waits", turn.agent),
+            Phase::Waiting(_) => format!("{pause}{} (waiting)", turn.agent),
         },
     }
 }
@@ -63,8 +63,8 @@ pub(crate) fn turn_line(channel: &Channel) -> String {
 pub(crate) fn describe(channel: &Channel, console: &Console) -> Vec<String> {
     let order = match channel.options.for_channel().order {
         TurnOrder::RoundRobin => "round robin",
-        TurnOrder::Priority => "by priority",
-        TurnOrder::Manual => "whom a person names",
+        TurnOrder::Priority => "priority",
+        TurnOrder::Manual => "manual",
     };
     let count = console.paint(Style::Dim, &format!("{} messages", channel.posted));
     let mut lines = vec![

@@ -3,17 +3,17 @@
 use rawko_turns::{Event, OverrideTo};
 
 pub(crate) const HELP: &str = "\
-  text          says it; to begin with a slash, write two
-  /who          who is here, whose turn it is and for how long
-  /history N    the last N messages (20)
-  /skip         ends the turn
-  /next AGENT   this agent is next
-  /go           lets a waiting or interrupted agent go on
-  /take         takes the turn from a waiting agent
-  /pause        stops the clock; /resume starts it again
-  /assign AGENT puts an agent into the channel; /remove AGENT takes it out
-  /order A B …  puts the list in order
-  /quit         leaves; so does Ctrl-D";
+  text          post a message (start it with // for a leading slash)
+  /who          show members and the current turn
+  /history N    show the last N messages (default 20)
+  /skip         end the current turn
+  /next AGENT   give the next turn to an agent
+  /go           let a waiting or interrupted agent continue
+  /take         end the turn of a waiting agent
+  /pause        pause the channel; /resume continues it
+  /assign AGENT add an agent to the channel; /remove AGENT removes it
+  /order A B …  set the order of agents
+  /quit         leave (also Ctrl-D)";
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) fn read(line: &str, me: &str) -> Phrase {
         ["order", agents @ ..] if !agents.is_empty() => {
             Phrase::Do(Event::OrderSet { agents: agents.iter().map(|agent| (*agent).into()).collect() })
         }
-        _ => Phrase::Unknown(format!("`/{command}` is not a command; `/help` lists them")),
+        _ => Phrase::Unknown(format!("unknown command `/{command}`; see `/help`")),
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
             ("/history x", Phrase::Unknown("`x` is not a number".into())),
             ("/next ada", Phrase::Do(Event::NextNamed { agent: "ada".into(), by: "kim".into() })),
             ("/take", Phrase::Do(Event::Overridden { by: "kim".into(), to: OverrideTo::Queued })),
-            ("/dance", Phrase::Unknown("`/dance` is not a command; `/help` lists them".into())),
+            ("/dance", Phrase::Unknown("unknown command `/dance`; see `/help`".into())),
         ] {
             assert_eq!(read(line, "kim"), meaning, "{line}");
         }

@@ -12,8 +12,8 @@ use crate::hosting::{self, Place, StoreArgs};
 use crate::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-Agents are files: `.rawko/agents/*.md` or `*.yaml` of the project, those of the user, and
-`.claude/agents/*.md` as they are. A chart puts one to work with `src: agent:NAME`.
+Agents are files: `.rawko/agents/*.md` or `*.yaml` of the project and of the user, and
+`.claude/agents/*.md`. A chart invokes an agent with `src: agent:NAME`.
 
 Examples:
   rawko agents list
@@ -31,20 +31,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Subcommand {
-    /// All agents, with where each comes from
+    /// List all agents and their files
     List {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// One agent: its prompt, model, tools and limits
+    /// Show the prompt, model, tools and limits of an agent
     Show {
         name: String,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Everything that is wrong with agent files, providers and MCP servers
+    /// Check agent files, providers and MCP servers
     Check {
         /// Print one JSON document
         #[arg(long)]
@@ -80,8 +80,7 @@ fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fai
     }
     table.print(console)?;
     for unusable in agents.unusable() {
-        let text =
-            format!("`{}` in {} cannot be used; `rawko agents check` says why", unusable.name, unusable.file);
+        let text = format!("`{}` in {} is invalid; see `rawko agents check`", unusable.name, unusable.file);
         console.note(Style::Bad, "broken", &text);
     }
     Ok(Verdict::Done)
@@ -95,7 +94,7 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     let agents = place.agents();
     let Some(agent) = agents.get(name) else {
         let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
-        return Err(Failure::Usage(format!("there is no agent `{name}`; there are {}", names.join(", "))));
+        return Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))));
     };
     if json {
         console.line(&format!("{:#}", described(agent)))?;

@@ -12,9 +12,9 @@ use crate::standing::{Ask, Standing};
 use crate::times;
 
 const APPROVE_EXAMPLES: &str = "\
-The chart hears `done.invoke.<id>` with `event.data`: `approved` (true), `by`, `comment` and the
-fields of --data under `data`. Where an instance asks for several things, --ask says which;
-`rawko show` lists them. What a child asks can be answered by the name of its parent.
+Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (true), `by`, `comment` and the
+fields of --data under `data`. If there are several pending requests (see `rawko show`), select one
+with --ask. Requests of a child can be answered with the id of its parent.
 
 Examples:
   rawko approve order-17
@@ -22,14 +22,14 @@ Examples:
   rawko approve order-17 --ask shipping_form --data street='Main Road 1'";
 
 const DENY_EXAMPLES: &str = "\
-The chart hears `done.invoke.<id>` with `event.data`: `approved` (false), `by`, `comment` and the
-fields of --data under `data`. Whoever says no has answered: it is no error.
+Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (false), `by`, `comment` and the
+fields of --data under `data`. A denial is a regular result, not an error.
 
 Examples:
   rawko deny order-17 --comment 'too expensive'
   rawko deny order-17 --as bo --ask approval";
 
-/// Say yes to what an instance asks a person, or fill in its form
+/// Approve a pending request of an instance, or fill in its form
 #[derive(Debug, clap::Args)]
 #[command(after_help = APPROVE_EXAMPLES)]
 pub(crate) struct Approve {
@@ -37,7 +37,7 @@ pub(crate) struct Approve {
     answer: Answer,
 }
 
-/// Say no to what an instance asks a person
+/// Deny a pending request of an instance
 #[derive(Debug, clap::Args)]
 #[command(after_help = DENY_EXAMPLES)]
 pub(crate) struct Deny {
@@ -47,22 +47,22 @@ pub(crate) struct Deny {
 
 #[derive(Debug, clap::Args)]
 struct Answer {
-    /// The instance that asks
+    /// Instance id
     id: String,
 
-    /// The invoke's id, where the instance asks for several things
+    /// Invoke id of the request, if there are several
     #[arg(long, value_name = "INVOKE")]
     ask: Option<String>,
 
-    /// Who answers; by default the user's name
+    /// Name of the person who answers [default: the current user]
     #[arg(long = "as", value_name = "NAME")]
     by: Option<String>,
 
-    /// A word to the chart and the audit
+    /// Comment for the chart and the audit log
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
 
-    /// Fields of a form: a JSON object, or key=value (may be given again)
+    /// Form fields: a JSON object or key=value (repeatable)
     #[arg(long, value_name = "JSON|KEY=VALUE")]
     data: Vec<String>,
 
@@ -110,7 +110,7 @@ fn who_asks(args: &Answer) -> Result<String, Failure> {
         several => {
             let names: Vec<_> = several.iter().map(|ask| format!("`{}`", ask.instance)).collect();
             Err(Failure::Usage(format!(
-                "several below `{}` ask: {}; answer one of them",
+                "several children of `{}` have pending requests: {}; pass the id of one of them",
                 args.id,
                 names.join(", ")
             )))

@@ -7,18 +7,18 @@ use rawko_store::{Options, SqliteStore};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::{files, sizes};
 
 const EXAMPLES: &str = "\
-The copy holds every commit up to one moment; hosts continue meanwhile. It is read back and checked
-before it gets its name. A store that is damaged gives a damaged copy: the problems are printed and
-the exit code is 1.
+Writes a consistent copy while hosts continue to run. The copy is verified before it is renamed to
+FILE. If the store is damaged, so is the copy: the problems are printed and the exit code is 1.
 
 Examples:
   rawko backup /backups/orders.db
   rawko backup /backups/$(date +%F).db && rclone copy /backups remote:orders";
 
-/// Copy the store to a file, also while a host runs
+/// Copy the store to a file, even while a host runs
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -43,8 +43,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let options = Options { read_only: true, ..Options::default() };
     let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
-    let (instances, records, size) = (report.instances, report.records, sizes::shown(report.bytes));
-    console.line(&format!("{name}: {instances} instances, {records} records, {size}, checked"))?;
+    let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
+    let size = sizes::shown(report.bytes);
+    console.line(&format!("{name}: {instances}, {records}, {size}, verified"))?;
     for problem in &report.problems {
         console.note(Style::Bad, "problem", problem);
     }

@@ -8,22 +8,21 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::Request;
 
 const EXAMPLES: &str = "\
-Exit actions run from the innermost state outward, timers stop, and so does everything it invoked,
-children included. What it did stays in the store: `rawko history` tells it, `rawko fork` goes on
-from any of its steps.
+Runs exit actions from the innermost state outward, and stops timers, calls and children. The
+journal is kept: see `rawko history`, or continue from any step with `rawko fork`.
 
 Examples:
   rawko cancel order-17
   rawko cancel order-17 --reason 'ordered twice'";
 
-/// End an instance: its exit actions run, timers and calls stop
+/// Cancel an instance: run exit actions, stop timers and calls
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// Why, for the journal
+    /// Reason, recorded in the journal
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 

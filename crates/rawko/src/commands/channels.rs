@@ -12,9 +12,9 @@ use crate::hosting::{self, Place, StoreArgs};
 use crate::inputs;
 
 const EXAMPLES: &str = "\
-A channel is a shared conversation: agents take turns in it, people speak when they like. It lives
-in the store; `rawko serve` lets agents connect to it. While a `serve` runs, these commands go
-through it. Options are those of the settings' `turns` section (docs/guide/channels.md).
+A channel is a shared conversation in which agents take turns and people post at any time. Channels
+are kept in the store; agents connect through `rawko serve`. Turn options are those of the `turns`
+section of the settings (docs/guide/channels.md).
 
 Examples:
   rawko channels create standup --agent ada --agent bob --option defaultTimeoutSeconds=30
@@ -25,18 +25,18 @@ Examples:
   rawko channels skip standup
   rawko channels order standup bob ada";
 
-/// Channels: list, create, show, steer, post, read
+/// Manage channels: shared conversations of agents and people
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
 
-    /// Who does it; by default the user's name
+    /// Name of the person who acts [default: the current user]
     #[arg(long = "as", value_name = "NAME", global = true)]
     by: Option<String>,
 
-    /// Print JSON, where something is printed
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 
@@ -46,82 +46,82 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// All channels (the default)
+    /// List all channels (default)
     List,
-    /// Make a channel
+    /// Create a channel
     Create {
         channel: String,
-        /// An agent to assign (may be given again)
+        /// Agent to assign (repeatable)
         #[arg(long, value_name = "AGENT")]
         agent: Vec<String>,
-        /// An option of turns (may be given again)
+        /// Turn option (repeatable)
         #[arg(long, value_name = "KEY=VALUE")]
         option: Vec<String>,
     },
-    /// Who is in a channel, whose turn it is, and for how long
+    /// Show the members and the current turn of a channel
     Show { channel: String },
-    /// Put agents into a channel; one that is not connected is queued when it comes
+    /// Assign agents to a channel; offline agents join when they connect
     Assign {
         channel: String,
         #[arg(required = true)]
         agents: Vec<String>,
     },
-    /// Take an agent out of a channel
+    /// Remove an agent from a channel
     Remove { channel: String, agent: String },
-    /// Stop the clock: nobody gets a turn, and the one that runs waits
+    /// Pause a channel: stop the clock and start no turns
     Pause { channel: String },
-    /// Start the clock again
+    /// Resume a paused channel
     Resume { channel: String },
-    /// End the turn that runs
+    /// End the current turn
     Skip { channel: String },
-    /// Say who is next
+    /// Give the next turn to an agent
     Next { channel: String, agent: String },
-    /// Decide about an agent that waits: it goes on (active) or loses its turn (queued)
+    /// Let a waiting agent continue (active) or end its turn (queued)
     Override {
         channel: String,
         #[arg(value_parser = ["active", "queued"])]
         to: String,
     },
-    /// Put the list of agents in order; who is not named stays behind
+    /// Set the order of agents; unnamed agents follow
     Order {
         channel: String,
         #[arg(required = true)]
         agents: Vec<String>,
     },
-    /// Set an agent's priority, for channels whose order is `priority`
+    /// Set an agent's priority (for the order `priority`)
     Priority {
         channel: String,
         agent: String,
         #[arg(allow_negative_numbers = true)]
         priority: i32,
     },
-    /// Set options of a channel, or of an agent in it; what was set before is forgotten
+    /// Replace the options of a channel or of one agent
     Set {
         channel: String,
-        /// For this agent's turns only
+        /// Apply only to the turns of this agent
         #[arg(long, value_name = "AGENT")]
         agent: Option<String>,
         #[arg(value_name = "KEY=VALUE")]
         options: Vec<String>,
     },
-    /// Say something
+    /// Post a message
     Post {
         channel: String,
         text: String,
-        /// A key of yours: the same message again is posted once
+        /// Idempotency key: post the message only once
         #[arg(long, value_name = "KEY")]
         key: Option<String>,
     },
-    /// What was said
+    /// Print the messages
     Messages {
         channel: String,
-        /// Only those with a higher number
+        /// Only messages after this number
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         after: u64,
     },
-    /// Every transition of every member, a JSON object a line
+    /// Print all transitions of all members, one JSON object per line
     Log { channel: String },
-    /// Close a channel for good; its journal stays
+    /// Close a channel permanently; its journal is kept
     Close { channel: String },
 }
 
@@ -214,7 +214,7 @@ fn event(action: &Action, by: String) -> Result<Option<(&str, Event)>, Failure> 
 
 fn options(texts: &[String]) -> Result<TurnOptions, Failure> {
     let object = Json::Object(inputs::object_from("--option", texts)?);
-    serde_json::from_value(object).map_err(|error| Failure::Usage(format!("not an option of turns: {error}")))
+    serde_json::from_value(object).map_err(|error| Failure::Usage(format!("invalid turn option: {error}")))
 }
 
 async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
@@ -223,7 +223,7 @@ async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(),
         return console.line(&format!("{:#}", serde_json::json!({"v": 1, "channels": channels})));
     }
     if channels.is_empty() {
-        console.note(Style::Dim, "none", "`rawko channels create NAME` makes one");
+        console.note(Style::Dim, "none", "no channels yet; create one with `rawko channels create NAME`");
         return Ok(());
     }
     list(&channels, console)
@@ -264,12 +264,12 @@ async fn log(channel: &str, asker: &mut Asker, console: &mut Console) -> Result<
 /// Prints the effects of a posted message.
 fn posted(effects: &[Effect], console: &mut Console) -> Result<(), Failure> {
     if effects.is_empty() {
-        console.note(Style::Dim, "known", "it was posted before, and once");
+        console.note(Style::Dim, "ignored", "already posted with this key");
     }
     for effect in effects {
         match effect {
             Effect::Posted(message) => console.line(&message_line(message, console))?,
-            Effect::Held { .. } => console.note(Style::Notice, "held", "it is posted when the turn ends"),
+            Effect::Held { .. } => console.note(Style::Notice, "held", "will be posted when the turn ends"),
             _ => {}
         }
     }

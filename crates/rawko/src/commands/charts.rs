@@ -12,15 +12,15 @@ use crate::hosting::{Place, StoreArgs};
 use crate::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
-A chart is offered when a `machine_registry` of the project names it or it lies in `.rawko/charts`;
-others can invoke it as `statechart:ID@VERSION`. An instance keeps the very chart it began with, so
-a chart that was changed since then is listed twice, with two hashes.
+A chart is published if a `machine_registry` of the project lists it or it is in `.rawko/charts`;
+other charts invoke it as `statechart:ID@VERSION`. An instance keeps the version of the chart it
+started with, so an edited chart may be listed twice, with different hashes.
 
 Examples:
   rawko charts
   rawko charts --json | jq -r '.charts[] | select(.offered) | .id'";
 
-/// List the charts that a project offers and those its instances run on
+/// List the charts of the project and of its instances
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -94,7 +94,7 @@ fn of_row(row: &ChartRow) -> Line {
 }
 
 fn print_table(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
-    let mut table = Table::new(&["ID", "VERSION", "HASH", "OFFERED", "INSTANCES", "FROM"]);
+    let mut table = Table::new(&["ID", "VERSION", "HASH", "PUBLISHED", "INSTANCES", "FROM"]);
     for line in lines {
         table.add(vec![
             Cell::painted(&line.id, Style::Bold),
@@ -106,7 +106,7 @@ fn print_table(lines: &[Line], console: &mut Console) -> Result<(), Failure> {
         ]);
     }
     if table.is_empty() {
-        let text = "no charts yet; put one into `.rawko/charts`, or start one with `rawko run CHART`";
+        let text = "no charts yet; add one to `.rawko/charts`, or run one with `rawko run CHART`";
         console.note(Style::Dim, "none", text);
         return Ok(());
     }

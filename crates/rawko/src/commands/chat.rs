@@ -24,33 +24,33 @@ const HURRY_MS: i64 = 10_000;
 const BEFORE: u64 = 10;
 
 const EXAMPLES: &str = "\
-What is said appears as it is said, and whose turn it is whenever that changes. What you type is
-said in your name; a line that begins with a slash is a command, and `/help` lists them. What
-becomes of your words while an agent has the turn is the channel's `humanInterruptMode`.
+Prints messages and turn changes as they happen, and posts what you type. Lines that begin with a
+slash are commands; `/help` lists them. The channel option `humanInterruptMode` decides when your
+message is posted while an agent has the turn.
 
-Without a terminal every line of standard input is said; at its end the chat goes on until nobody
-has the turn, or --patience is over.
+Without a terminal, every line of standard input is posted. At the end of input the chat stays until
+no agent has the turn or --patience has passed.
 
-If no `rawko serve` runs, the chat itself hosts the channel and starts the agents that the settings
-give a command for.
+If `rawko serve` is not running, the chat hosts the channel itself and starts the agents that have a
+`command` in the settings.
 
 Examples:
   rawko chat standup
   rawko chat standup --as kim
   echo 'What is new?' | rawko chat standup --patience 1m";
 
-/// Talk in a channel
+/// Join a channel from the terminal
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The channel
+    /// Channel name
     channel: String,
 
-    /// Who speaks; by default the user's name
+    /// Your name in the channel [default: the current user]
     #[arg(long = "as", value_name = "NAME")]
     by: Option<String>,
 
-    /// How long to stay after the last line, while agents take turns
+    /// Stay this long after the last line while agents take turns
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = read_duration)]
     patience: Duration,
 

@@ -13,11 +13,11 @@ use crate::project::{self, Project, Recursion, Twins};
 use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
-A directory is a project: every chart below it and in `.rawko/charts` is checked, references
-between charts are looked up in every `machine_registry` found, agents in `.rawko/agents` and
-services in `.rawko/config.yaml`. A single file inside a project is checked against them too.
+A directory is checked as a project: all charts below it and in `.rawko/charts`, with references to
+charts (every `machine_registry`), agents (`.rawko/agents`) and services (`.rawko/config.yaml`). A
+single file inside a project is checked against the same names.
 
-Errors fail the check (exit code 52), warnings only with --strict.
+The exit code is 52 if there are errors, or warnings with --strict.
 
 Examples:
   rawko check order.yaml
@@ -26,11 +26,11 @@ Examples:
   cat order.yaml | rawko check -
   rawko check . --json | jq '.findings[].code'";
 
-/// Find everything that is wrong with a chart, or with all charts of a project
+/// Check a chart or a whole project for problems
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Charts or directories; `-` reads standard input
+    /// Charts or directories, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -38,11 +38,11 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Let warnings fail the check as well
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
 
-    /// A chart that others may invoke, though it lies elsewhere
+    /// Chart outside the project that may be invoked (repeatable)
     #[arg(long, value_name = "CHART")]
     with: Vec<PathBuf>,
 }
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     report.check_recursion(&args.with)?;
     if report.charts == 0 && report.findings() == 0 {
         let places: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(Failure::Usage(format!("there are no charts in `{}`", places.join("`, `"))));
+        return Err(Failure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
     }
     let failed = report.errors() > 0 || (args.strict && report.warnings() > 0);
     if args.json {
@@ -212,7 +212,7 @@ impl Report {
     fn summary(&self) -> String {
         let mut parts = vec![count(self.charts, "chart")];
         match (self.errors(), self.warnings()) {
-            (0, 0) => parts.push("nothing to complain about".to_owned()),
+            (0, 0) => parts.push("no problems found".to_owned()),
             (errors, warnings) => {
                 parts.extend((errors > 0).then(|| count(errors, "error")));
                 parts.extend((warnings > 0).then(|| count(warnings, "warning")));

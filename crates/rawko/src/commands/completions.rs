@@ -13,11 +13,11 @@ Examples:
   rawko completions zsh > ~/.zfunc/_rawko
   rawko completions fish > ~/.config/fish/completions/rawko.fish";
 
-/// Print a completion script for a shell
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The shell to write it for
+    /// Shell
     shell: Shell,
 }
 

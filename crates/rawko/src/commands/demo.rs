@@ -12,19 +12,19 @@ use crate::files;
 use crate::templates::{self, DEMO_TASK, Template};
 
 const EXAMPLES: &str = "\
-A planner, a developer, a tester and a reviewer work on a small Python project until its tests
-pass. The models are scripted, so that no key and no network is needed and everybody sees the same;
-the files, the tools and the test runs are real. One test fails on the way, and is mended.
+Creates a small Python project with a failing test and runs a task in it: a planner, a developer, a
+tester and a reviewer work until the tests pass. The models are scripted, so no API key and no
+network are needed; the files, tools and test runs are real. Requires python3.
 
 Examples:
   rawko demo
   rawko demo /tmp/slugs";
 
-/// Watch agents work on a small project, offline
+/// Watch agents fix a small project (offline, no API key)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where to put the project; without it, into a temporary directory
+    /// Directory for the project [default: a temporary directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -46,8 +46,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         file.write(&dir)?;
     }
     let shown = files::shown(&dir);
-    console.line(&format!("A small Python project with a failing test, in {shown}."))?;
-    console.line("Its models are scripted; the files, the tools and the test runs are real.")?;
+    console.line(&format!("Created a small Python project with a failing test in {shown}."))?;
+    console.line("The models are scripted; the files, tools and test runs are real.")?;
     console.line("")?;
     let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {DEMO_ID}"));
     console.line(&command)?;
@@ -66,7 +66,7 @@ fn insist_on_python() -> Result<(), Failure> {
     match version {
         Ok(status) if status.success() => Ok(()),
         Ok(_) | Err(_) => {
-            Err(Failure::Usage("the demo's tests need `python3`, which cannot be run here".to_owned()))
+            Err(Failure::Usage("cannot run `python3`; the demo needs it for its tests".to_owned()))
         }
     }
 }
@@ -81,10 +81,7 @@ fn temporary() -> Result<PathBuf, Failure> {
             Ok(()) => return Ok(dir),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number = number.wrapping_add(1),
             Err(error) => {
-                return Err(Failure::Usage(format!(
-                    "cannot make the directory `{}`: {error}",
-                    dir.display()
-                )));
+                return Err(Failure::Usage(format!("cannot create directory `{}`: {error}", dir.display())));
             }
         }
     }
@@ -92,7 +89,7 @@ fn temporary() -> Result<PathBuf, Failure> {
 
 /// Runs the task, which prints its own progress. Returns true if it succeeded.
 fn work(dir: &Path) -> Result<bool, Failure> {
-    let cannot = |error: io::Error| Failure::Failed(format!("`rawko task` could not be started: {error}"));
+    let cannot = |error: io::Error| Failure::Failed(format!("cannot start `rawko task`: {error}"));
     let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
     task.args(["task", DEMO_TASK, "--id", DEMO_ID]).current_dir(dir).stdin(Stdio::null());
     for name in OTHERS_SETTINGS {
@@ -108,24 +105,24 @@ fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) 
     let changed: Vec<&str> =
         project.iter().filter(|file| file.is_changed(dir)).map(|file| file.path).collect();
     let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(" and ") };
-    let ended = if is_done { "The task is complete." } else { "The task did not come to a good end." };
+    let ended = if is_done { "The task is complete." } else { "The task failed." };
     console.line(&format!("{ended} The agents changed {changed}."))?;
-    console.line("Look at what they did:")?;
+    console.line("See what they did:")?;
     console.line(&format!("  cd {}", dir.display()))?;
     if let Some(alias) = alias() {
         console.line(&format!("  {alias}"))?;
     }
     for (command, what) in [
-        ("python3 -m unittest", "the tests, now"),
-        ("rawko ps --all", "the task, and each agent's part of it"),
-        ("rawko history demo", "step by step, with everything that changed"),
-        ("rawko replay demo --decisions", "who was chosen, and why"),
-        ("rawko serve", "all of it on a page: drawn, step by step, to fork from"),
-        ("rawko agents list", "who they are; .rawko/README.md says how to change them"),
+        ("python3 -m unittest", "run the tests"),
+        ("rawko ps --all", "list the task and its agent runs"),
+        ("rawko history demo", "print every step and what it changed"),
+        ("rawko replay demo --decisions", "show why each agent was selected"),
+        ("rawko serve", "open everything on a web page"),
+        ("rawko agents list", "list the agents; .rawko/README.md explains how to edit them"),
     ] {
         console.line(&format!("  {command:<30} {what}"))?;
     }
-    console.line("With a model of your own, in a project of your own: rawko init")
+    console.line("To start with your own project and model: rawko init")
 }
 
 /// Returns the command that makes `rawko` run this binary, unless it already does.

@@ -9,20 +9,20 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 
 const EXAMPLES: &str = "\
-Looks at the store (every record and snapshot against its hash, who holds it, its size and growth,
-room on the disk), instances with faults in the last 24h, the settings, the services and endpoints they define (allowed or not, program
-there or not), agents and charts. Each line is ok, warn or problem, with what to do; a problem fails
-the command (exit code 1).
+Checks the store (hashes of all records and snapshots, owner, size, growth, free disk space),
+instances with faults in the last 24h, settings, services and endpoints (allowed, program found),
+agents and charts. Each line is ok, warn or problem, followed by a fix. The exit code is 1 if there
+is a problem.
 
-A store that was not closed and lost its write-ahead log has lost its last commits, and is not
-opened. Restore a backup, or continue without them: --accept-loss.
+A store that was not closed and lost its write-ahead log has lost its last commits; it is not
+opened. Restore a backup, or continue without these commits with --accept-loss.
 
 Examples:
   rawko doctor
   rawko doctor --accept-loss
   rawko doctor --json | jq -r '.checks[] | select(.state != \"ok\") | .text'";
 
-/// Check the store, the settings, services, agents and charts, and say what to do
+/// Check the store, settings, services, agents and charts
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

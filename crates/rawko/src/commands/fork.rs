@@ -10,38 +10,38 @@ use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
-The new instance begins as the other one was after that step, with the same chart. What ran then is
-started anew, with keys of its own; timers have the time left that they had, and of a budget there is
-what was left then. The other instance is not touched. `rawko history` lists the steps.
+The new instance starts with the state and chart of the other one after that step. Calls that were
+running are started again with new idempotency keys; timers keep their remaining time and budgets
+their remainder. The original instance is unchanged. `rawko history` lists the steps.
 
---set gives a context key another value. It is an expression and sees what the chart sees, so a
-text needs quotes of its own.
+--set changes a context key. Its value is an expression of the chart language, so strings need
+quotes.
 
 Examples:
   rawko fork order-17 --at 3
   rawko fork order-17 --at 3 --set amount=90 --set \"approver='ada'\" --id order-17b --run
   rawko fork order-17 --set retries=context.retries+1";
 
-/// Go on from a past step in a new instance, with other values if wanted
+/// Start a new instance from a past step of another
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance to fork
+    /// Id of the instance to fork
     id: String,
 
-    /// The step to go on from; without it, the last one
+    /// Step to continue from [default: the last one]
     #[arg(long, value_name = "STEP")]
     at: Option<u64>,
 
-    /// A context key and the expression that gives its value (may be given again)
+    /// Set a context key to the value of an expression (repeatable)
     #[arg(long, value_name = "KEY=EXPRESSION")]
     set: Vec<String>,
 
-    /// The id of the new instance; without one it is made up
+    /// Id of the new instance (generated if omitted)
     #[arg(long = "id", value_name = "NEW")]
     new_id: Option<String>,
 
-    /// Follow it as `rawko run` does; otherwise only what happens at once is waited for
+    /// Follow the new instance as `rawko run` does
     #[arg(long)]
     run: bool,
 
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let edit = |text: &String| match text.split_once('=') {
         Some((key, expression)) if !key.is_empty() => Ok((key.to_owned(), expression.to_owned())),
-        Some(_) | None => Err(Failure::Usage(format!("--set needs KEY=EXPRESSION, not `{text}`"))),
+        Some(_) | None => Err(Failure::Usage(format!("invalid --set `{text}`: expected KEY=EXPRESSION"))),
     };
     texts.iter().map(edit).collect()
 }

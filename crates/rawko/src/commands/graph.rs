@@ -14,7 +14,7 @@ use crate::loading;
 const EXAMPLES: &str = "\
 Examples:
   rawko graph order.yaml                       # Mermaid, for a Markdown page
-  rawko graph order.yaml -o order.svg          # a picture
+  rawko graph order.yaml -o order.svg          # a picture file
   rawko graph order.yaml -o order.svg --theme dark
   rawko graph order.yaml --format dot | dot -Tpng > order.png";
 
@@ -22,14 +22,14 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The chart; `-` reads standard input
+    /// Chart file, or `-` for standard input
     chart: PathBuf,
 
-    /// The form of the drawing; otherwise by the ending of the output file, else mermaid
+    /// Output format [default: by file extension, else mermaid]
     #[arg(long, short, value_name = "FORMAT")]
     format: Option<Format>,
 
-    /// The colours of an SVG; auto follows the reader's own setting
+    /// SVG colours; auto follows the viewer's colour scheme
     #[arg(long, value_name = "THEME", default_value = "auto")]
     theme: ThemeName,
 

@@ -9,37 +9,36 @@ use crate::known;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Each step with its time (UTC), the event, the active states afterwards, what changed in the context
-and what was asked of the host. -v takes every step once more and says which transitions were looked
-at, and why the others were not taken.
+Prints each step with its time (UTC), the event, the active states, context changes and effects. -v
+recomputes every step and explains which transitions were taken and which were not.
 
-`rawko show ID --at STEP` shows all of a step, `rawko fork ID --at STEP` goes on from it.
+See a step in full with `rawko show ID --at STEP`; continue from it with `rawko fork ID --at STEP`.
 
 Examples:
   rawko history order-17
   rawko history order-17 -v
   rawko history order-17 --json | jq -c 'select(.type == \"invoked\")'";
 
-/// Tell what happened to an instance, step by step
+/// Print the journal of an instance, step by step
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
-    /// How many records to tell; 0 tells all
+    /// Maximum number of records; 0 for all
     #[arg(long, value_name = "N", default_value_t = 200)]
     limit: usize,
 
-    /// Only records after this one of the store's journal
+    /// Only records after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     after: u64,
 
-    /// Say which transitions were taken, and why the others were not; show long values whole
+    /// Explain every transition and print long values in full
     #[arg(long, short)]
     verbose: bool,
 
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
     }
     if let Some(last) = records.last().filter(|_| more) {
-        console.note(Style::Dim, "more", &format!("go on with --after {}", last.seq));
+        console.note(Style::Dim, "more", &format!("continue with --after {}", last.seq));
     }
     Ok(Verdict::Done)
 }

@@ -10,26 +10,26 @@ use crate::failure::{Failure, Verdict};
 use crate::files;
 
 const EXAMPLES: &str = "\
-What could not be carried over is said on standard error. Charts nested in the file are written
-beside the output file, one each.
+Constructs without an equivalent are reported on standard error. Nested charts are written to
+separate files next to the output file.
 
 Examples:
   rawko import player.scxml -o player.yaml
   rawko import machine.json --from xstate > machine.yaml
   curl -s https://example.org/player.scxml | rawko import - --from scxml";
 
-/// Turn SCXML or an XState v5 JSON configuration into a rawko chart
+/// Convert SCXML or XState v5 JSON to a rawko chart
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The file to read; `-` reads standard input
+    /// File to convert, or `-` for standard input
     file: PathBuf,
 
     /// Write to a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What the file is; otherwise by its ending and its content
+    /// Input format [default: by file extension and content]
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
 }
@@ -89,10 +89,8 @@ fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Res
 /// Prints the main chart. Without an output file the other charts cannot be written, so they are named.
 fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
     for chart in &imported.charts {
-        let text = format!(
-            "the chart `{}` inside it is not written; give -o FILE to have it beside that file",
-            chart.id
-        );
+        let text =
+            format!("nested chart `{}` is not written; pass -o FILE to write it next to that file", chart.id);
         console.note(Style::Notice, "note", &text);
     }
     console.data(&imported.yaml)

@@ -8,24 +8,24 @@ use crate::files;
 use crate::templates::{self, DEMO_TASK, Settings, Template, Written};
 
 const EXAMPLES: &str = "\
-Writes `.rawko/`: settings with a model you have a key for and the checks the project seems to
-have, four agents (planner, developer, tester, reviewer), a chart with its scenarios, and a README
-that says how to change them. Nothing that is there is overwritten.
+Writes `.rawko/`: settings (a model whose API key is set, and the checks found in the project), four
+agents (planner, developer, tester, reviewer), a chart with scenarios, and a README. Existing files
+are kept.
 
 Examples:
   rawko init
   rawko init path/to/project
   rawko init --demo /tmp/slugs && cd /tmp/slugs && rawko check . && rawko test";
 
-/// Prepare a project for agents: settings, four agents, a chart, and a README to edit from
+/// Set up a project for agents
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The project; the directory is made if it is not there
+    /// Project directory, created if missing
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 
-    /// A small project to try things in instead, with scripted models: no key, no network
+    /// Create a small demo project with scripted models instead
     #[arg(long)]
     demo: bool,
 }
@@ -38,16 +38,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let settings = Settings::of(&args.dir, is_set);
     let wrote = write(&templates::project(&settings), &args.dir, console)?;
     if wrote == 0 {
-        console.note(Style::Notice, "note", "everything was there already, and nothing was changed");
+        console.note(Style::Notice, "note", "already set up; nothing was changed");
         return Ok(Verdict::Done);
     }
     if settings.checks.is_empty() {
-        let text = "no tests were recognised; name them under `phases` in .rawko/config.yaml";
+        let text = "no test command found; add one under `phases` in .rawko/config.yaml";
         console.note(Style::Notice, "note", text);
     }
     if settings.key.is_none() {
         let text = format!(
-            "no key of a provider is set; `export {}=…`, or see .rawko/config.yaml",
+            "no API key found; run `export {}=…`, or edit .rawko/config.yaml",
             Settings::wanted_key()
         );
         console.note(Style::Notice, "note", &text);

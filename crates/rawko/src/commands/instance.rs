@@ -11,16 +11,17 @@ use rawko_store::{Family, Options, SqliteStore, Store};
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::{files, times};
 
 const EXAMPLES: &str = "\
-An export is one file of JSON lines (docs/formats/export.md): the instance with its children, their
-charts, journals, snapshots, large values, audit, and what is under way. Every record carries its
-hash, and the last line that of the whole file; a file that was changed is not imported.
+An export is one file of JSON lines (docs/formats/export.md): the instance and its children, with
+charts, journals, snapshots, large values, audit log and running calls. Every record has a hash, and
+so has the whole file; a modified file is rejected.
 
-An export is a copy: the instance continues where it is. Cancel it there before it continues
-elsewhere, or both do. Importing needs the store for itself (exit code 3 while a host runs); what is
-under way continues when a host runs next.
+An export is a copy: the original instance continues. Cancel it before you continue the copy, or
+both run. Import fails while a host uses the store (exit code 3); imported work continues when the
+next host starts.
 
 Examples:
   rawko instance export order-17 order-17.jsonl
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 enum Action {
     /// Write an instance and its children to a file
     Export {
-        /// Instance
+        /// Instance id
         id: String,
         /// File to write [default: standard output]
         file: Option<PathBuf>,
@@ -66,7 +67,7 @@ fn export(place: &Place, id: &str, file: Option<&Path>, console: &mut Console) -
     place.insist_on_file("instance export")?;
     place.insist_on_store()?;
     let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
-    let family = store.family(id)?.ok_or_else(|| Failure::Usage(format!("there is no instance `{id}`")))?;
+    let family = store.family(id)?.ok_or_else(|| Failure::Usage(format!("instance `{id}` not found")))?;
     let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
         let mut text = Vec::new();
         family.write(&mut text, times::now_ms()).map_err(Failure::Output)?;
@@ -98,7 +99,7 @@ fn import(place: &Place, file: &Path, console: &mut Console) -> Result<Verdict, 
             Family::read(BufReader::new(File::open(file).map_err(cannot)?))
         }
     };
-    let family = read.map_err(|error| Failure::Invalid(format!("`{name}` cannot be imported: {error}")))?;
+    let family = read.map_err(|error| Failure::Invalid(format!("cannot import `{name}`: {error}")))?;
     insist_on_charts(&family, &name)?;
     place.make_state_directory()?;
     let _lock = place.hold_alone("instance import")?;
@@ -106,7 +107,7 @@ fn import(place: &Place, file: &Path, console: &mut Console) -> Result<Verdict, 
     let store = SqliteStore::open(&place.store, options)?;
     for id in family.ids() {
         if store.find(&id)?.is_some() {
-            return Err(Failure::Usage(format!("instance `{id}` exists in {} already", place.shown())));
+            return Err(Failure::Usage(format!("instance `{id}` already exists in {}", place.shown())));
         }
     }
     let counted = counted(&family);
@@ -122,7 +123,7 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
         if edition.chart.hash() != chart.hash {
             let id = &chart.id;
             return Err(Failure::Invalid(format!(
-                "`{name}` cannot be imported: the text of chart `{id}` is not the one its instances began with"
+                "cannot import `{name}`: the text of chart `{id}` does not match its hash"
             )));
         }
     }
@@ -130,7 +131,7 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
         if !family.charts.iter().any(|chart| chart.hash == member.new.chart) {
             let id = &member.new.id;
             return Err(Failure::Invalid(format!(
-                "`{name}` cannot be imported: the chart of instance `{id}` is missing"
+                "cannot import `{name}`: the chart of instance `{id}` is missing"
             )));
         }
     }
@@ -139,9 +140,11 @@ fn insist_on_charts(family: &Family, name: &str) -> Result<(), Failure> {
 
 fn counted(family: &Family) -> String {
     let records: usize = family.members.iter().map(|member| member.records.len()).sum();
+    let records = count(records, "record");
     let first = family.members.first().map_or("", |root| &root.new.id);
     match family.members.len() {
-        0 | 1 => format!("`{first}`, {records} records"),
-        all => format!("`{first}` and {} children, {records} records", all - 1),
+        0 | 1 => format!("`{first}`, {records}"),
+        2 => format!("`{first}` and 1 child, {records}"),
+        all => format!("`{first}` and {} children, {records}", all - 1),
     }
 }

@@ -19,14 +19,13 @@ use crate::times;
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXAMPLES: &str = "\
-One line for each `log` action, each emitted event, each failed call, each fault (a guard, action or
-other expression that failed) and each step that could not be taken; times are UTC. Includes the
-instance's children.
+Prints one line per `log` action, emitted event, failed call, fault (an expression that failed) and
+rejected step, including those of children. Times are UTC.
 
-With -f new lines are printed as they come, until the instance is over or Ctrl-C.
+-f follows the log until the instance ends or Ctrl-C.
 
---audit prints what was called instead: whether the gate allowed it and by which rule, and how it
-ended. A line is on disk before the call it is about.
+--audit prints the calls instead: allowed or denied, by which rule, and with what result. Each entry
+is stored before the call is made.
 
 Examples:
   rawko logs
@@ -34,22 +33,22 @@ Examples:
   rawko logs order-17 --audit
   rawko logs order-17 --json | jq -r 'select(.type == \"log\").message'";
 
-/// Print what instances logged and emitted, and what failed
+/// Print log lines, emitted events and failures
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance; without one, all of them
+    /// Instance id [default: all instances]
     id: Option<String>,
 
-    /// Go on printing as new lines come
+    /// Print new lines as they arrive
     #[arg(long, short)]
     follow: bool,
 
-    /// What was called, who allowed or refused it, and how it ended
+    /// Print calls, the rule that allowed or denied each, and its result
     #[arg(long, conflicts_with = "follow")]
     audit: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 

@@ -10,22 +10,22 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::retention::RetentionSettings;
+use crate::scenario::report::count;
 use crate::table::{Cell, Table};
 use crate::{sizes, times};
 
 const EXAMPLES: &str = "\
-Only instances that ended and were not invoked by another go, each with its children, journals,
-snapshots, audit, and the large values that nothing else needs. Without options, the `retention`
-section of the settings decides:
+Removes ended top-level instances with their children, journals, snapshots, audit log and unshared
+large values. Without options, the `retention` section of the settings applies:
 
   retention: {age: 30d, outcomes: [succeeded, cancelled], size: 2GiB}
 
-An instance goes when its last record is older than the age and its outcome is one of the list. If
-the store is larger than the size, the oldest of these outcomes go until it is not, whatever their
-age. Options go before the settings.
+An instance is removed if its last record is older than the age and its outcome is in the list. If
+the store is larger than the size, the oldest instances with these outcomes are removed regardless
+of their age. Options replace the settings.
 
-Nothing is removed without --yes. Removing needs the store for itself (exit code 3 while a host
-runs). The file becomes smaller; the first time, all of it is written anew.
+Nothing is removed without --yes. Fails while a host uses the store (exit code 3). The file shrinks;
+the first time it is rewritten completely.
 
 Examples:
   rawko prune --older-than 30d
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = read_size)]
     max_size: Option<u64>,
 
-    /// Remove them; without it, only print what would go
+    /// Remove the instances instead of listing them
     #[arg(long)]
     yes: bool,
 
@@ -93,8 +93,7 @@ impl Args {
         let size_max_bytes = self.max_size.or(settings.size_max_bytes);
         if age_ms.is_none() && size_max_bytes.is_none() && outcomes.is_empty() {
             return Err(Failure::Usage(
-                "nothing says what may go; pass --older-than, --outcome or --max-size, or set `retention`"
-                    .to_owned(),
+                "nothing to prune; pass --older-than, --outcome or --max-size, or set `retention`".to_owned(),
             ));
         }
         let before = |age: u64| now_ms.saturating_sub(i64::try_from(age).unwrap_or(i64::MAX));
@@ -129,9 +128,10 @@ fn look(
     print_table(&found, console)?;
     let bytes: u64 = found.iter().map(|it| it.bytes).sum();
     if found.is_empty() {
-        console.note(Style::Dim, "none", "no instance may go");
+        console.note(Style::Dim, "none", "no matching instances");
     } else {
-        let text = format!("{} would go, about {}; add --yes to remove", words(&found), sizes::shown(bytes));
+        let (instances, size) = (words(&found), sizes::shown(bytes));
+        let text = format!("would remove {instances}, about {size}; pass --yes to remove");
         console.note(Style::Notice, "dry run", &text);
     }
     Ok(Verdict::Done)
@@ -171,10 +171,9 @@ fn remove(
         return Ok(Verdict::Done);
     }
     let (was, is) = (sizes::shown(before), sizes::shown(after));
-    console.line(&format!(
-        "removed {} instances, {} records, {} large values; {was} → {is}",
-        sum.instances, sum.records, sum.blobs
-    ))?;
+    let (instances, records) = (count(sum.instances, "instance"), count(sum.records, "record"));
+    let values = count(sum.blobs, "large value");
+    console.line(&format!("removed {instances}, {records}, {values}; {was} → {is}"))?;
     Ok(Verdict::Done)
 }
 
@@ -238,5 +237,5 @@ fn read_duration(text: &str) -> Result<u64, String> {
 
 fn read_size(text: &str) -> Result<u64, String> {
     let size = parse_size(text).filter(|bytes| *bytes > 0);
-    size.ok_or_else(|| "write for example `500MB`, `2GiB` or a number of bytes".to_owned())
+    size.ok_or_else(|| "use a size such as `500MB` or `2GiB`, or a number of bytes".to_owned())
 }

@@ -14,8 +14,8 @@ use crate::times;
 use rawko_view::rows::{row_json, states, status_word};
 
 const EXAMPLES: &str = "\
-The newest come first. WAITS FOR says what would move an instance: work (a service, an agent or a
-child), a person, a timer, or an event.
+Lists top-level instances. WAITS FOR is what the instance waits for: work (a service, an agent or a
+child), a person, a timer or an event.
 
 Examples:
   rawko ps
@@ -27,27 +27,27 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Only those in this status (may be given again)
+    /// Only instances with this status (repeatable)
     #[arg(long, value_name = "STATUS")]
     status: Vec<StatusArg>,
 
-    /// Only those that wait for this (may be given again)
+    /// Only instances that wait for this (repeatable)
     #[arg(long, value_name = "WHAT")]
     waiting: Vec<WaitArg>,
 
-    /// Only those of this chart
+    /// Only instances of this chart
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
 
-    /// Children, too; `--waiting person` lists them anyway
+    /// Include children (implied by `--waiting person`)
     #[arg(long)]
     all: bool,
 
-    /// How many to list; 0 lists all
+    /// Maximum number of instances; 0 for all
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
 
-    /// Go on where the last page ended
+    /// Continue after the last page
     #[arg(long, value_name = "CURSOR")]
     before: Option<i64>,
 
@@ -146,12 +146,12 @@ fn print_table(
     if !table.is_empty() {
         table.print(console)?;
     } else if args.is_narrowed() {
-        console.note(Style::Dim, "none", "no instance is like that; `rawko ps --all` lists all of them");
+        console.note(Style::Dim, "none", "no matching instances");
     } else {
         console.note(Style::Dim, "none", "no instances yet; start one with `rawko run CHART`");
     }
     if let Some(next) = page.next {
-        let shown = format!("{} of {}; go on with --before {}", page.rows.len(), page.total, next.0);
+        let shown = format!("{} of {}; continue with --before {}", page.rows.len(), page.total, next.0);
         console.note(Style::Dim, "more", &shown);
     }
     Ok(())
@@ -169,7 +169,7 @@ pub(crate) fn status_style(row: &InstanceRow) -> Style {
 
 fn wait_word(row: &InstanceRow, now_ms: i64) -> String {
     match (row.head.wait, row.head.next_due_ms) {
-        _ if row.head.status == Status::Error => "somebody".to_owned(),
+        _ if row.head.status == Status::Error => "retry".to_owned(),
         (Wait::Nothing, _) => "-".to_owned(),
         (Wait::Timer, Some(due_ms)) => format!("timer {}", times::until(due_ms, now_ms)),
         (wait, _) => wait.as_str().to_owned(),

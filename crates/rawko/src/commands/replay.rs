@@ -15,10 +15,10 @@ use crate::known;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Every decision of the arbiter is in the journal with what it was asked: the input, the prompt, the
-answers and what was wrong with them. --model asks another model the same question and says where
-it would have decided otherwise; that costs what asking costs, and changes nothing. Where it answers
-nothing at all, the exit code says why: 41 credentials, 3 try again later, 1 otherwise.
+Prints the arbiter's decisions from the journal, each with its input, prompt, responses and
+validation errors. --model sends the same prompts to another model and reports where its decisions
+differ; this uses tokens but changes nothing. If the model returns no usable response, the exit code
+is 41 (credentials), 3 (try again later) or 1.
 
 Examples:
   rawko replay fix-1 --decisions
@@ -26,26 +26,26 @@ Examples:
   rawko replay fix-1 --decisions --model openai/gpt-5-mini
   rawko replay fix-1 --decisions --json | jq -r .prompt";
 
-/// Look again at what was decided, and what another model would decide
+/// Show the arbiter's decisions, or compare another model's
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// The arbiter's decisions, each with its prompt
+    /// Show the arbiter's decisions with their prompts
     #[arg(long, required = true)]
     decisions: bool,
 
-    /// Ask this model the same: `provider/model`
+    /// Compare with this model (`provider/model`)
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// Show the inputs too
+    /// Also print inputs
     #[arg(long, short)]
     verbose: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.mention_settings(console);
     let all = decisions(&place, &args.id)?;
     if all.is_empty() && !args.json {
-        console.note(Style::Dim, "note", &format!("no arbiter has decided anything in {}", args.id));
+        console.note(Style::Dim, "note", &format!("{} has no arbiter decisions", args.id));
     }
     match &args.model {
         None => {
@@ -135,8 +135,8 @@ impl Tally {
         let differs = format!("differs in {} of {asked} decisions", self.differ);
         match (self.failed, asked) {
             (0, _) => differs,
-            (failed, 0) => format!("answered none of {failed} questions"),
-            (failed, _) => format!("{differs}, and gave no answer in {failed}"),
+            (failed, 0) => format!("returned no usable response for {failed} decisions"),
+            (failed, _) => format!("{differs}; no usable response for {failed}"),
         }
     }
 
@@ -243,10 +243,10 @@ fn other_words(other: &Other) -> (Style, String) {
         format!("{}{mode}: {}", text("type"), text("reason"))
     };
     match other {
-        Other::NotAsked => (Style::Dim, "a rule decided; nobody is asked".to_owned()),
-        Other::Same(decision) => (Style::Good, format!("the same: {}", said(decision))),
+        Other::NotAsked => (Style::Dim, "decided by a rule; model not asked".to_owned()),
+        Other::Same(decision) => (Style::Good, format!("same: {}", said(decision))),
         Other::Differs(decision) => (Style::Notice, format!("differs: {}", said(decision))),
-        Other::Failed(error) => (Style::Bad, format!("no answer: {error}")),
+        Other::Failed(error) => (Style::Bad, format!("no response: {error}")),
     }
 }
 

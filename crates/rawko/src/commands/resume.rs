@@ -15,16 +15,15 @@ use crate::standing::Standing;
 use crate::times;
 
 const EXAMPLES: &str = "\
-An instance goes on from its last step, whatever ended the process that ran it. Timers that came
-due meanwhile fire at once, each at its own time. A call that was cut off is made again if the
-settings say that this is safe (`on_restart: retry`); if not, the chart hears of an error with the
-category `interrupted`. Everything else in the store that is due goes on as well.
+Continues from the last stored step. Timers that came due meanwhile fire at once, in order. An
+interrupted call is repeated if the settings allow it (`on_restart: retry`); otherwise the chart
+receives an error with the category `interrupted`. Other instances that are due continue, too.
 
-An instance in status error tries once more what failed.
+If the instance is in status error, the failed step is retried.
 
-A task that ended at a limit goes on with a higher one, under a new id: what was done and decided is
-taken over, nothing is asked or done twice, and the old one stays as it ended. What was spent counts:
---max-iterations and --max-budget-usd are for all of the task, --timeout is how much longer.
+A task that reached a limit continues under a new id with a higher limit; completed work is reused
+and the old instance is unchanged. --max-iterations and --max-budget-usd are totals and include what
+was spent before; --timeout is additional time.
 
 Examples:
   rawko resume order-17
@@ -33,22 +32,22 @@ Examples:
   rawko resume fix-1 --max-iterations 20
   rawko resume fix-1 --max-budget-usd 5";
 
-/// Go on with an instance that was parked, or try again what failed
+/// Continue a parked instance, or retry a failed one
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// Go on with a task that ended at a limit, with so many iterations in all
+    /// Raise the limit of a task to N agent runs in total
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
 
-    /// The same with so much money in all, in US dollars
+    /// Raise the budget of a task to this total (USD)
     #[arg(long, value_name = "USD", value_parser = read_dollars)]
     max_budget_usd: Option<f64>,
 
-    /// The same with so much more time, for a task whose time was used up
+    /// Give a task that timed out this much more time
     #[arg(long, value_name = "DURATION", value_parser = read_ms)]
     timeout: Option<i64>,
 
@@ -131,7 +130,7 @@ fn raise(
         };
         if manner.format == OutputFormat::Text {
             let new = console.paint(Style::Bold, &forked);
-            console.line(&format!("{new}  goes on with what {id} has done, {}", raised.words()))?;
+            console.line(&format!("{new}  continues {id}, {}", raised.words()))?;
         }
         let context = standing.snapshot.context_map(&standing.chart);
         let narrator = Narrator::resuming(standing.chart.id(), &context, console);

@@ -15,15 +15,15 @@ use crate::inputs;
 use crate::loading;
 
 const EXAMPLES: &str = "\
-The instance is on disk before anything happens: it survives a crash, a reboot and a change of the
-chart's file. It is shown until it is done, fails, or waits for a person, an event or a timer that
-is further away than --patience. Then it is parked; nothing is lost and nothing runs meanwhile.
-Ctrl-C parks it too.
+Follows the instance until it is done, fails, or waits for a person, an event or a timer that is due
+later than --patience. A waiting instance is parked: its state is stored and `rawko resume`
+continues it. Ctrl-C parks it, too. Every step is stored before its effects run, so an instance
+survives crashes, reboots and later edits of the chart file.
 
-What charts may call stands in `.rawko/config.yaml`; what is not allowed there is refused.
+Charts may call only the services that `.rawko/config.yaml` defines and allows.
 
-Exit codes: 0 done, 1 failed, 3 try again later, 52 invalid chart or settings, 53 a budget is used
-up, 54 a loop was detected, 55 waiting, 130 parked by Ctrl-C.
+Exit codes: 0 done, 1 failed, 3 try again later, 52 invalid chart or settings, 53 budget exceeded,
+54 loop detected, 55 waiting, 130 parked by Ctrl-C.
 
 Examples:
   rawko run order.yaml
@@ -32,22 +32,22 @@ Examples:
   rawko run review.yaml --input diff=@change.diff --with lint.yaml
   rawko run order.yaml --output-format stream-json | jq -c 'select(.type == \"log\")'";
 
-/// Run a chart for real: timers, services, child charts and people, kept on disk
+/// Run a chart and follow its progress
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The chart: a file, `-` for standard input, or the id of a chart that the project offers or rawko has
+    /// Chart file, `-` for standard input, or a chart id (`rawko charts`)
     chart: PathBuf,
 
-    /// Input of the instance: a JSON object, key=value, key=@file or @file (may be given again)
+    /// Input: a JSON object, key=value, key=@file or @file (repeatable)
     #[arg(long, value_name = "JSON|KEY=VALUE")]
     input: Vec<String>,
 
-    /// The id of the instance; without one it is made up
+    /// Instance id (generated if omitted)
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// A chart that may be invoked as a child
+    /// Chart that may be invoked as a child (repeatable)
     #[arg(long, value_name = "CHART")]
     with: Vec<PathBuf>,
 
@@ -109,7 +109,7 @@ fn has_ending(text: &str) -> bool {
 fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Edition>, Failure> {
     let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
-        return Err(Failure::Usage("only one chart can be read from standard input".to_owned()));
+        return Err(Failure::Usage("only one chart can be `-` (standard input)".to_owned()));
     }
     let mut charts = Vec::new();
     for path in std::iter::once(&args.chart).chain(&args.with) {

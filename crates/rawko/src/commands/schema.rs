@@ -7,7 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   rawko schema > rawko.schema.json
 
-  # in an editor with the YAML language server, as the first line of a chart:
+  # first line of a chart, for editors with the YAML language server:
   # yaml-language-server: $schema=rawko.schema.json";
 
 /// Print the JSON Schema of the chart format

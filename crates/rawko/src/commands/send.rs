@@ -9,11 +9,10 @@ use crate::hosting::Request;
 use crate::inputs;
 
 const EXAMPLES: &str = "\
-The event is on disk before the command says so, and what follows from it at once is shown: the
-transition, and the calls it starts until they have answered. If another rawko hosts the store,
-the event goes through it.
+Stores the event, then prints the transition and waits for the calls it starts. If another rawko
+process hosts the store, the event is sent through that process.
 
-With --key the same delivery twice is taken once, so that a script can try again safely.
+With --key a repeated delivery is ignored, so scripts can retry safely.
 
 Examples:
   rawko send order-17 APPROVED --data by=ada
@@ -24,17 +23,17 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// The event
+    /// Event name
     event: String,
 
-    /// Data of the event: a JSON value, or key=value (may be given again)
+    /// Event data: a JSON value or key=value (repeatable)
     #[arg(long, value_name = "JSON|KEY=VALUE")]
     data: Vec<String>,
 
-    /// A key of yours: the same delivery again changes nothing
+    /// Idempotency key: ignore the event if this key was used before
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 

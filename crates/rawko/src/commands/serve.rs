@@ -25,36 +25,34 @@ const PORT: u16 = 7411;
 const OWN_TOKEN: &str = "admin";
 
 const EXAMPLES: &str = "\
-Everything in the store goes on: instances, timers, channels. The page is at the address that is
-printed, the API below it at /v1 (described by /v1/openapi.json), and agents connect to
-ws://ADDRESS/v1/agents; agents whose `command` the settings give are started here. Other rawkos of
-yours work through this one. Ctrl-C parks everything; the next `serve` goes on where this one
-stopped.
+Runs all instances, timers and channels of the store, and prints the address of the page. The API
+is at /v1 (see /v1/openapi.json); agents connect to ws://ADDRESS/v1/agents. Agents with a `command`
+in the settings are started. Other rawko commands use this server while it runs. Ctrl-C parks all
+instances; the next `rawko serve` continues them.
 
-On another address than loopback a token is required: `server: {tokens: …}` in the settings gives
-some with roles; one that may do everything is in the file of --token-file, or in RAWKO_TOKEN.
-Callers show it as `Authorization: Bearer`, the page asks for it, and agents may give it as `token`
-when they register.
+A token is required unless the address is loopback. Define tokens with roles under
+`server: {tokens: …}` in the settings, or pass an admin token with --token-file or RAWKO_TOKEN.
+Clients send it as `Authorization: Bearer`, agents as `token` when they register.
 
 Examples:
   rawko serve
   rawko serve --listen 127.0.0.1:9000
-  rawko serve --channel-log json 2> channels.jsonl     # every transition of an agent, a line each
+  rawko serve --channel-log json 2> channels.jsonl     # log every turn
   RAWKO_TOKEN=… rawko serve --listen 0.0.0.0:7411";
 
-/// Host the project and serve its page: instances go on, people look and act, agents take turns
+/// Host the project and serve its web page and API
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where to listen; without it, where the settings say, else 127.0.0.1:7411
+    /// Address to listen on [default: 127.0.0.1:7411]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 
-    /// A file with a token that may do everything
+    /// File with an admin token (or set RAWKO_TOKEN to the token)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Say on standard error what agents in channels do
+    /// Log the turns of agents in channels to standard error
     #[arg(long, value_name = "FORMAT", default_value = "none")]
     channel_log: LogFormat,
 
@@ -113,8 +111,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if outcome.is_ok() {
             match other {
-                None => console.note(Style::Dim, "parked", "`rawko serve` goes on with everything"),
-                Some(host) => console.note(Style::Dim, "stopped", &format!("{host} goes on with everything")),
+                None => console.note(Style::Dim, "parked", "run `rawko serve` to continue all instances"),
+                Some(host) => console.note(Style::Dim, "stopped", &format!("instances continue in {host}")),
             }
         }
         outcome
@@ -147,8 +145,9 @@ async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure>
         return Ok((engine, Arc::new(place.workshop().0), None));
     }
     let Some(desk) = access.desk() else {
-        let other = access.other().unwrap_or_default();
-        return Err(Failure::Transient(format!("{other} hosts this store already")));
+        let (store, other) = (place.shown(), access.other().unwrap_or_default());
+        let help = "stop that process first";
+        return Err(Failure::Transient(format!("cannot serve {store}: already hosted by {other}; {help}")));
     };
     // Opened before the first connection is accepted.
     let serving = Arc::clone(desk.serving().await?);
@@ -163,22 +162,22 @@ fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
         .flat_map(|(file, findings)| findings.into_iter().map(move |it| format!("{file}: {}", it.message)))
         .collect();
     if !words.is_empty() {
-        return Err(Failure::Invalid(format!("the settings cannot be used\n{}", words.join("\n"))));
+        return Err(Failure::Invalid(format!("invalid settings\n{}", words.join("\n"))));
     }
     let mut tokens = settings.tokens(place.settings.environment()).map_err(Failure::Invalid)?;
     if let Some(token) = token(args)? {
         if tokens.has(OWN_TOKEN) {
-            let why = "RAWKO_TOKEN, or the file of --token-file, is a token of that name";
-            let help = "give the one in the settings another name";
-            return Err(Failure::Invalid(format!("there are two tokens `{OWN_TOKEN}`: {why}; {help}")));
+            let why = "RAWKO_TOKEN or --token-file defines a token with this name, too";
+            let help = "rename the token in the settings";
+            return Err(Failure::Invalid(format!("duplicate token `{OWN_TOKEN}`: {why}; {help}")));
         }
         tokens = tokens.with(OWN_TOKEN, Role::Admin, &token);
     }
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let listen = args.listen.or(settings.listen).unwrap_or(own);
     if tokens.is_empty() && !listen.ip().is_loopback() {
-        let help = "give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1";
-        return Err(Failure::Usage(format!("whoever reaches {listen} could join: {help}")));
+        let help = "pass --token-file or set RAWKO_TOKEN";
+        return Err(Failure::Usage(format!("refusing to listen on {listen} without a token; {help}")));
     }
     Ok(Plan { listen, settings, tokens })
 }

@@ -19,23 +19,22 @@ use rawko_view::rows::status_word;
 const FAULTS_SHOWN: usize = 3;
 
 const EXAMPLES: &str = "\
-Says where an instance stands: active states, the latest faults (expressions that failed), context,
-timers with the time left, calls that run with their attempt and idempotency key, what a person is
-asked, and which events it would take now.
+Prints active states, recent faults (failed expressions), context, pending requests, running calls
+with attempt and idempotency key, timers, accepted events and children.
 
 Examples:
   rawko show order-17
   rawko show order-17 --at 3
   rawko show order-17 --json | jq .context";
 
-/// Show where an instance stands, now or after a past step
+/// Show the state of an instance, now or after a past step
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The instance
+    /// Instance id
     id: String,
 
-    /// As it was after this step; `rawko history` lists them
+    /// State after this step (`rawko history` lists the steps)
     #[arg(long, value_name = "STEP")]
     at: Option<u64>,
 
@@ -119,7 +118,7 @@ impl Page<'_> {
         self.line("step", &format!("{step}{of}, {}", times::ago(standing.at_ms, now_ms)))?;
         self.line("started", &times::ago(new.created_ms, now_ms))?;
         if let Some(parent) = &new.parent {
-            self.line("parent", &format!("{}, which invoked it as {}", parent.id, parent.invoke))?;
+            self.line("parent", &format!("{} (invoke {})", parent.id, parent.invoke))?;
         }
         if let Some(origin) = &new.origin {
             self.line("forked", &format!("from {} at step {}", origin.id, origin.step))?;
@@ -136,13 +135,13 @@ impl Page<'_> {
             self.line("failed", &format!("{name}: {}", words::error(&failure.error)))?;
         }
         if !standing.snapshot.failures().is_empty() {
-            self.line("", &format!("`rawko resume {}` tries again", standing.id()))?;
+            self.line("", &format!("retry with `rawko resume {}`", standing.id()))?;
         }
         self.faults()?;
         match &standing.row.head.fault {
             Some(fault) if !self.is_past() => {
                 self.line("fault", fault)?;
-                self.line("", &format!("`rawko resume {}` goes on", standing.id()))
+                self.line("", &format!("continue with `rawko resume {}`", standing.id()))
             }
             Some(_) | None => Ok(()),
         }
@@ -158,7 +157,7 @@ impl Page<'_> {
             step if step < steps => String::new(),
             _ => format!(" in the last {steps} steps"),
         };
-        self.line("faults", &format!("{count} {noun}{among}, the latest {when}"))?;
+        self.line("faults", &format!("{count} {noun}{among}, latest {when}"))?;
         let latest = self.faults.iter().rev().take(FAULTS_SHOWN);
         let latest: Vec<_> = latest.map(|fault| format!("step {}: {}", fault.step, fault.text)).collect();
         latest.iter().try_for_each(|line| self.line("", line))
@@ -188,7 +187,7 @@ impl Page<'_> {
             lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
             lines.push(format!("  `rawko approve {0}` or `rawko deny {0}`", ask.instance));
         }
-        self.section("asks", &lines)
+        self.section("requests", &lines)
     }
 
     fn running(&mut self) -> Result<(), Failure> {
@@ -212,7 +211,7 @@ impl Page<'_> {
         for offer in &self.standing.offers {
             lines.extend(offer.transitions.iter().map(|words| format!("{} {words}", offer.event)));
         }
-        self.section("takes", &lines)
+        self.section("accepts", &lines)
     }
 
     fn children(&mut self) -> Result<(), Failure> {
@@ -236,13 +235,13 @@ fn running_words(running: &Running, now_ms: i64) -> String {
     }
     let Some(open) = &running.open else { return words };
     words += &match open.kind {
-        EffectKind::Unknown => ", nobody knows how its last attempt ended".to_owned(),
+        EffectKind::Unknown => ", result of the last attempt unknown".to_owned(),
         EffectKind::Service
         | EffectKind::Agent
         | EffectKind::Child
         | EffectKind::Person
         | EffectKind::Call
-        | EffectKind::Send => format!(", begun {}", times::ago(open.opened_ms, now_ms)),
+        | EffectKind::Send => format!(", started {}", times::ago(open.opened_ms, now_ms)),
     };
     format!("{words}, key {}", open.idempotency)
 }

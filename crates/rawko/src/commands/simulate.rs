@@ -20,19 +20,19 @@ use crate::simulation::show::Show;
 use crate::simulation::stimuli::Stimuli;
 
 const EXAMPLES: &str = "\
-Stimuli are JSON objects, one a line: an event, or time that passes.
+Stimuli are JSON objects, one per line: an event, or an amount of time.
 
   {\"type\": \"APPROVED\", \"data\": {\"by\": \"ada\"}}
   {\"advance\": 1500}
   {\"advance\": \"24h\"}
 
-Services answer as the stubs file says: after a while, with a result or an error. What has no stub
-waits until a stimulus `done.invoke.<id>` or `error.invoke.<id>` answers it.
+--services stubs the services: a delay, then a result or an error. An invoke without a stub waits
+for a stimulus `done.invoke.<id>` or `error.invoke.<id>`.
 
   {\"charge_card\": {\"after\": \"2s\", \"done\": {\"receipt\": \"r-1\"}},
    \"agent:linter\": {\"after\": 50, \"error\": {\"message\": \"no such rule\"}}}
 
-On a terminal without --events a prompt takes the stimuli; `:help` there says how.
+On a terminal without --events, stimuli are read from a prompt; type `:help` there.
 
 Examples:
   rawko simulate order.yaml
@@ -40,42 +40,42 @@ Examples:
   echo '{\"advance\": \"1m\"}' | rawko simulate traffic-light.yaml --json
   rawko simulate order.yaml --input order_id=o-17 --input amount=250 -v";
 
-/// Play a chart through in virtual time, without any service or agent
+/// Step through a chart in virtual time, with stubbed services
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The chart; `-` reads standard input
+    /// Chart file, or `-` for standard input
     pub(crate) chart: PathBuf,
 
-    /// A chart that may be invoked as a child
+    /// Chart that may be invoked as a child (repeatable)
     #[arg(long, value_name = "CHART")]
     pub(crate) with: Vec<PathBuf>,
 
-    /// Stubs for what the chart invokes, as JSON or YAML
+    /// Stubs for services and agents (JSON or YAML)
     #[arg(long, value_name = "FILE")]
     pub(crate) services: Option<PathBuf>,
 
-    /// Stimuli, one JSON object a line; `-` reads standard input
+    /// Stimuli, one JSON object per line, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Print one JSON object for the start and one for each stimulus
+    /// Print one JSON object per stimulus, and one for the start
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Say which transitions were taken, and why the others were not
+    /// Explain which transitions were taken and which were not
     #[arg(long, short)]
     pub(crate) verbose: bool,
 
-    /// Input of the instance: a JSON object, or key=value (may be given again)
+    /// Input: a JSON object or key=value (repeatable)
     #[arg(long, value_name = "JSON|KEY=VALUE")]
     pub(crate) input: Vec<String>,
 
-    /// Agents that `agents.select` can find, as JSON or YAML
+    /// Agents for `agents.select` (JSON or YAML)
     #[arg(long, value_name = "FILE")]
     pub(crate) agents: Option<PathBuf>,
 
-    /// A value of the `env` binding (may be given again)
+    /// Value of the `env` binding (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
 }
@@ -97,7 +97,7 @@ fn only_one_reads_stdin(args: &Args) -> Result<(), Failure> {
     let readers =
         std::iter::once(&args.chart).chain(&args.with).chain(named).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
-        return Err(Failure::Usage("only one thing can be read from standard input".to_owned()));
+        return Err(Failure::Usage("only one file can be `-` (standard input)".to_owned()));
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn simulation(
             Json::Null => Map::new(),
             _ => {
                 return Err(Failure::Usage(format!(
-                    "`{}` must be a map from service to answer",
+                    "invalid stubs in `{}`: expected a map from service to result",
                     files::shown(path)
                 )));
             }
@@ -160,7 +160,7 @@ fn simulation(
     let world = World { env, agents: agents(args, project)? };
     let input = object(inputs::object_from("--input", &args.input)?);
     let mut charts = charts.into_iter();
-    let chart = charts.next().ok_or_else(|| Failure::Usage("there is no chart to simulate".to_owned()))?;
+    let chart = charts.next().ok_or_else(|| Failure::Usage("no chart to simulate".to_owned()))?;
     Ok(Simulation::new(chart, charts.collect(), stubs, world, input))
 }
 

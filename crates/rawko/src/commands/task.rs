@@ -21,71 +21,71 @@ use super::run::{is_name, texts};
 const DRY_RUN: &str = "dry_run";
 
 const EXAMPLES: &str = "\
-The arbiter chooses an agent of the project, the agent works, the arbiter judges, until the task is
-complete or a limit says stop. Rules decide where they can, a model where they cannot. Every step is
-on disk before the next one: Ctrl-C, a crash or a reboot lose nothing, and `rawko resume` goes on.
+The arbiter selects an agent, the agent works, and the arbiter evaluates the result, until the task
+is complete or a limit is reached. Rules decide where possible, a model otherwise. Every step is
+stored before the next one starts: after Ctrl-C, a crash or a reboot, continue with `rawko resume`.
 
-While it runs, from another terminal:
-  rawko send ID CANCEL                                   ends it
+Control a running task from another terminal:
+  rawko send ID CANCEL                                   stop the task
   rawko send ID FORCE_AGENT --data '{\"agentName\": \"tester\"}'
-  rawko send ID SKIP_STEP                                the plan's current step
-  rawko send ID RETRY                                    the same agent again
-  rawko send ID RESET                                    forgets the task
+  rawko send ID SKIP_STEP                                skip the current step of the plan
+  rawko send ID RETRY                                    run the same agent again
+  rawko send ID RESET                                    discard the task
 
-Afterwards: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --audit`.
+Inspect it: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --audit`.
 
-Exit codes: 0 done, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart, 53 a
-limit is reached (`rawko resume ID --max-iterations N` goes on), 54 a loop was detected, 55 waiting,
+Exit codes: 0 complete, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart,
+53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop detected, 55 waiting,
 130 parked by Ctrl-C.
 
 Examples:
   rawko task \"Make the tests pass\"
   rawko task \"Add a --json option to the report\" --dry-run
-  rawko task \"Mend issue 12\" --agent developer --max-iterations 10 --max-budget-usd 2
+  rawko task \"Fix issue 12\" --agent developer --max-iterations 10 --max-budget-usd 2
   rawko task \"Review the parser\" --model anthropic/claude-sonnet-4-5 --timeout 30m
   rawko task \"Make the tests pass\" --chart my_flow.yaml
   rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
 
-/// Have a task done by the project's agents
+/// Run a task with the project's agents
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The task, in plain words
+    /// Task in plain language
     task: String,
 
-    /// Only plan: shows what would be done, and changes nothing
+    /// Print the plan without changing anything
     #[arg(long, conflicts_with_all = ["chart", "agent", "max_iterations"])]
     dry_run: bool,
 
-    /// Who begins, whatever the arbiter thinks
+    /// Agent that runs first, overriding the arbiter
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// So many pieces of work at most
+    /// Stop after N agent runs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_iterations: Option<u32>,
 
-    /// So much money at most, in US dollars
+    /// Stop once this much is spent (USD)
     #[arg(long, value_name = "USD", value_parser = read_dollars)]
     max_budget_usd: Option<f64>,
 
-    /// So much time at most
+    /// Stop after this time (`30m`, `2h`)
     #[arg(long, value_name = "DURATION", value_parser = read_ms)]
     timeout: Option<i64>,
 
-    /// The provider for agents whose files name no model
+    /// Provider for agents without a model of their own
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
 
-    /// The model for agents whose files name none: `provider/model`, or a model of --provider
+    /// Model for agents without one: `provider/model`, or just the model
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
-    /// Another chart than rawko's own: a file, or the id of one that the project offers
+    /// Chart to run instead of the built-in one: a file or a chart id
     #[arg(long, value_name = "CHART")]
     chart: Option<PathBuf>,
 
-    /// The id of the instance; without one it is made up
+    /// Instance id (generated if omitted)
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
@@ -161,7 +161,7 @@ fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
         console.aside(&render::report(findings, source, style));
     }
     if is_broken(&problems) {
-        let message = "the project's agents or settings have mistakes; `rawko agents check` tells them again";
+        let message = "the agents or settings of this project are invalid; fix the problems above";
         return Err(Failure::Invalid(message.to_owned()));
     }
     Ok(workshop)

@@ -13,9 +13,9 @@ use crate::project::Project;
 use crate::scenario::report;
 
 const EXAMPLES: &str = "\
-A scenario file `NAME.scenario.yaml` lies beside the chart `NAME.yaml`. Each scenario plays events
-and waits into a fresh instance, in virtual time with stubbed services, and says what should be
-seen.
+Scenarios for the chart `NAME.yaml` are in `NAME.scenario.yaml` next to it. Each scenario sends
+events to a new instance, advances virtual time, and compares the result with `expect`. Services are
+stubbed.
 
   scenarios:
     - name: approved in time
@@ -27,17 +27,17 @@ seen.
           expect: {status: done}
 
 Examples:
-  rawko test                                   # every scenario file below this directory
+  rawko test                                   # all scenario files in this directory
   rawko test order.scenario.yaml
-  rawko test order.yaml                        # the scenarios beside a chart
-  rawko test --junit report.xml --no-coverage  # for continuous integration
-  rawko test --crash --faults                  # again with crashes and faults";
+  rawko test order.yaml                        # the scenarios of a chart
+  rawko test --junit report.xml --no-coverage  # for CI
+  rawko test --crash --faults                  # repeat with crashes and faults";
 
-/// Run scenario files: what a chart should do, step by step in virtual time
+/// Run scenario tests of charts in virtual time
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A scenario file, a chart with scenarios beside it, or a directory
+    /// Scenario file, chart or directory
     #[arg(default_value = ".")]
     path: PathBuf,
 
@@ -45,19 +45,19 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Write the results as JUnit XML, too
+    /// Also write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
-    /// Do not say which states and transitions no scenario visited
+    /// Do not report uncovered states and transitions
     #[arg(long)]
     no_coverage: bool,
 
-    /// Run every scenario again with a crash at each commit
+    /// Repeat every scenario with a crash at each commit
     #[arg(long)]
     crash: bool,
 
-    /// Run every scenario again with each fault at each call
+    /// Repeat every scenario with each fault at each call
     #[arg(long)]
     faults: bool,
 }

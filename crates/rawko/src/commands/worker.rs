@@ -18,23 +18,23 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
 use crate::hosting::{self, HostArgs, Place, StoreArgs};
+use crate::scenario::report::count;
 use crate::watching::{self, LogArgs, WatchPlan};
 
 const EXAMPLES: &str = "\
-A worker takes the steps of instances that live on Restate and makes their calls: with the charts,
-services, agents and rules of the project it is started in. It keeps nothing. Start as many as you
-like, with the same project, behind one address: on one machine they share a port, on several there
-is a balancer in front of them, and --advertise says where that is.
+Runs the steps and calls of instances that live on Restate, with the charts, services, agents and
+rules of this project. Workers are stateless; start as many as needed with the same project behind
+one address. On one machine they share a port; on several, put a load balancer in front and pass its
+URL with --advertise.
 
-The first one registers the address with Restate; calls that waited for a worker go on at once.
-Ctrl-C lets what is under way come to an end for a few seconds. What does not is done again by
-another worker.
+The first worker registers the address with Restate; invocations that waited for a worker continue
+at once. On Ctrl-C running calls get a few seconds to finish; another worker repeats the others.
 
-Traces, log lines and metrics are as everywhere: OTEL_EXPORTER_OTLP_ENDPOINT or the settings name a
-collector, RAWKO_LOG says how much is logged, --metrics gives an address for Prometheus.
+Traces go to OTEL_EXPORTER_OTLP_ENDPOINT or the collector in the settings, log lines to standard
+error at the level of RAWKO_LOG, and metrics to the Prometheus endpoint of --metrics.
 
-Whoever reaches a worker can act on instances: listen on loopback or a private network, or let it
-serve only the server that signs with a key (--identity-key).
+Anyone who can reach a worker can act on instances: listen on loopback or a private network, or
+accept only requests signed by your Restate server (--identity-key).
 
 Examples:
   rawko worker --restate http://127.0.0.1:8080
@@ -51,31 +51,31 @@ const BACKLOG: u32 = 1024;
 /// Metadata key of a deployment, so that the same one is not registered again.
 const VERSION_KEY: &str = "rawko";
 
-/// Work for Restate: take the steps of its instances and make their calls
+/// Run instances that live on Restate
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where Restate takes requests; or RAWKO_RESTATE, or the settings
+    /// Restate ingress URL(s), comma-separated [env: RAWKO_RESTATE]
     #[arg(long, value_name = "URL")]
     restate: Option<String>,
 
-    /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
+    /// Restate admin URL [default: ingress host:9070] [env: RAWKO_RESTATE_ADMIN]
     #[arg(long, value_name = "URL")]
     admin: Option<String>,
 
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9080")]
     listen: SocketAddr,
 
-    /// Where Restate finds this worker, or all of them; without it, the address it listens on
+    /// URL under which Restate reaches the workers [default: --listen]
     #[arg(long, value_name = "URL")]
     advertise: Option<String>,
 
-    /// Serve only the Restate server that signs with this public key (`publickeyv1_…`)
+    /// Accept only requests signed with this key (`publickeyv1_…`)
     #[arg(long, value_name = "KEY")]
     identity_key: Option<String>,
 
-    /// Where Prometheus finds metrics of this worker, at `/metrics`; without it, nowhere
+    /// Address of the Prometheus endpoint `/metrics` [default: off]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
 
@@ -116,11 +116,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             telemetry.close().await;
         }
         if outcome.is_ok() {
-            console.note(
-                Style::Dim,
-                "stopped",
-                "instances go on with the other workers, or when one is back",
-            );
+            console.note(Style::Dim, "stopped", "instances continue on other workers, or when one starts");
         }
         outcome
     })
@@ -182,15 +178,15 @@ fn advertised(args: &Args, listener: &TcpListener) -> Result<String, Failure> {
     }
     let address = listener.local_addr().unwrap_or(args.listen);
     if address.ip().is_unspecified() {
-        let help = "say where Restate finds it: --advertise http://NAME:PORT";
-        return Err(Failure::Usage(format!("{address} is every address of this machine; {help}")));
+        let help = "pass the URL for Restate with --advertise http://NAME:PORT";
+        return Err(Failure::Usage(format!("cannot advertise the wildcard address {address}; {help}")));
     }
     Ok(format!("http://{address}"))
 }
 
 fn offered(place: &Place) -> String {
     let (charts, services) = (place.offered().len(), place.settings.service_names().len());
-    format!("{charts} charts and {services} services")
+    format!("{} and {}", count(charts, "chart"), count(services, "service"))
 }
 
 /// Registers with Restate, resumes invocations that waited for a worker, and later ones that pause. Returns only on
@@ -206,15 +202,15 @@ async fn attend(admin: &Admin, uri: &str, console: &mut Console) -> Failure {
             Ok(woken) => {
                 is_told = false;
                 if woken.resumed > 0 {
-                    let words = format!("{} calls that waited for a worker", woken.resumed);
-                    console.note(Style::Dim, "woken", &words);
+                    let words = format!("{} that waited for a worker", count(woken.resumed, "invocation"));
+                    console.note(Style::Dim, "resumed", &words);
                 }
             }
             // Printed once, to avoid repeated lines while a server is down for long.
             Err(error) if !is_told => {
                 is_told = true;
-                let words = format!("calls that gave up waiting for a worker, if there are any: {error}");
-                console.note(Style::Notice, "not woken", &words);
+                let words = format!("cannot resume invocations that wait for a worker: {error}");
+                console.note(Style::Notice, "warning", &words);
             }
             Err(_) => {}
         }
@@ -242,10 +238,10 @@ async fn register(admin: &Admin, uri: &str, console: &mut Console) -> Result<(),
     console.flush()?;
     if let Some(newest) = newest {
         let words = format!(
-            "everything new goes to {newest}, which was registered later; here is only what began here. \
-             Workers that are to have what is new need an address that is new"
+            "new invocations go to {newest}, which was registered later; this worker only finishes its own. \
+             To receive new invocations, start workers on a new address"
         );
-        console.note(Style::Notice, "not the newest", &words);
+        console.note(Style::Notice, "outdated", &words);
     }
     Ok(())
 }

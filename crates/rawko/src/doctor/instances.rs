@@ -16,15 +16,11 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     let faulty = match faults::since(&reader, now_ms.saturating_sub(LOOK_BACK_MS)) {
         Ok(faulty) => faulty,
         Err(error) => {
-            return vec![Check::new(
-                "faults",
-                State::Problem,
-                format!("the journal cannot be read: {error}"),
-            )];
+            return vec![Check::new("faults", State::Problem, format!("cannot read the journal: {error}"))];
         }
     };
     if faulty.is_empty() {
-        return vec![Check::new("faults", State::Ok, "no instance had a fault in the last 24h")];
+        return vec![Check::new("faults", State::Ok, "no faults in the last 24h")];
     }
     let mut checks: Vec<Check> = faulty
         .iter()
@@ -33,9 +29,8 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
             let (id, last) = (&faulty.instance, &faulty.last);
             let noun = if faulty.count == 1 { "fault" } else { "faults" };
             let when = times::ago(last.at_ms, now_ms);
-            let text = format!("{id}: {} {noun}, the latest {when}: {}", faulty.count, last.text);
-            Check::new("faults", State::Warn, text)
-                .help(format!("`rawko history {id}` shows each with its step"))
+            let text = format!("{id}: {} {noun}, latest {when}: {}", faulty.count, last.text);
+            Check::new("faults", State::Warn, text).help(format!("see each one with `rawko history {id}`"))
         })
         .collect();
     if let Some(more) = faulty.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0) {

@@ -23,7 +23,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
 
 fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> Check {
     let Some(service) = table.find(name) else {
-        return Check::new(about, State::Problem, format!("{name}: its settings cannot be used"));
+        return Check::new(about, State::Problem, format!("{name}: invalid settings"));
     };
     let question = Question {
         name,
@@ -34,17 +34,17 @@ fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> 
         policy: &Value::Null,
     };
     if let Decision::Refused { rule, .. } = place.settings.gate().decide(&question) {
-        return Check::new(about, State::Warn, format!("{name}: refused whenever it is called")).help(rule);
+        return Check::new(about, State::Warn, format!("{name}: every call is refused")).help(rule);
     }
     let provenance = service.provenance();
     let program = provenance.get("command").as_list().and_then(|words| words.first()).and_then(Value::as_str);
     match program {
         Some(program) if !is_there(program, &place.root) => {
-            let text = format!("{name}: there is no program `{program}`");
+            let text = format!("{name}: program `{program}` not found");
             let help = if program.contains('/') {
-                "paths start at the project's root"
+                "paths are relative to the project root"
             } else {
-                "install it, or write its path"
+                "install it, or give its path"
             };
             Check::new(about, State::Problem, text).help(help)
         }

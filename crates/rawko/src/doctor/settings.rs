@@ -25,8 +25,8 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     }
     let file = place.root.join(".rawko/config.yaml");
     let text = match file.exists() {
-        true => format!("{}: understood", crate::files::shown(&file)),
-        false => "there are none, so charts may call nothing".to_owned(),
+        true => format!("{}: valid", crate::files::shown(&file)),
+        false => "no settings file; charts cannot call services".to_owned(),
     };
     checks.insert(0, Check::new("settings", State::Ok, text));
     checks
@@ -74,8 +74,8 @@ pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
         let name = crate::files::shown(&path);
         checks.push(match loading::runnable(&path) {
             Ok(_) => Check::new("chart", State::Ok, name),
-            Err(_) => Check::new("chart", State::Problem, format!("{name} cannot be used"))
-                .help(format!("`rawko check {name}` says why")),
+            Err(_) => Check::new("chart", State::Problem, format!("{name}: invalid"))
+                .help(format!("see `rawko check {name}`")),
         });
     }
     checks

@@ -6,6 +6,7 @@ use rawko_store::{Lock, Report, StoreError};
 
 use super::{Check, State};
 use crate::hosting::Place;
+use crate::scenario::report::count;
 use crate::{sizes, times};
 
 const MIB: u64 = 1024 * 1024;
@@ -33,7 +34,7 @@ fn file(place: &Place) -> (Check, Option<Report>) {
     let report = match place.reader() {
         Ok(Some(reader)) => reader.store().report(),
         Ok(None) => {
-            let text = format!("{name}: not there yet; `rawko run` makes it");
+            let text = format!("{name}: not created yet; `rawko run` creates it");
             return (Check::new("store", State::Ok, text), None);
         }
         Err(failure) => {
@@ -47,15 +48,13 @@ fn file(place: &Place) -> (Check, Option<Report>) {
 fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
     match report {
         Ok(report) if report.problems.is_empty() => {
-            let (instances, records) = (report.instances, report.records);
-            let text =
-                format!("{name}: sound, format {}, {instances} instances, {records} records", report.format);
+            let text = format!("{name}: intact, format {}, {}", report.format, contents(&report));
             Check::new("store", State::Ok, text)
         }
         Ok(report) => {
             let text = format!("{name}: damaged: {}", report.problems.join("; "));
-            let help = "instances that are not named are sound; stop every rawko that uses it, keep a copy, \
-                        and bring back the last good one with `rawko restore`";
+            let help = "all other instances are intact; stop every rawko process that uses the store, keep a copy, \
+                        and restore the last good backup with `rawko restore`";
             Check::new("store", State::Problem, text).help(help)
         }
         Err(error) => Check::new("store", State::Problem, format!("{name}: {error}")),
@@ -68,17 +67,21 @@ fn remote(place: &Place) -> Check {
     let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
     match report {
         Ok(Some(Ok(report))) if report.problems.is_empty() => {
-            let (instances, records) = (report.instances, report.records);
-            Check::new("restate", State::Ok, format!("{name}: {instances} instances, {records} records"))
+            Check::new("restate", State::Ok, format!("{name}: {}", contents(&report)))
         }
         Ok(Some(Ok(report))) => {
-            let text = format!("{name}: calls do not get on: {}", report.problems.join("; "));
-            Check::new("restate", State::Problem, text).help("is a `rawko worker` running, and registered?")
+            let text = format!("{name}: stuck invocations: {}", report.problems.join("; "));
+            Check::new("restate", State::Problem, text)
+                .help("check that a `rawko worker` is running and registered")
         }
         Ok(Some(Err(error))) => Check::new("restate", State::Problem, format!("{name}: {error}")),
         Ok(None) => Check::new("restate", State::Problem, name),
         Err(failure) => Check::new("restate", State::Problem, format!("{name}: {}", words(failure))),
     }
+}
+
+fn contents(report: &Report) -> String {
+    format!("{}, {}", count(report.instances, "instance"), count(report.records, "record"))
 }
 
 fn words(failure: crate::failure::Failure) -> String {
@@ -98,10 +101,10 @@ fn words(failure: crate::failure::Failure) -> String {
 fn holder(place: &Place) -> Option<Check> {
     let holder = Lock::holder(&place.store)?;
     let since = times::ago(holder.started_ms, times::now_ms());
-    let text = format!("held by `{}` (process {}, started {since})", holder.command, holder.pid);
+    let text = format!("in use by `{}` (process {}, started {since})", holder.command, holder.pid);
     Some(match &holder.socket {
-        Some(_) => Check::new("store", State::Ok, format!("{text}; other commands go through it")),
-        None => Check::new("store", State::Warn, text).help("it does not listen: wait until it ends"),
+        Some(_) => Check::new("store", State::Ok, format!("{text}; other commands use it as their host")),
+        None => Check::new("store", State::Warn, text).help("it accepts no requests; wait until it ends"),
     })
 }
 
@@ -110,12 +113,12 @@ fn size(place: &Place) -> Option<Check> {
     let shown = sizes::shown(bytes);
     Some(match place.settings.store_size_max() {
         Some(max) if bytes.saturating_mul(10) >= max.saturating_mul(9) => {
-            let text = format!("{shown} of the {} it may grow to", sizes::shown(max));
+            let text = format!("size {shown} of at most {}", sizes::shown(max));
             Check::new("store", State::Warn, text)
                 .help("raise `store.size_max` in the settings, or remove old instances with `rawko prune`")
         }
-        Some(max) => Check::new("store", State::Ok, format!("{shown} of {}", sizes::shown(max))),
-        None => Check::new("store", State::Ok, format!("{shown} large")),
+        Some(max) => Check::new("store", State::Ok, format!("size {shown} of at most {}", sizes::shown(max))),
+        None => Check::new("store", State::Ok, format!("size {shown}")),
     })
 }
 
@@ -125,19 +128,19 @@ fn growth(place: &Place, report: &Report) -> Check {
     let recent = report.recent_records;
     let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
     let a_day = u64::try_from(part).unwrap_or(u64::MAX);
-    let mut text = format!("{recent} records in the last 24h");
+    let mut text = format!("{} in the last 24h", count(recent, "record"));
     // A small store consists mostly of empty tables.
     if used >= MIB {
         text += &format!(", about {}", sizes::shown(a_day));
     }
     if report.free_bytes >= MIB {
-        text += &format!("; {} are free within the file", sizes::shown(report.free_bytes));
+        text += &format!("; {} free within the file", sizes::shown(report.free_bytes));
     }
     let max = place.settings.store_size_max();
     let days = max.and_then(|max| max.saturating_sub(used).checked_div(a_day));
     match days {
         Some(days) if days < LOW_DAYS && used >= MIB => {
-            let text = format!("{text}; at this rate it is full in {days} days");
+            let text = format!("{text}; full in {days} days at this rate");
             Check::new("store", State::Warn, text)
                 .help("remove old instances: `rawko prune --older-than 30d`")
         }
@@ -150,11 +153,14 @@ fn room(place: &Place) -> Option<Check> {
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let text = format!("{} left on its disk", sizes::shown(free));
+    let text = format!("{} free on the disk", sizes::shown(free));
     let state = match free {
         0..VERY_LOW_BYTES => State::Problem,
         VERY_LOW_BYTES..LOW_BYTES => State::Warn,
         LOW_BYTES.. => return Some(Check::new("disk", State::Ok, text)),
     };
-    Some(Check::new("disk", state, text).help("make room: a full disk stops every instance, but loses none"))
+    Some(
+        Check::new("disk", state, text)
+            .help("free some space; a full disk stops all instances but loses nothing"),
+    )
 }

@@ -123,25 +123,25 @@ impl Ending<'_> {
         let id = self.standing.id();
         match &self.ended {
             Ended::Rest(Rest::Over(Status::Done)) => {}
-            Ended::Rest(Rest::Over(_)) => console.note(Style::Bad, "cancelled", &format!("{id} was ended")),
+            Ended::Rest(Rest::Over(_)) => console.note(Style::Bad, "cancelled", id),
             Ended::Rest(Rest::Failed) => self.tell_failure(console),
             Ended::Rest(Rest::Stuck { message, .. }) => {
-                let text = format!("{message}\n{id} stands as it was; `rawko resume {id}` goes on");
+                let text = format!("{message}\n{id} is unchanged; continue with `rawko resume {id}`");
                 console.note(Style::Bad, "stuck", &text);
             }
             Ended::Parked(_) => match &self.other {
                 Some(other) => {
-                    console.note(Style::Notice, "left", &format!("{id} goes on in {other}"));
+                    console.note(Style::Notice, "detached", &format!("{id} continues in {other}"));
                 }
                 None => {
-                    let text = format!("{id} goes on with `rawko resume {id}`");
+                    let text = format!("continue with `rawko resume {id}`");
                     console.note(Style::Notice, "parked", &text);
                 }
             },
             Ended::Rest(Rest::Waiting) => {
                 let text = match &self.other {
                     Some(other) => format!("{id} is hosted by {other}"),
-                    None => format!("{id} goes on with `rawko resume {id}`"),
+                    None => format!("{id} is parked; continue with `rawko resume {id}`"),
                 };
                 console.note(Style::Notice, "waiting", &text);
                 tell_waits(self.standing, console);
@@ -158,7 +158,7 @@ impl Ending<'_> {
             }
             None => words::error(&self.error()),
         };
-        let text = format!("{what}\n{id} keeps what it has; `rawko resume {id}` tries again");
+        let text = format!("{what}\n{id} keeps its state; retry with `rawko resume {id}`");
         console.note(Style::Bad, "failed", &text);
     }
 }
@@ -180,12 +180,12 @@ pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
         let expiry = ask.expires_ms.map(|at| format!(" ({} left)", times::span((at - now_ms).max(0))));
         let input =
             if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
-        text += &format!("  asks a person: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
+        text += &format!("  pending request: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
         text += &format!("    rawko approve {0}, or rawko deny {0}\n", ask.instance);
     }
     if !standing.offers.is_empty() {
         let events: Vec<_> = standing.offers.iter().map(|offer| offer.event.as_str()).collect();
-        text += &format!("  takes {}\n    rawko send {id} {}\n", events.join(", "), events[0]);
+        text += &format!("  accepts {}\n    rawko send {id} {}\n", events.join(", "), events[0]);
     }
     for timer in &standing.timers {
         text += &format!("  timer: {} ({})\n", timer.purpose, times::until(timer.due_ms, now_ms));

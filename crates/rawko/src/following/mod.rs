@@ -286,7 +286,7 @@ pub(crate) async fn finish_others(
     console: &mut Console,
 ) -> Result<(), Failure> {
     for other in access.busy_besides(id)? {
-        console.note(Style::Dim, "note", &format!("waiting for what runs for {other}; Ctrl-C parks it"));
+        console.note(Style::Dim, "note", &format!("waiting for running calls of {other}; Ctrl-C parks them"));
         tokio::select! {
             _ = signals.next() => return Ok(()),
             _ = access.rest(&other, Duration::ZERO) => {}

@@ -198,7 +198,7 @@ fn tell_agent(
     for (title, text) in agent::told(entry) {
         let is_known = match title {
             "says" => was_heard,
-            "begins" => is_first,
+            "starts" => is_first,
             "ends" => is_first || text == "finished",
             _ => false,
         };
@@ -228,16 +228,16 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
             let message = error.get("message").as_str().unwrap_or("it failed");
             let who =
                 if is_arbiters(invoke) { ARBITER } else { error.get("agent").as_str().unwrap_or("agent") };
-            let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "fails" };
+            let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "failed" };
             say(who, title, message, Style::Bad, console)?;
         }
         What::Event { name, data, origin } if origin.is_null() => {
             let data = if data.is_null() { String::new() } else { format!(" {data}") };
-            say("you", "say", &format!("{name}{data}"), Style::Bold, console)?;
+            say("you", "sent", &format!("{name}{data}"), Style::Bold, console)?;
             tell_logs(entry, console)?;
         }
         What::Forked { from: Some((id, step)), .. } => {
-            say("", "goes on", &format!("from step {step} of {id}"), Style::Dim, console)?;
+            say("", "resumed", &format!("from step {step} of {id}"), Style::Dim, console)?;
         }
         What::Started { .. }
         | What::Forked { .. }
@@ -276,7 +276,7 @@ fn tell_wait(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
     match due {
         Some(due_ms) => {
             let left = times::span(due_ms.saturating_sub(entry.at_ms));
-            say("", "waits", &left, Style::Notice, console)
+            say("", "waiting", &left, Style::Notice, console)
         }
         None => Ok(()),
     }

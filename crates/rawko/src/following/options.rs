@@ -7,15 +7,15 @@ use rawko_core::duration;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FollowArgs {
-    /// Wait for timers that are due within this time; what takes longer is parked
+    /// Wait this long for timers before parking the instance
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = read_duration)]
     patience: Duration,
 
-    /// Progress to read, one JSON object at the end, or one a line as things happen
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// Output format: text, json (final result) or stream-json
+    #[arg(long, value_name = "FORMAT", default_value = "text", hide_possible_values = true)]
     output_format: OutputFormat,
 
-    /// Say which transitions were taken, and why the others were not; show long values whole
+    /// Explain every transition and print long values in full
     #[arg(long, short)]
     verbose: bool,
 }

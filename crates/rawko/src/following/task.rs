@@ -41,16 +41,22 @@ impl TaskEnding<'_> {
     }
 }
 
-/// Prints the outcome: `complete  after 4 iterations: all tests pass`
+/// Prints the outcome: `complete  after 4 iterations: all tests pass`, `stopped: reached the limit of 2 iterations`
 fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let outcome = output.get("outcome").as_str().unwrap_or("done");
     let style = if ["complete", "planned", "done"].contains(&outcome) { Style::Good } else { Style::Bad };
-    let word = console.paint(style, &outcome.replace('_', " "));
-    let iterations = output.get("iterations").as_i64();
-    let iterations = iterations.map(|count| {
+    let is_limit = outcome == "limit_reached";
+    let word = if is_limit { "stopped".to_owned() } else { outcome.replace('_', " ") };
+    let word = console.paint(style, &word);
+    let iterations = output.get("iterations").as_i64().map(|count| {
         let noun = if count == 1 { "iteration" } else { "iterations" };
-        format!("after {count} {noun}")
+        format!("{count} {noun}")
     });
+    if is_limit && output.get("problem").get("code").as_str() == Some("max_iterations") {
+        let reached = iterations.unwrap_or_else(|| "iterations".to_owned());
+        return console.line(&format!("{word}: reached the limit of {reached}"));
+    }
+    let iterations = iterations.map(|count| format!("after {count}"));
     let problem = output.get("problem").get("message").as_str();
     let said =
         problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
@@ -83,17 +89,17 @@ fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
     let (id, output) = (standing.id(), standing.snapshot.output());
     let text = match verdict {
         Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
-            "nothing was changed; the same without --dry-run does it".to_owned()
+            "nothing was changed; run it again without --dry-run".to_owned()
         }
-        Verdict::Done => format!("`rawko replay {id} --decisions` shows why it went this way"),
+        Verdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
         Verdict::Limit if let Some(options) = raising::advice(standing) => {
-            format!("what was done is kept; `rawko resume {id} {options}` goes on")
+            format!("work is kept; continue with: rawko resume {id} {options}")
         }
         Verdict::Limit | Verdict::Loop | Verdict::Failed => {
-            format!("what was done is kept; `rawko history {id}` tells it")
+            format!("work is kept; see what happened: rawko history {id}")
         }
-        Verdict::Credentials => "`rawko doctor` says which keys are missing".to_owned(),
-        Verdict::Transient => "try again later with `rawko task`".to_owned(),
+        Verdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
+        Verdict::Transient => "temporary failure; try again later".to_owned(),
         Verdict::Invalid | Verdict::Waiting | Verdict::Interrupted | Verdict::Terminated => return,
     };
     console.note(Style::Dim, "next", &text);

@@ -88,7 +88,7 @@ impl Access {
             tokio::time::sleep(BETWEEN_ATTEMPTS).await;
         }
         let who = Lock::holder(&place.store).map_or_else(|| "another process".to_owned(), |it| it.words());
-        Err(Failure::Transient(format!("{} is in use by {who}, which does not answer", place.shown())))
+        Err(Failure::Transient(format!("{} is in use by {who}, which does not respond", place.shown())))
     }
 
     /// Creates the access to Restate, without connecting.
@@ -179,7 +179,7 @@ impl Access {
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
             Answer::Settled(rest) => Ok(rest),
             Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } => {
-                Err(NoAnswer::Refused(Failure::Failed("an answer to another question".to_owned())))
+                Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())))
             }
         }
     }
@@ -310,7 +310,7 @@ fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreE
 async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Access>, Failure> {
     let Some(holder) = Lock::holder(&place.store) else { return Ok(None) };
     let Some(socket) = &holder.socket else {
-        let help = "it does not listen, so nothing can be done through it; wait until it ends";
+        let help = "it accepts no requests; wait until it ends";
         return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
     };
     match Client::connect(&PathBuf::from(socket)).await {

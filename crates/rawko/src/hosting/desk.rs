@@ -60,10 +60,7 @@ impl Desk {
     /// Returns the channels, opened on first use.
     pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
-            return Err(Failure::Invalid(format!(
-                "the settings cannot be used\n{}",
-                self.problems.join("\n")
-            )));
+            return Err(Failure::Invalid(format!("invalid settings\n{}", self.problems.join("\n"))));
         }
         let start = || async {
             let options = ServeOptions {

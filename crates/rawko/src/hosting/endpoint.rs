@@ -46,7 +46,7 @@ impl ChannelEndpoint {
         let mut opened = self.desk.subscribe();
         let desk = opened.wait_for(Option::is_some).await.ok().and_then(|desk| desk.clone());
         let failed = |message: String| ServiceError::new(Category::Failed, message);
-        let desk = desk.ok_or_else(|| failed("this rawko is ending".to_owned()))?;
+        let desk = desk.ok_or_else(|| failed("this rawko process is shutting down".to_owned()))?;
         let name = ServiceName::of(&call.name).member.to_owned();
         let (person, id) = (call.instance.to_string(), Some(call.idempotency.to_string()));
         let event = Event::PersonSpoke { person, id, text: text(&call.input) };

@@ -13,7 +13,7 @@ impl Place {
         match &self.remote {
             None => Ok(()),
             Some(remote) => Err(Failure::Usage(format!(
-                "`rawko {command}` works on a store of this machine, and instances live on {}",
+                "`rawko {command}` needs a store file, but instances live on {}; pass --host embedded",
                 remote.words()
             ))),
         }
@@ -23,7 +23,7 @@ impl Place {
     pub(crate) fn insist_on_store(&self) -> Result<(), Failure> {
         match self.store.exists() {
             true => Ok(()),
-            false => Err(Failure::Usage(format!("there is no store {}", self.shown()))),
+            false => Err(Failure::Usage(format!("store {} not found", self.shown()))),
         }
     }
 
@@ -37,7 +37,7 @@ impl Place {
         };
         Lock::take(&self.store, &holder).map_err(|error| match error {
             StoreError::Held { holder, .. } => Failure::Transient(format!(
-                "`rawko {command}` needs {} for itself, and it is in use by {holder}; stop that first",
+                "cannot run `rawko {command}`: {} is in use by {holder}; stop that process first",
                 self.shown()
             )),
             other => other.into(),

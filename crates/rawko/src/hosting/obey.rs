@@ -42,9 +42,9 @@ pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result
             let settled = engine.settled(id, Duration::from_millis(patience_ms)).await?;
             Ok(Answer::Settled(settled.into()))
         }
-        Request::Channel { .. } => Err(Failure::Usage(
-            "channels live with `rawko serve` on one machine; leave out `--host restate`".to_owned(),
-        )),
+        Request::Channel { .. } => {
+            Err(Failure::Usage("channels are not available on Restate; remove `--host restate`".to_owned()))
+        }
         Request::Ping => Ok(Answer::Pong { pid: std::process::id() }),
     }
 }
@@ -62,6 +62,6 @@ async fn start(
         engine.library().offer(edition.clone());
         first.get_or_insert(edition);
     }
-    let edition = first.ok_or_else(|| Failure::Usage("there is no chart to start".to_owned()))?;
+    let edition = first.ok_or_else(|| Failure::Usage("no chart to start".to_owned()))?;
     Ok(engine.start(edition, input, id, budget).await?)
 }

@@ -23,8 +23,8 @@ use crate::watching::WatchPlan;
 /// The store option, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The store, instead of the project's own (`.rawko/state/rawko.db`, or as the settings say)
-    #[arg(long, value_name = "FILE", display_order = 800)]
+    /// Store file [default: .rawko/state/rawko.db] [env: RAWKO_STORE]
+    #[arg(long, value_name = "FILE", display_order = 800, help_heading = "Store options")]
     pub(crate) store: Option<PathBuf>,
 
     #[command(flatten)]
@@ -122,7 +122,7 @@ impl Place {
             (Ok(edition), Some(_)) if reference != id => Ok(edition),
             (_, Some(broken)) => Err(broken),
             (Err(error), None) => Err(Failure::Usage(format!(
-                "`{reference}` is no file, and {error}; `rawko charts` lists what there is"
+                "{error}, and there is no such file; list charts with `rawko charts`"
             ))),
         }
     }
@@ -155,9 +155,7 @@ impl Place {
             console.aside(&render::report(findings, source, style));
         }
         match self.broken_settings() {
-            Some(source) => {
-                Err(Failure::Invalid(format!("the settings in `{}` cannot be used", source.name)))
-            }
+            Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
             None => Ok(()),
         }
     }
@@ -165,7 +163,7 @@ impl Place {
     /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.
     pub(crate) fn mention_settings(&self, console: &mut Console) {
         if let Some(source) = self.broken_settings() {
-            let text = format!("`{}` has mistakes; `rawko doctor` tells them", source.name);
+            let text = format!("invalid settings in `{}`; see `rawko doctor`", source.name);
             console.note(console::Style::Notice, "warning", &text);
         }
     }
@@ -194,7 +192,7 @@ impl Place {
             return Ok(());
         };
         let cannot = |error: std::io::Error| {
-            Failure::Usage(format!("cannot make the directory `{}`: {error}", folder.display()))
+            Failure::Usage(format!("cannot create directory `{}`: {error}", folder.display()))
         };
         if folder.is_dir() {
             return Ok(());

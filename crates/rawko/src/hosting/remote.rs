@@ -15,25 +15,31 @@ const ADMIN_PORT: &str = "9070";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HostKind {
-    /// This machine: a store that is a file
+    // A store file on this machine. Not a doc comment: that would switch every command to the long help.
     Embedded,
-    /// Restate: many machines
+    // A Restate server with workers on many machines.
     Restate,
 }
 
 /// The host options, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct HostArgs {
-    /// Where instances live: in a file of this machine (embedded), or on Restate. Or RAWKO_HOST
-    #[arg(long, value_name = "HOST", display_order = 810)]
+    /// Host: embedded or restate [default: embedded] [env: RAWKO_HOST]
+    #[arg(
+        long,
+        value_name = "HOST",
+        display_order = 810,
+        help_heading = "Store options",
+        hide_possible_values = true
+    )]
     pub(crate) host: Option<HostKind>,
 
-    /// Where Restate takes requests (nodes with commas between); says `--host restate` too. Or RAWKO_RESTATE
-    #[arg(long, value_name = "URL", display_order = 811)]
+    /// Restate ingress URL(s), comma-separated; implies --host restate [env: RAWKO_RESTATE]
+    #[arg(long, value_name = "URL", display_order = 811, help_heading = "Store options")]
     pub(crate) restate: Option<String>,
 
-    /// Where Restate's admin side is; without it, port 9070 of the same machine. Or RAWKO_RESTATE_ADMIN
-    #[arg(long, value_name = "URL", display_order = 812)]
+    /// Restate admin URL [default: ingress host:9070] [env: RAWKO_RESTATE_ADMIN]
+    #[arg(long, value_name = "URL", display_order = 812, help_heading = "Store options")]
     pub(crate) admin: Option<String>,
 }
 
@@ -89,7 +95,7 @@ impl HostArgs {
         match settings.environment().get("RAWKO_HOST") {
             None | Some("") => Ok(HostKind::Embedded),
             Some(word) => HostKind::from_str(word, true).map_err(|_| {
-                Failure::Usage(format!("RAWKO_HOST is `{word}`; it can be `embedded` or `restate`"))
+                Failure::Usage(format!("invalid RAWKO_HOST `{word}`; use `embedded` or `restate`"))
             }),
         }
     }

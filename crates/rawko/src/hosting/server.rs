@@ -108,7 +108,7 @@ async fn talk(stream: UnixStream, desk: Desk, open: Open) {
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {
             Ok(request) => reply(&desk, request).await,
-            Err(error) => Reply::Error(Failure::Usage(format!("not a request: {error}")).into()),
+            Err(error) => Reply::Error(Failure::Usage(format!("invalid request: {error}")).into()),
         };
         let mut text = serde_json::to_vec(&reply).unwrap_or_default();
         text.push(b'\n');

@@ -52,9 +52,9 @@ fn detail_style(title: &str) -> Style {
 /// Returns the style of the title of an agent's action.
 pub(crate) fn agent_style(title: &str) -> Style {
     match title {
-        "says" | "begins" | "ends" => Style::Bold,
-        "refused" | "fails" | "limit" | "model" => Style::Bad,
-        "warned" | "waits" => Style::Notice,
+        "says" | "starts" | "ends" => Style::Bold,
+        "refused" | "failed" | "error" | "limit" | "model" => Style::Bad,
+        "warning" | "waiting" => Style::Notice,
         _ => Style::Dim,
     }
 }
@@ -96,7 +96,7 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
         lines.push(("refused", refusal.clone()));
     }
     if entry.kind == RecordKind::Ignored {
-        lines.push(("ignored", "nothing takes it now".to_owned()));
+        lines.push(("ignored", "no transition accepts it in this state".to_owned()));
     }
     lines.extend(entry.changes.iter().map(|change| ("context", change_words(change, detail.whole))));
     lines.extend(entry.effects.iter().filter_map(|told| effect_words(told, entry, detail)));
@@ -125,7 +125,7 @@ fn change_words(change: &Change, whole: bool) -> String {
 }
 
 pub(crate) fn stall_words(id: &str) -> String {
-    format!("nothing handles the failure of {id}; it waits for somebody")
+    format!("the failure of {id} is not handled; waiting for a retry")
 }
 
 fn effect_words(told: &Told, entry: &Entry, detail: Detail) -> Option<(&'static str, String)> {

@@ -27,7 +27,8 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
                 registered.push(Registered { id: entry.id, version: entry.version, path });
             }
             Err(_) => {
-                let message = format!("`{}` is registered, but there is no file `{}`", entry.id, entry.src);
+                let message =
+                    format!("`{}` is registered, but its file `{}` does not exist", entry.id, entry.src);
                 let finding = REGISTRY_FILE_MISSING.at(entry.span, message);
                 findings.push(finding.help("`src` is relative to the directory of the registry"));
             }

@@ -26,7 +26,7 @@ impl Twins {
         }
         let document = Document::read(&source.text).ok()?;
         let id = document.get("statechart").unwrap_or(&document).get("id")?;
-        let message = format!("`{called}` is also what the chart in `{}` is called", files::shown(earlier));
+        let message = format!("`{called}` is already the id of the chart in `{}`", files::shown(earlier));
         Some(DUPLICATE_CHART.at(id.span, message).help("give one of them another `id` or `version`"))
     }
 }

@@ -28,6 +28,8 @@ fn style(tone: Tone) -> Style {
 }
 
 /// Formats a number with its noun: `1 scenario`, `2 scenarios`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(crate) fn count(number: impl std::fmt::Display, noun: &str) -> String {
+    let number = number.to_string();
+    let ending = if number == "1" { "" } else { "s" };
+    format!("{number} {noun}{ending}")
 }

@@ -52,7 +52,7 @@ impl ServedProject {
             .map_err(|why| invalid(format!("`timeout`: {why}")))?;
         let budget = match task.max_budget_usd {
             Some(most) if most.is_finite() && most > 0.0 => Value::map([("cost_usd", Value::float(most))]),
-            Some(_) => return Err(invalid("`max_budget_usd` must be more than nothing".to_owned())),
+            Some(_) => return Err(invalid("`max_budget_usd` must be greater than zero".to_owned())),
             None => Value::Null,
         };
         let wish = Wish {
@@ -79,7 +79,7 @@ impl Served for ServedProject {
             model: None,
             description: String::new(),
             file: agent.file.clone(),
-            broken: Some("its file has mistakes; `rawko agents check` tells them".to_owned()),
+            broken: Some("its file is invalid; see `rawko agents check`".to_owned()),
         });
         self.workshop.agents.all().iter().map(info).chain(unusable).collect()
     }

@@ -26,16 +26,16 @@ pub(crate) enum Command {
 pub(crate) const HELP: &str = "\
   EVENT               send an event                       APPROVED
   EVENT JSON          send an event with data             APPROVED {\"by\": \"ada\"}
-  NUMBER [JSON]       send an event of the list           1
-  +DURATION           let time pass                       +1500ms  +15m  +24h
-  +                   let time pass until something is due
-  {...}               a stimulus as in a file             {\"advance\": 1500}
+  NUMBER [JSON]       send an event from the list         1
+  +DURATION           advance time                        +1500ms  +15m  +24h
+  +                   advance time to the next timer or result
+  {...}               a stimulus in JSON                  {\"advance\": 1500}
 
-  :events             events that would do something now
-  :states             active states
-  :context            the context
-  :why                say which transitions were taken and why others were not (again: stop)
-  :help               this text
+  :events             list the events accepted now
+  :states             print the active states
+  :context            print the context
+  :why                turn explanations of transitions on or off
+  :help               print this help
   :quit               leave (also Ctrl-D)";
 
 /// Commands after a colon, which may be abbreviated.
@@ -65,9 +65,7 @@ pub(crate) fn parse(line: &str) -> Result<Command, String> {
 
 fn named(word: &str) -> Result<Command, String> {
     let found = NAMED.iter().find(|(name, _)| !word.is_empty() && name.starts_with(word));
-    found
-        .map(|(_, command)| command.clone())
-        .ok_or_else(|| format!("there is no command `:{word}`; `:help` lists them"))
+    found.map(|(_, command)| command.clone()).ok_or_else(|| format!("unknown command `:{word}`; see `:help`"))
 }
 
 fn wait(duration: &str) -> Command {
@@ -83,7 +81,7 @@ fn event(line: &str) -> Result<Command, String> {
     let data = match rest.trim() {
         "" => Json::Null,
         text => serde_json::from_str(text)
-            .map_err(|error| format!("the data of `{name}` is not JSON: {error}"))?,
+            .map_err(|error| format!("invalid data for `{name}`: not JSON: {error}"))?,
     };
     Ok(match name.parse() {
         Ok(number) => Command::Choice { number, data },
@@ -115,11 +113,12 @@ mod tests {
             (":q", Ok(Command::Quit)),
             (":context", Ok(Command::Context)),
             ("?", Ok(Command::Help)),
-            (":nope", Err("there is no command `:nope`; `:help` lists them".to_owned())),
-            (":", Err("there is no command `:`; `:help` lists them".to_owned())),
+            (":nope", Err("unknown command `:nope`; see `:help`".to_owned())),
+            (":", Err("unknown command `:`; see `:help`".to_owned())),
             (
                 "GO {",
-                Err("the data of `GO` is not JSON: EOF while parsing an object at line 1 column 1".to_owned()),
+                Err("invalid data for `GO`: not JSON: EOF while parsing an object at line 1 column 1"
+                    .to_owned()),
             ),
         ];
         for (line, expected) in table {

@@ -29,7 +29,7 @@ pub(crate) fn talk(
     show.beside_prompt();
     let report = simulation.start();
     show.report(&report, console)?;
-    console.note(Style::Dim, "tip", "`:help` says what can be typed here, Ctrl-D leaves");
+    console.note(Style::Dim, "tip", "type `:help` for help, Ctrl-D to leave");
     loop {
         let offers = choices::of(simulation);
         list(&offers, console)?;
@@ -75,22 +75,18 @@ fn obey(
         Ok(Command::States) => console.line(&simulation.active_paths().join("\n"))?,
         Ok(Command::Context) => console.line(&show.context_text())?,
         Ok(Command::Why) => {
-            let words = if show.toggle_why() {
-                "every step is explained from now on"
-            } else {
-                "no more explanations"
-            };
+            let words = if show.toggle_why() { "explanations on" } else { "explanations off" };
             console.line(words)?;
         }
         Ok(Command::Wait) => match simulation.next_due_in_ms() {
             Some(ms) => play(&serde_json::json!({ "advance": ms }), simulation, show, console)?,
-            None => console.line("nothing is due: no timer runs and no stubbed service is at work")?,
+            None => console.line("nothing is due: no timers and no stubbed services are pending")?,
         },
         Ok(Command::Stimulus(json)) => play(&json, simulation, show, console)?,
         Ok(Command::Choice { number, data }) => {
             match number.checked_sub(1).and_then(|index| offers.get(index)) {
                 Some(offer) => play(&command::stimulus(&offer.event, data), simulation, show, console)?,
-                None => console.line(&format!("there is no event number {number}"))?,
+                None => console.line(&format!("no event number {number}; see `:events`"))?,
             }
         }
         Err(problem) => console.line(&problem)?,

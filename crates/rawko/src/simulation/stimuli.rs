@@ -29,7 +29,7 @@ impl Stimuli {
         } else {
             let file = File::open(path).map_err(|error| files::cannot_read(path, &error))?;
             if path.is_dir() {
-                return Err(Failure::Usage(format!("`{name}` is a directory; a file of stimuli is needed")));
+                return Err(Failure::Usage(format!("`{name}` is a directory; expected a file of stimuli")));
             }
             Box::new(BufReader::new(file))
         };

@@ -60,9 +60,7 @@ pub(crate) fn project(settings: &Settings) -> Vec<Template> {
 pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
     if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
         let name = files::shown(dir);
-        return Err(Failure::Usage(format!(
-            "`{name}` is not empty, and the demo needs a directory of its own"
-        )));
+        return Err(Failure::Usage(format!("`{name}` is not empty; pass an empty or new directory")));
     }
     Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
 }

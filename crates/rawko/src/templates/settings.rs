@@ -19,7 +19,7 @@ const MODELS: [(&str, &str); 6] = [
 ];
 
 const NO_CHECKS: &str = "\
-# None was recognised here; until they are named, rawko looks again whenever they are to be run.
+# No checks found. Until you add some, rawko looks for them again before each use.
 # phases:
 #   validate:
 #     checks:

@@ -53,7 +53,7 @@ fn agents_are_listed_shown_and_checked() {
         explorer   llm   default   rawko's own explorer.md     Searching widely through the project for another agent, and answering with places.
         planner    llm   default   rawko's own planner.md      Understanding code, finding facts, and turning a goal into a plan. Changes nothing.
         --- stderr
-        broken: `tester` in .rawko/agents/tester.md cannot be used; `rawko agents check` says why
+        broken: `tester` in .rawko/agents/tester.md is invalid; see `rawko agents check`
     "#]].assert_eq(&transcript(dir.path(), &["agents", "list"], ""));
     expect![[r#"
         $ rawko agents show developer
@@ -73,7 +73,7 @@ fn agents_are_listed_shown_and_checked() {
     expect![[r#"
         $ rawko agents show nobody
         --- stderr
-        error: there is no agent `nobody`; there are builder, developer, explorer, planner
+        error: agent `nobody` not found; available: builder, developer, explorer, planner
         --- exit code 2
     "#]]
     .assert_eq(&transcript(dir.path(), &["agents", "show", "nobody"], ""));

@@ -31,10 +31,10 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
                 timer    after 24h in asking (in 24h)
                 invoked  approval human {"title":"Pay 250?"}
             --- stderr
-            waiting: o-1 goes on with `rawko resume o-1`
-              asks a person: approval {"title":"Pay 250?"}
+            waiting: o-1 is parked; continue with `rawko resume o-1`
+              pending request: approval {"title":"Pay 250?"}
                 rawko approve o-1, or rawko deny o-1
-              takes WAIVED
+              accepts WAIVED
                 rawko send o-1 WAIVED
               timer: after 24h in asking (in 24h)
             --- exit code 55
@@ -47,10 +47,10 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
             context    amount: 250
                        by: null
                        receipt: null
-            asks       approval {"title":"Pay 250?"}
+            requests   approval {"title":"Pay 250?"}
                          `rawko approve o-1` or `rawko deny o-1`
             timers     after 24h in asking, in 24h
-            takes      WAIVED → charging
+            accepts    WAIVED → charging
             $ rawko approve o-1 --comment fine
             approval answered            [charging]
                 answer   {"approved":true,"by":"ada","comment":"fine","data":null}
@@ -68,7 +68,7 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
                 output   {"receipt":"r-1"}
             $ rawko approve o-1
             --- stderr
-            error: instance `o-1` asks nobody for anything
+            error: instance `o-1` has no pending request
             --- exit code 1
         "#]],
     );
@@ -83,10 +83,10 @@ fn saying_no_is_an_answer() {
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
             {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
-            waiting: o-1 goes on with `rawko resume o-1`
-              asks a person: approval {"title":"Pay 250?"}
+            waiting: o-1 is parked; continue with `rawko resume o-1`
+              pending request: approval {"title":"Pay 250?"}
                 rawko approve o-1, or rawko deny o-1
-              takes WAIVED
+              accepts WAIVED
                 rawko send o-1 WAIVED
               timer: after 24h in asking (in 24h)
             --- exit code 55
@@ -114,10 +114,10 @@ fn events_reach_parked_instances() {
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
             {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
-            waiting: o-1 goes on with `rawko resume o-1`
-              asks a person: approval {"title":"Pay 250?"}
+            waiting: o-1 is parked; continue with `rawko resume o-1`
+              pending request: approval {"title":"Pay 250?"}
                 rawko approve o-1, or rawko deny o-1
-              takes WAIVED
+              accepts WAIVED
                 rawko send o-1 WAIVED
               timer: after 24h in asking (in 24h)
             --- exit code 55
@@ -137,7 +137,7 @@ fn events_reach_parked_instances() {
                 output   {"receipt":"r-1"}
             $ rawko send o-1 WAIVED
             --- stderr
-            error: instance `o-1` is done: nothing can happen to it any more
+            error: instance `o-1` is done and accepts no more input
             --- exit code 1
         "#]],
     );
@@ -185,8 +185,8 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
               decision.0  start                        [asking]
               decision.0      invoked  form human
             --- stderr
-            waiting: s-1 goes on with `rawko resume s-1`
-              asks a person: form
+            waiting: s-1 is parked; continue with `rawko resume s-1`
+              pending request: form
                 rawko approve s-1.decision.0, or rawko deny s-1.decision.0
             --- exit code 55
             $ rawko show s-1
@@ -195,13 +195,13 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
             states     [deciding]
             step       0, just now
             started    just now
-            asks       form
+            requests   form
                          `rawko approve s-1.decision.0` or `rawko deny s-1.decision.0`
-            running    decision statechart:decision, begun just now, key s-1/0/0
+            running    decision statechart:decision, started just now, key s-1/0/0
             children   s-1.decision.0 active, step 0, just now
             $ rawko approve s-1 --ask nothing
             --- stderr
-            error: instance `s-1` asks nobody for anything
+            error: instance `s-1` has no pending request
             --- exit code 1
             $ rawko approve s-1 --data colour=red
               decision.0  form answered                [decided]
@@ -232,7 +232,7 @@ fn attempts_that_follow_are_waited_for() {
             context  by: null → "ada"
             invoked  payment charge_card {"amount":250}
         payment failed               [charging]
-            error    failed: `sh` ended with exit code 1
+            error    failed: `sh` exited with code 1
             retry    next attempt of payment in 20ms
         next attempt of payment      [charging]
             invoked  payment charge_card {"amount":250} (attempt 2)

@@ -68,10 +68,10 @@ fn channels_without_a_server() {
     expect![[r#"
         $ rawko channels
         --- stderr
-        none: `rawko channels create NAME` makes one
+        none: no channels yet; create one with `rawko channels create NAME`
         $ rawko channels create standup --agent bob --agent ada --option defaultTimeoutSeconds=30
         standup  0 messages
-            turn     nobody
+            turn     no agent
             order    round robin
             OFFLINE  bob              0 unread, assigned
             OFFLINE  ada              0 unread, assigned
@@ -85,7 +85,7 @@ fn channels_without_a_server() {
         --- exit code 2
         $ rawko channels create other --option timeout=3
         --- stderr
-        error: not an option of turns: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax`, `joinMessages`
+        error: invalid turn option: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax`, `joinMessages`
         --- exit code 2
         $ rawko channels post standup Anybody? --as kim
            1  kim: Anybody?
@@ -93,14 +93,14 @@ fn channels_without_a_server() {
            2  ada: Anybody?
         $ rawko channels post standup Anybody? --key k-1
         --- stderr
-        known: it was posted before, and once
+        ignored: already posted with this key
         $ rawko channels assign standup ada
         --- stderr
         error: `ada` is assigned to this channel already
         --- exit code 1
         $ rawko channels remove standup bob
         standup  2 messages
-            turn     nobody
+            turn     no agent
             order    round robin
             OFFLINE  ada              2 unread, assigned
             OFFLINE  bob              2 unread
@@ -136,7 +136,7 @@ fn channels_without_a_server() {
         $ rawko channels close standup
         $ rawko channels
         --- stderr
-        none: `rawko channels create NAME` makes one
+        none: no channels yet; create one with `rawko channels create NAME`
     "#]].assert_eq(&stable(&shown, dir.path()));
 }
 
@@ -148,18 +148,20 @@ fn a_server_lets_agents_take_turns_and_parks_them() {
         run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
     said.sort();
-    let expected =
-        ["   1  kim: hello", "   2  polly: Polly!", "`/nonsense` is not a command; `/help` lists them"];
+    let expected = ["   1  kim: hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
     assert_eq!(said, expected);
     let second = run(dir.path(), &SERVE, "");
-    assert_eq!((second.code, second.stderr.contains("hosts this store already")), (Some(3), true));
+    assert_eq!((second.code, second.stderr.contains("already hosted by")), (Some(3), true));
     serving.signal("-INT");
     let ended = serving.end();
     assert!(
         ended.contains(r#""from":"QUEUED","to":"ACTIVE","trigger":"Turn granted","channel":"den""#),
         "{ended}"
     );
-    assert!(ended.ends_with("parked: `rawko serve` goes on with everything\n--- Some(130)\n"), "{ended}");
+    assert!(
+        ended.ends_with("parked: run `rawko serve` to continue all instances\n--- Some(130)\n"),
+        "{ended}"
+    );
 }
 
 #[test]
@@ -206,15 +208,15 @@ fn a_server_for_everybody_wants_a_token() {
     expect![[r#"
         $ rawko serve --listen 0.0.0.0:0
         --- stderr
-        error: whoever reaches 0.0.0.0:0 could join: give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1
+        error: refusing to listen on 0.0.0.0:0 without a token; pass --token-file or set RAWKO_TOKEN
         --- exit code 2
         $ rawko serve --listen 0.0.0.0:0 --token-file empty
         --- stderr
-        error: whoever reaches 0.0.0.0:0 could join: give --token-file or RAWKO_TOKEN, or listen on 127.0.0.1
+        error: refusing to listen on 0.0.0.0:0 without a token; pass --token-file or set RAWKO_TOKEN
         --- exit code 2
         $ rawko serve --token-file nowhere
         --- stderr
-        error: there is no file `nowhere`
+        error: file `nowhere` not found
         --- exit code 2
     "#]]
     .assert_eq(&stable(&shown, dir.path()));
@@ -228,7 +230,7 @@ fn two_tokens_cannot_have_one_name() {
     expect![[r#"
         $ rawko serve --token-file own
         --- stderr
-        error: there are two tokens `admin`: RAWKO_TOKEN, or the file of --token-file, is a token of that name; give the one in the settings another name
+        error: duplicate token `admin`: RAWKO_TOKEN or --token-file defines a token with this name, too; rename the token in the settings
         --- exit code 52
     "#]]
     .assert_eq(&stable(&played(dir.path(), &["serve --token-file own"]), dir.path()));
@@ -240,7 +242,7 @@ fn settings_that_are_wrong_stop_the_server() {
     expect![[r#"
         $ rawko serve --listen 127.0.0.1:0
         --- stderr
-        error: the settings cannot be used
+        error: invalid settings
         .rawko/config.yaml: `turns` has no key `agent`
         .rawko/config.yaml: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
         --- exit code 52

@@ -71,7 +71,7 @@ fn a_sound_project() {
         &["check", "."],
         expect![[r#"
         $ rawko check .
-        2 charts, nothing to complain about
+        2 charts, no problems found
     "#]],
     );
 }
@@ -83,7 +83,7 @@ fn a_file_in_a_project_knows_its_surroundings() {
         &["check", "main.yaml"],
         expect![[r#"
         $ rawko check main.yaml
-        1 chart, nothing to complain about
+        1 chart, no problems found
     "#]],
     );
 }
@@ -102,7 +102,7 @@ fn a_project_whose_references_lead_nowhere() {
         &["check", "."],
         expect![[r#"
             $ rawko check .
-            error[rawko::project::registry_file_missing]: `kid` is registered, but there is no file `charts/kit.yaml`
+            error[rawko::project::registry_file_missing]: `kid` is registered, but its file `charts/kit.yaml` does not exist
              --> .rawko/registry.yaml:2:5
               |
             2 |   - {id: kid, version: '2.0.0', src: charts/kit.yaml}
@@ -167,7 +167,7 @@ fn two_charts_of_a_project_that_are_called_the_same() {
         &["check", "."],
         expect![[r#"
             $ rawko check .
-            error[rawko::project::duplicate_chart]: `kid@1.0.0` is also what the chart in `.rawko/charts/kid.yaml` is called
+            error[rawko::project::duplicate_chart]: `kid@1.0.0` is already the id of the chart in `.rawko/charts/kid.yaml`
              --> old/kid.yaml:2:7
               |
             2 |   id: kid
@@ -175,7 +175,7 @@ fn two_charts_of_a_project_that_are_called_the_same() {
               |
               = help: give one of them another `id` or `version`
 
-            error[rawko::project::duplicate_chart]: `it@0.0.0` is also what the chart in `one.yaml` is called
+            error[rawko::project::duplicate_chart]: `it@0.0.0` is already the id of the chart in `one.yaml`
              --> two.yaml:1:5
               |
             1 | id: it
@@ -364,7 +364,7 @@ fn several_paths_and_charts_given_with_them() {
 fn a_chart_from_standard_input() {
     expect![[r#"
         $ rawko check -
-        1 chart, nothing to complain about
+        1 chart, no problems found
     "#]]
     .assert_eq(&transcript(directory(&[]).path(), &["check", "-"], KID));
 }
@@ -374,7 +374,7 @@ fn a_directory_without_charts() {
     expect![[r#"
         $ rawko check .
         --- stderr
-        error: there are no charts in `.`
+        error: no charts found in `.`
         --- exit code 2
     "#]]
     .assert_eq(&transcript(directory(&[]).path(), &["check", "."], ""));

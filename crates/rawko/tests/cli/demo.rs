@@ -121,7 +121,7 @@ fn a_directory_that_is_not_empty_is_left_alone() {
     expect![[r#"
         $ rawko demo slugs
         --- stderr
-        error: `slugs` is not empty, and the demo needs a directory of its own
+        error: `slugs` is not empty; pass an empty or new directory
         --- exit code 2
     "#]]
     .assert_eq(&transcript(dir.path(), &["demo", "slugs"], ""));

@@ -66,7 +66,7 @@ fn zero_is_done() {
         "",
         expect![[r#"
         $ rawko check good.yaml
-        1 chart, nothing to complain about
+        1 chart, no problems found
     "#]],
     );
 }
@@ -116,67 +116,74 @@ fn two_is_usage() {
         expect![[r#"
             $ rawko 
             --- stderr
-            The statechart runtime for AI agents
+            Statechart runtime for AI agents: check, test and run workflows that survive crashes
 
             Usage: rawko [OPTIONS] <COMMAND>
 
-            Commands:
-              init         Prepare a project for agents: settings, four agents, a chart, and a README to edit
-                           from
-              demo         Watch agents work on a small project, offline
-              check        Find everything that is wrong with a chart, or with all charts of a project
-              simulate     Play a chart through in virtual time, without any service or agent
+            Get started:
+              demo         Watch agents fix a small project (offline, no API key)
+              init         Set up a project for agents
+              task         Run a task with the project's agents
+
+            Charts:
+              check        Check a chart or a whole project for problems
+              simulate     Step through a chart in virtual time, with stubbed services
+              test         Run scenario tests of charts in virtual time
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
-              test         Run scenario files: what a chart should do, step by step in virtual time
-              task         Have a task done by the project's agents
-              run          Run a chart for real: timers, services, child charts and people, kept on disk
-              resume       Go on with an instance that was parked, or try again what failed
-              ps           List instances, newest first
-              show         Show where an instance stands, now or after a past step
-              history      Tell what happened to an instance, step by step
-              logs         Print what instances logged and emitted, and what failed
-              send         Send an event to an instance
-              approve      Say yes to what an instance asks a person, or fill in its form
-              deny         Say no to what an instance asks a person
-              cancel       End an instance: its exit actions run, timers and calls stop
-              fork         Go on from a past step in a new instance, with other values if wanted
-              replay       Look again at what was decided, and what another model would decide
-              agents       List, show and check the agents of a project
-              serve        Host the project and serve its page: instances go on, people look and act, agents
-                           take turns
-              worker       Work for Restate: take the steps of its instances and make their calls
-              channels     Channels: list, create, show, steer, post, read
-              chat         Talk in a channel
-              charts       List the charts that a project offers and those its instances run on
-              doctor       Check the store, the settings, services, agents and charts, and say what to do
-              backup       Copy the store to a file, also while a host runs
-              restore      Replace the store by a backup; the replaced one is kept
-              instance     Export an instance to a file, or import one
-              prune        Remove ended instances by age, outcome or size (dry run without --yes)
-              import       Turn SCXML or an XState v5 JSON configuration into a rawko chart
+              charts       List the charts of the project and of its instances
+              import       Convert SCXML or XState v5 JSON to a rawko chart
               schema       Print the JSON Schema of the chart format
-              completions  Print a completion script for a shell
+
+            Runs:
+              run          Run a chart and follow its progress
+              resume       Continue a parked instance, or retry a failed one
+              ps           List instances, newest first
+              show         Show the state of an instance, now or after a past step
+              history      Print the journal of an instance, step by step
+              logs         Print log lines, emitted events and failures
+              send         Send an event to an instance
+              approve      Approve a pending request of an instance, or fill in its form
+              deny         Deny a pending request of an instance
+              cancel       Cancel an instance: run exit actions, stop timers and calls
+              fork         Start a new instance from a past step of another
+              replay       Show the arbiter's decisions, or compare another model's
+
+            Agents:
+              agents       List, show and check the agents of a project
+              channels     Manage channels: shared conversations of agents and people
+              chat         Join a channel from the terminal
+
+            Server:
+              serve        Host the project and serve its web page and API
+              worker       Run instances that live on Restate
+
+            Maintenance:
+              doctor       Check the store, settings, services, agents and charts
+              backup       Copy the store to a file, even while a host runs
+              restore      Replace the store with a backup; the old store is kept
+              prune        Remove ended instances by age, outcome or size (dry run without --yes)
+              instance     Export an instance to a file, or import one
+              completions  Print a shell completion script
 
             Options:
-                  --color <WHEN>  When to use colour; auto is on a terminal, unless `NO_COLOR` is set [default:
-                                  auto] [possible values: auto, always, never]
-              -h, --help          Print help (see more with '--help')
+                  --color <WHEN>  Use colours [default: auto] [possible values: auto, always, never]
+              -h, --help          Print help
               -V, --version       Print version
 
             Exit codes:
-              0    done
-              1    failed: an instance failed or was cancelled, a scenario did not hold, a simulation failed
-              2    usage: wrong arguments, a file that cannot be read, an instance that is not there
-              3    try again later: the disk is full, somebody else holds the store, a provider is out of reach
-              41   credentials: a provider does not take the key, or there is none
-              52   the chart or the settings are invalid
-              53   a budget or a limit is used up
-              54   a loop was detected
+              0    success
+              1    failure: an instance failed or was cancelled, a scenario or a simulation failed
+              2    usage error: invalid arguments, an unreadable file, an unknown instance
+              3    temporary failure, try again later: disk full, store in use, provider unreachable
+              41   credentials: an API key is missing or was rejected
+              52   invalid chart or settings
+              53   budget or limit reached
+              54   loop detected
               55   waiting for a person, an event or a timer
-              130  interrupted; 143 terminated: what ran is parked
+              130  interrupted (143: terminated); running work is parked
 
-            Every command reads standard input when the file is `-`, writes its data to standard output and
-            everything else to standard error.
+            Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
+            error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.
             --- exit code 2
         "#]],
     );
@@ -202,7 +209,7 @@ fn two_is_usage() {
         expect![[r#"
         $ rawko simulate good.yaml --input nonsense
         --- stderr
-        error: --input needs KEY=VALUE, not `nonsense`
+        error: invalid --input `nonsense`: expected KEY=VALUE
         --- exit code 2
     "#]],
     );
@@ -216,7 +223,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko check nowhere.yaml
         --- stderr
-        error: there is no file `nowhere.yaml`
+        error: file `nowhere.yaml` not found
         --- exit code 2
     "#]],
     );
@@ -226,7 +233,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko simulate nowhere.yaml
         --- stderr
-        error: there is no file `nowhere.yaml`
+        error: file `nowhere.yaml` not found
         --- exit code 2
     "#]],
     );
@@ -236,7 +243,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko simulate good.yaml --events nowhere.jsonl
         --- stderr
-        error: there is no file `nowhere.jsonl`
+        error: file `nowhere.jsonl` not found
         --- exit code 2
     "#]],
     );
@@ -246,7 +253,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko simulate good.yaml --services nowhere.json
         --- stderr
-        error: there is no file `nowhere.json`
+        error: file `nowhere.json` not found
         --- exit code 2
     "#]],
     );
@@ -256,7 +263,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
             $ rawko graph .
             --- stderr
-            error: `.` is a directory; a file is needed here
+            error: `.` is a directory, not a file
             --- exit code 2
         "#]],
     );
@@ -286,7 +293,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko import nowhere.scxml
         --- stderr
-        error: there is no file `nowhere.scxml`
+        error: file `nowhere.scxml` not found
         --- exit code 2
     "#]],
     );
@@ -352,7 +359,7 @@ fn fifty_two_is_an_invalid_chart() {
               |
               = help: did you mean `open`?
 
-            error: `broken.yaml` cannot be used
+            error: `broken.yaml` is invalid
             --- exit code 52
         "#]],
     );
@@ -370,7 +377,7 @@ fn fifty_two_is_an_invalid_chart() {
               |
               = help: did you mean `open`?
 
-            error: `broken.yaml` cannot be used
+            error: `broken.yaml` is invalid
             --- exit code 52
         "#]],
     );

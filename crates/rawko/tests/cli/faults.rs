@@ -66,11 +66,11 @@ fn send_warns_and_the_rest_remembers() {
         expect![[r#"
             $ rawko send s-1 CHECK
             > CHECK                      [open]
-                ignored  nothing takes it now
+                ignored  no transition accepts it in this state
             --- stderr
             warning: guard failed in state `open` on CHECK: `context.total > 5`: `>` compares two numbers or two strings, not a string and a number in `context.total > 5`
-            waiting: s-1 goes on with `rawko resume s-1`
-              takes CHECK, WORK, PAID
+            waiting: s-1 is parked; continue with `rawko resume s-1`
+              accepts CHECK, WORK, PAID
                 rawko send s-1 CHECK
             $ rawko send s-1 PAID --output-format json
             {"v":1,"type":"result","id":"s-1","outcome":"done","exit_code":0,"status":"done","configuration":["paid"],"context":{"total":"none"},"output":null,"error":null,"step":2,"waits":{"asks":[],"events":[],"timers":[]}}
@@ -82,7 +82,7 @@ fn send_warns_and_the_rest_remembers() {
             states     [paid]
             step       2, just now
             started    just now
-            faults     2 faults, the latest just now
+            faults     2 faults, latest just now
                        step 2: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
                        step 1: guard failed in state `open` on CHECK: `context.total > 5`: `>` compares two numbers or two strings, not a string and a number in `context.total > 5`
             context    total: "none"
@@ -90,7 +90,7 @@ fn send_warns_and_the_rest_remembers() {
                0  2026-01-05 09:30:00Z  start                        [open]
                       context  total: "none"
                1  2026-01-05 09:30:00Z  > CHECK                      [open]
-                      ignored  nothing takes it now
+                      ignored  no transition accepts it in this state
                       fault    guard failed in state `open` on CHECK: `context.total > 5`: `>` compares two numbers or two strings, not a string and a number in `context.total > 5`
                2  2026-01-05 09:30:00Z  > PAID                       [paid]
                       fault    action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
@@ -112,7 +112,7 @@ fn a_delivery_that_nobody_waits_for_warns_too() {
         expect![[r#"
         $ rawko send s-1 CHECK --no-wait
         --- stderr
-        ignored: nothing in s-1 takes it now; `rawko show s-1`
+        ignored: no transition of s-1 accepts it in this state; see `rawko show s-1`
         warning: guard failed in state `open` on CHECK: `context.total > 5`: `>` compares two numbers or two strings, not a string and a number in `context.total > 5`
     "#]],
     );
@@ -153,12 +153,12 @@ fn an_invoke_that_cannot_start_stalls_with_the_reason() {
         expect![[r#"
         $ rawko send s-1 WORK
         > WORK                       [working]
-            stalled  nothing handles the failure of job; it waits for somebody
+            stalled  the failure of job is not handled; waiting for a retry
             status   error
         --- stderr
         warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
         failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        s-1 keeps what it has; `rawko resume s-1` tries again
+        s-1 keeps its state; retry with `rawko resume s-1`
         --- exit code 1
         $ rawko show s-1
         s-1  shop 0.0.0
@@ -167,26 +167,26 @@ fn an_invoke_that_cannot_start_stalls_with_the_reason() {
         step       1, just now
         started    just now
         failed     job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-                   `rawko resume s-1` tries again
-        faults     1 fault, the latest just now
+                   retry with `rawko resume s-1`
+        faults     1 fault, latest just now
                    step 1: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
         context    total: "none"
-        takes      BACK → open
+        accepts    BACK → open
         $ rawko resume s-1
         s-1                          [working]
         > retry                      [working]
-            stalled  nothing handles the failure of job; it waits for somebody
+            stalled  the failure of job is not handled; waiting for a retry
         --- stderr
         warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
         failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        s-1 keeps what it has; `rawko resume s-1` tries again
+        s-1 keeps its state; retry with `rawko resume s-1`
         --- exit code 1
         $ rawko send s-1 BACK
         > BACK                       [open]
             status   active
         --- stderr
-        waiting: s-1 goes on with `rawko resume s-1`
-          takes CHECK, WORK, PAID
+        waiting: s-1 is parked; continue with `rawko resume s-1`
+          accepts CHECK, WORK, PAID
             rawko send s-1 CHECK
         $ rawko ps
         ID   CHART       STATUS  WAITS FOR  STEP  UPDATED   STATES
@@ -210,10 +210,10 @@ fn a_step_that_is_refused_is_shown_in_the_same_places() {
         states     [open]
         step       0, just now
         started    just now
-        faults     1 fault, the latest just now
+        faults     1 fault, latest just now
                    step 1: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
         context    total: "none"
-        takes      CHECK [context.total > 5] → open (the guard needs data)
+        accepts    CHECK [context.total > 5] → open (the guard needs data)
                    WORK → working
                    PAID → paid
         $ rawko history s-1
@@ -237,11 +237,11 @@ fn doctor_lists_instances_with_recent_faults() {
         &["run shop.yaml --id s-2 --input total=none", "send s-1 CHECK", "send s-1 PAID", "send s-2 LOOP"],
     );
     expect![[r#"
-        ok       faults    no instance had a fault in the last 24h
-        warn     faults    s-2: 1 fault, the latest just now: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-                           `rawko history s-2` shows each with its step
-        warn     faults    s-1: 2 faults, the latest just now: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
-                           `rawko history s-1` shows each with its step
+        ok       faults    no faults in the last 24h
+        warn     faults    s-2: 1 fault, latest just now: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
+                           see each one with `rawko history s-2`
+        warn     faults    s-1: 2 faults, latest just now: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
+                           see each one with `rawko history s-1`
     "#]].assert_eq(&(before + &doctor(dir.path())));
 }
 

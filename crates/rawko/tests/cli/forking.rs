@@ -28,10 +28,10 @@ fn a_fork_has_other_values_and_leaves_the_first_one_alone() {
                 context  by: "bo"
                 context  receipt: null
             --- stderr
-            waiting: o-2 goes on with `rawko resume o-2`
-              asks a person: approval {"title":"Pay 250?"}
+            waiting: o-2 is parked; continue with `rawko resume o-2`
+              pending request: approval {"title":"Pay 250?"}
                 rawko approve o-2, or rawko deny o-2
-              takes WAIVED
+              accepts WAIVED
                 rawko send o-2 WAIVED
               timer: after 24h in asking (in 24h)
             $ rawko approve o-2
@@ -78,10 +78,10 @@ fn a_fork_can_be_followed() {
             $ rawko fork o-1 --at 0 --id o-2 --run --patience 0s --output-format json
             {"v":1,"type":"result","id":"o-2","outcome":"waiting","exit_code":55,"status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-2","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
-            waiting: o-2 goes on with `rawko resume o-2`
-              asks a person: approval {"title":"Pay 250?"}
+            waiting: o-2 is parked; continue with `rawko resume o-2`
+              pending request: approval {"title":"Pay 250?"}
                 rawko approve o-2, or rawko deny o-2
-              takes WAIVED
+              accepts WAIVED
                 rawko send o-2 WAIVED
               timer: after 24h in asking (in 24h)
             --- exit code 55
@@ -102,23 +102,23 @@ fn what_cannot_be_forked() {
         expect![[r#"
             $ rawko fork o-1 --id o-2
             --- stderr
-            error: instance `o-1 at step 1` is done: nothing can happen to it any more
+            error: instance `o-1 at step 1` is done and accepts no more input
             --- exit code 1
             $ rawko fork o-1 --at 9
             --- stderr
-            error: instance `o-1` has no step 9; its last one is 1
+            error: instance `o-1` has no step 9; the last step is 1
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amuont=1
             --- stderr
-            error: `amuont` cannot be set: the context has no such key; it has amount, by, receipt
+            error: cannot set `amuont`: the context has no such key; it has amount, by, receipt
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount
             --- stderr
-            error: --set needs KEY=EXPRESSION, not `amount`
+            error: invalid --set `amount`: expected KEY=EXPRESSION
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount=nope
             --- stderr
-            error: `amount` cannot be set: `nope` is not a name that expressions know
+            error: cannot set `amount`: `nope` is not a name that expressions know
             --- exit code 2
         "#]],
     );

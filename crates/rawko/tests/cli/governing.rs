@@ -78,11 +78,11 @@ fn a_budget_that_is_used_up_has_its_own_exit_code() {
             invoked  payment charge_card {"amount":30}
         payment failed               [charging]
             error    limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
-            stalled  nothing handles the failure of payment; it waits for somebody
+            stalled  the failure of payment is not handled; waiting for a retry
             status   error
         --- stderr
         failed: payment: limit: `o-1` has made 0 calls, all that `governance.budget` of .rawko/config.yaml allows
-        o-1 keeps what it has; `rawko resume o-1` tries again
+        o-1 keeps its state; retry with `rawko resume o-1`
         --- exit code 53
     "#]],
     );

@@ -34,14 +34,14 @@ fn events_go_through_the_process_that_holds_the_store() {
             context  told: null
         --- stderr
         waiting: w-2 is hosted by process 0
-          takes TOLD
+          accepts TOLD
             rawko send w-2 TOLD
           timer: after 1h in waiting (in 1h)
         $ rawko cancel w-2 --reason enough
         > cancel "enough"            [waiting]
             status   cancelled
         --- stderr
-        cancelled: w-2 was ended
+        cancelled: w-2
         $ rawko send w-1 TOLD --data what=hello
         > TOLD {"what":"hello"}      [done]
             context  told: null → "hello"
@@ -85,7 +85,7 @@ fn ctrl_c_leaves_what_another_process_hosts() {
     let second = Background::start(dir.path(), &args, "[waiting]");
     second.signal("-INT");
     let told = stable(&second.end(), dir.path());
-    assert!(told.ends_with("left: w-2 goes on in process 0\n--- Some(130)\n"), "{told}");
+    assert!(told.ends_with("detached: w-2 continues in process 0\n--- Some(130)\n"), "{told}");
     first.signal("-INT");
     first.end();
 }
@@ -103,9 +103,9 @@ fn a_holder_that_does_not_listen_is_named() {
     expect![[r#"
         $ rawko send w-1 TOLD
         --- stderr
-        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it does not listen, so nothing can be done through it; wait until it ends
+        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it accepts no requests; wait until it ends
         --- exit code 3
     "#]].assert_eq(refused);
     assert!(looked.contains("[waiting]"), "looking needs no lock: {looked}");
-    assert!(looked.contains("held by `rawko serve`"), "{looked}");
+    assert!(looked.contains("in use by `rawko serve`"), "{looked}");
 }

@@ -63,14 +63,14 @@ fn a_new_project_is_written_and_sound() {
 
     expect![[r#"
         $ rawko check .
-        1 chart, nothing to complain about
+        1 chart, no problems found
         $ rawko test
         .rawko/charts/review.scenario.yaml
           ok      checks and reviewer agree
           ok      the reviewer asks for changes
-          ok      nobody reviews what does not work
+          ok      no review if the checks fail
           ok      the checks cannot be run
-          ok      the reviewer cannot be asked
+          ok      the reviewer fails
 
         coverage of .rawko/charts/review.yaml: 100% (5 of 5 states, 6 of 6 transitions)
 
@@ -139,7 +139,7 @@ fn settings_fit_what_is_there() {
             name: "nothing that is known",
             file: ("notes.txt", ""),
             key: "OPENAI_API_KEY",
-            says: &["default: openai/", "# None was recognised here", "# phases:"],
+            says: &["default: openai/", "# No checks found", "# phases:"],
         },
     ];
     for Case { name, file, key, says } in table {
@@ -160,8 +160,8 @@ fn without_a_key_and_without_tests_it_says_what_is_missing() {
     let output = without_keys(dir.path(), &["init", "inside/new"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     expect![[r#"
-        note: no tests were recognised; name them under `phases` in .rawko/config.yaml
-        note: no key of a provider is set; `export ANTHROPIC_API_KEY=…`, or see .rawko/config.yaml
+        note: no test command found; add one under `phases` in .rawko/config.yaml
+        note: no API key found; run `export ANTHROPIC_API_KEY=…`, or edit .rawko/config.yaml
         next: cd inside/new && rawko doctor, then rawko task "…"
     "#]]
     .assert_eq(&String::from_utf8(output.stderr).unwrap());
@@ -196,7 +196,7 @@ fn what_is_there_is_kept() {
     let again = with_key(dir.path(), &["init"], "OPENAI_API_KEY");
     assert!(again.stdout.lines().all(|line| line.starts_with("kept ")), "{}", again.stdout);
     expect![[r#"
-        note: everything was there already, and nothing was changed
+        note: already set up; nothing was changed
     "#]]
     .assert_eq(&again.stderr);
     assert_eq!(again.code, Some(0));
@@ -250,7 +250,7 @@ fn the_demo_project_is_sound() {
     let slugs = dir.path().join("slugs");
     expect![[r#"
         $ rawko check .
-        1 chart, nothing to complain about
+        1 chart, no problems found
         $ rawko agents check
         ok      agent builder: asks scripted
         ok      agent developer: asks scripted
@@ -265,7 +265,7 @@ fn the_demo_project_is_sound() {
     expect![[r#"
         $ rawko init --demo slugs
         --- stderr
-        error: `slugs` is not empty, and the demo needs a directory of its own
+        error: `slugs` is not empty; pass an empty or new directory
         --- exit code 2
     "#]]
     .assert_eq(&transcript(dir.path(), &["init", "--demo", "slugs"], ""));

@@ -48,14 +48,14 @@ fn instances_are_listed_newest_first() {
         --- stderr
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
-        ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
-        error: there is no store `.rawko/state/rawko.db` yet; `rawko run CHART` starts an instance and makes one
+        error: store `.rawko/state/rawko.db` not found; start an instance with `rawko run CHART` to create it
         --- exit code 2
         $ rawko ps
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
@@ -66,23 +66,24 @@ fn instances_are_listed_newest_first() {
         o-2  order 1.0.0  active  person  0  just now  [asking]
         $ rawko ps --status error
         --- stderr
-        none: no instance is like that; `rawko ps --all` lists all of them
+        none: no matching instances
         $ rawko ps --limit 1
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
         o-2  order 1.0.0  active  person  0  just now  [asking]
         --- stderr
-        more: 1 of 2; go on with --before 2
+        more: 1 of 2; continue with --before 2
         $ rawko ps --limit 1 --before 2
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
         o-1  order 1.0.0  done  -  1  just now  [paid]
         $ rawko charts
-        ID  VERSION  HASH  OFFERED  INSTANCES  FROM
+        ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  7990352c39e9  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
-    "#]].assert_eq(&squeezed(&(empty + &listed)));
+    "#]]
+    .assert_eq(&squeezed(&(empty + &listed)));
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn history_tells_every_step_and_why() {
                   context  receipt: null
                   invoked  payment charge_card {"amount":30}
         --- stderr
-        more: go on with --after 1
+        more: continue with --after 1
         $ rawko history o-3 --json
         {"v":1,"type":"started","id":"o-3","step":0,"at_ms":0,"seq":4,"chart":"order","version":"1.0.0","parent":null,"input":{"amount":251},"configuration":["asking"],"context":{"amount":251,"by":null,"receipt":null},"status":"active"}
         {"v":1,"type":"timer","id":"o-3","step":0,"at_ms":0,"kind":"after","for":"after 24h in asking","due_ms":0}
@@ -266,7 +267,7 @@ fn the_past_can_be_shown() {
         running    payment charge_card
         $ rawko show o-1 --at 7
         --- stderr
-        error: instance `o-1` has no step 7; its last one is 1
+        error: instance `o-1` has no step 7; the last step is 1
         --- exit code 2
         $ rawko show o-3
         o-3  order 1.0.0
@@ -306,15 +307,15 @@ fn a_name_that_is_nearly_right() {
         expect![[r#"
         $ rawko show o-4
         --- stderr
-        error: there is no instance `o-4`; `rawko ps --all` lists them
+        error: instance `o-4` not found; list instances with `rawko ps --all`
         --- exit code 2
         $ rawko show somethingelse
         --- stderr
-        error: there is no instance `somethingelse`; `rawko ps --all` lists them
+        error: instance `somethingelse` not found; list instances with `rawko ps --all`
         --- exit code 2
         $ rawko send o-22 X
         --- stderr
-        error: there is no instance `o-22`; did you mean `o-2`?
+        error: instance `o-22` not found; did you mean `o-2`?
         --- exit code 2
     "#]],
     );
@@ -374,18 +375,18 @@ governance: {allow: [charge_card, ship]}
         told.lines().filter(|line| !line.contains("  disk  ")).map(|line| format!("{line}\n")).collect();
     expect![[r#"
         $ rawko doctor
-        ok       store     .rawko/state/rawko.db: not there yet; `rawko run` makes it
-        problem  settings  .rawko/config.yaml:5: service `broken` does not say how it is called
+        ok       store     .rawko/state/rawko.db: not created yet; `rawko run` creates it
+        problem  settings  .rawko/config.yaml:5: service `broken` has neither `command` nor `http`
                            add `command: [program, argument]` or `http: {url: …}`
-        problem  service   broken: its settings cannot be used
-        problem  service   charge_card: there is no program `no-such-program`
-                           install it, or write its path
-        warn     service   refund: refused whenever it is called
+        problem  service   broken: invalid settings
+        problem  service   charge_card: program `no-such-program` not found
+                           install it, or give its path
+        warn     service   refund: every call is refused
                            `refund` is not in `governance.allow` of .rawko/config.yaml
         ok       service   ship: allowed, calls http://127.0.0.1:1/ship
         ok       agents    ada, builder, explorer, planner
-        problem  chart     .rawko/charts/bad.yaml cannot be used
-                           `rawko check .rawko/charts/bad.yaml` says why
+        problem  chart     .rawko/charts/bad.yaml: invalid
+                           see `rawko check .rawko/charts/bad.yaml`
         ok       chart     .rawko/charts/order.yaml
         --- exit code 1
     "#]]

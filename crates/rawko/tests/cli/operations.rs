@@ -46,34 +46,34 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
     let meanwhile: Vec<&str> = meanwhile.lines().filter(|line| !line.starts_with([' ', '{', '}'])).collect();
     expect![[r#"
         $ rawko backup copy.db
-        copy.db: 1 instances, 1 records, N KiB, checked
+        copy.db: 1 instance, 1 record, N KiB, verified
         $ rawko backup copy.db
         --- stderr
         error: `copy.db` exists; pass --force to overwrite it
         --- exit code 2
         $ rawko backup copy.db --force
-        copy.db: 1 instances, 1 records, N KiB, checked
+        copy.db: 1 instance, 1 record, N KiB, verified
         $ rawko ps --store copy.db --json
         $ rawko restore copy.db
         --- stderr
-        error: `rawko restore` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko restore`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko instance export w-1 w-1.jsonl
-        w-1.jsonl: `w-1`, 1 records
+        w-1.jsonl: `w-1`, 1 record
         $ rawko instance import w-1.jsonl
         --- stderr
-        error: `rawko instance import` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko instance import`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko prune --older-than 1d
         --- stderr
-        none: no instance may go
+        none: no matching instances
         $ rawko prune --older-than 1d --yes
         --- stderr
-        error: `rawko prune --yes` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko prune --yes`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko doctor --accept-loss
         --- stderr
-        error: `rawko doctor --accept-loss` needs .rawko/state/rawko.db for itself, and it is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that first
+        error: cannot run `rawko doctor --accept-loss`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3"#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
 }
 
@@ -100,7 +100,7 @@ fn a_restored_store_has_what_the_backup_had() {
     assert_eq!(kept.len(), 1, "{kept:?}");
     let old = played(dir.path(), &[&format!("show o-1 --store .rawko/state/{}", kept[0])]);
     assert!(old.contains("[rejected]"), "{old}");
-    assert!(told.contains("[paid]") && told.contains("sound, format"), "{told}");
+    assert!(told.contains("[paid]") && told.contains("intact, format"), "{told}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
         dir.path(),
         &["run order.yaml --id o-1 --input amount=250", "instance export o-1 o-1.jsonl", "cancel o-1"],
     );
-    assert!(before.contains("o-1.jsonl: `o-1`, 1 records"), "{before}");
+    assert!(before.contains("o-1.jsonl: `o-1`, 1 record"), "{before}");
     let after = played(
         dir.path(),
         &[
@@ -124,14 +124,14 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     );
     expect![[r#"
         $ rawko instance import o-1.jsonl --store other.db
-        DIR/other.db: `o-1`, 1 records
+        DIR/other.db: `o-1`, 1 record
         $ rawko instance import o-1.jsonl --store other.db
         --- stderr
-        error: instance `o-1` exists in DIR/other.db already
+        error: instance `o-1` already exists in DIR/other.db
         --- exit code 2
         $ rawko instance import o-1.jsonl
         --- stderr
-        error: instance `o-1` exists in .rawko/state/rawko.db already
+        error: instance `o-1` already exists in .rawko/state/rawko.db
         --- exit code 2
         $ rawko approve o-1 --store other.db
         approval answered            [charging]
@@ -146,7 +146,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
             output   {"receipt":"r-1"}
         $ rawko instance export nothing
         --- stderr
-        error: there is no instance `nothing`
+        error: instance `nothing` not found
         --- exit code 2
         $ rawko instance import missing.jsonl
         --- stderr
@@ -160,7 +160,7 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     assert_eq!((piped.code, piped.stderr.as_str()), (Some(0), ""));
     let changed = run(dir.path(), &["instance", "import", "changed.jsonl", "--store", "fourth.db"], "");
     assert_eq!(changed.code, Some(52));
-    assert!(changed.stderr.contains("was changed"), "{}", changed.stderr);
+    assert!(changed.stderr.contains("was modified"), "{}", changed.stderr);
     assert!(!dir.path().join("fourth.db").exists());
 }
 
@@ -187,12 +187,12 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
         ID    OUTCOME    ENDED     INSTANCES  RECORDS  SIZE
         gone  cancelled  just now  1          2        N KiB
         --- stderr
-        dry run: 1 instance would go, about N KiB; add --yes to remove
+        dry run: would remove 1 instance, about N KiB; pass --yes to remove
         $ rawko prune --yes
-        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+        removed 1 instance, 2 records, 0 large values; N KiB → N KiB
         $ rawko prune
         --- stderr
-        none: no instance may go
+        none: no matching instances
         $ rawko prune --max-size 1 --json
         {
           "v": 1,
@@ -209,11 +209,11 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
           ]
         }
         $ rawko prune --outcome succeeded --yes
-        removed 1 instances, 2 records, 0 large values; N KiB → N KiB
+        removed 1 instance, 2 records, 0 large values; N KiB → N KiB
     "#]]
     .assert_eq(&without_sizes(&told));
     let left = played(dir.path(), &["ps --json", "doctor"]);
-    assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("sound"), "{left}");
+    assert!(left.contains("\"asking\"") && !left.contains("\"paid\"") && left.contains("intact"), "{left}");
     fs::write(dir.path().join(".rawko/config.yaml"), settings.replace("cancelled", "finished")).unwrap();
     let wrong = played(dir.path(), &["prune", "doctor"]);
     assert!(wrong.contains("`finished` is not an outcome") && wrong.contains("exit code 52"), "{wrong}");
@@ -233,5 +233,5 @@ fn a_lost_log_is_a_problem_until_a_person_accepts_it() {
     let told = played(dir.path(), &["send w-1 TOLD", "doctor"]);
     assert!(told.contains("write-ahead log") && told.contains("exit code 1"), "{told}");
     let accepted = played(dir.path(), &["doctor --accept-loss"]);
-    assert!(accepted.contains("sound"), "{accepted}");
+    assert!(accepted.contains("intact"), "{accepted}");
 }

@@ -77,13 +77,13 @@ fn ctrl_c_parks_and_resume_goes_on() {
             context  told: null
             timer    after 1h in waiting (in 1h)
         --- stderr
-        parked: w-1 goes on with `rawko resume w-1`
+        parked: continue with `rawko resume w-1`
         --- Some(130)
         $ rawko resume w-1 --patience 0s
         w-1                          [waiting]
         --- stderr
-        waiting: w-1 goes on with `rawko resume w-1`
-          takes TOLD
+        waiting: w-1 is parked; continue with `rawko resume w-1`
+          accepts TOLD
             rawko send w-1 TOLD
           timer: after 1h in waiting (in 1h)
         --- exit code 55
@@ -101,7 +101,7 @@ fn terminating_parks_too() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     let running = Background::start(dir.path(), &RUN, "[waiting]");
     running.signal("-TERM");
-    assert!(running.end().ends_with("parked: w-1 goes on with `rawko resume w-1`\n--- Some(143)\n"));
+    assert!(running.end().ends_with("parked: continue with `rawko resume w-1`\n--- Some(143)\n"));
 }
 
 const SLOW: &str = "\

@@ -116,7 +116,7 @@ fn a_conversation() {
     expect![[r#"
         start                        [closed]
             context  opened: 0
-        tip: `:help` says what can be typed here, Ctrl-D leaves
+        tip: type `:help` for help, Ctrl-D to leave
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > OPENED                       [open]
@@ -132,7 +132,7 @@ fn a_conversation() {
         > +20s                         [closed]
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > every step is explained from now on
+        > explanations on
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > FORCED {"by":"bo"}           [closed]
@@ -141,13 +141,13 @@ fn a_conversation() {
                   nothing takes FORCED; it is ignored
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > the data of `NONSENSE` is not JSON: EOF while parsing an object at line 1 column 1
+        > invalid data for `NONSENSE`: not JSON: EOF while parsing an object at line 1 column 1
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > there is no command `:nope`; `:help` lists them
+        > unknown command `:nope`; see `:help`
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
-        > there is no event number 9
+        > no event number 9; see `:events`
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > closed
@@ -155,16 +155,16 @@ fn a_conversation() {
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > EVENT               send an event                       APPROVED
           EVENT JSON          send an event with data             APPROVED {"by": "ada"}
-          NUMBER [JSON]       send an event of the list           1
-          +DURATION           let time pass                       +1500ms  +15m  +24h
-          +                   let time pass until something is due
-          {...}               a stimulus as in a file             {"advance": 1500}
+          NUMBER [JSON]       send an event from the list         1
+          +DURATION           advance time                        +1500ms  +15m  +24h
+          +                   advance time to the next timer or result
+          {...}               a stimulus in JSON                  {"advance": 1500}
 
-          :events             events that would do something now
-          :states             active states
-          :context            the context
-          :why                say which transitions were taken and why others were not (again: stop)
-          :help               this text
+          :events             list the events accepted now
+          :states             print the active states
+          :context            print the context
+          :why                turn explanations of transitions on or off
+          :help               print this help
           :quit               leave (also Ctrl-D)
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)

@@ -108,12 +108,12 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
             context  receipt: null
             invoked  payment charge_card {"amount":30}
         payment failed               [charging]
-            error    failed: `sh` ended with exit code 1: card declined
-            stalled  nothing handles the failure of payment; it waits for somebody
+            error    failed: `sh` exited with code 1: card declined
+            stalled  the failure of payment is not handled; waiting for a retry
             status   error
         --- stderr
-        failed: payment: failed: `sh` ended with exit code 1: card declined
-        o-1 keeps what it has; `rawko resume o-1` tries again
+        failed: payment: failed: `sh` exited with code 1: card declined
+        o-1 keeps its state; retry with `rawko resume o-1`
         --- exit code 1
         $ rawko show o-1
         o-1  order 1.0.0
@@ -121,12 +121,12 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
         states     [charging]
         step       1, just now
         started    just now
-        failed     payment: failed: `sh` ended with exit code 1: card declined
-                   `rawko resume o-1` tries again
+        failed     payment: failed: `sh` exited with code 1: card declined
+                   retry with `rawko resume o-1`
         context    amount: 30
                    by: null
                    receipt: null
-        running    charge_card charge_card, nobody knows how its last attempt ended, key o-1/0/0
+        running    charge_card charge_card, result of the last attempt unknown, key o-1/0/0
         $ rawko resume o-1
         o-1                          [charging]
         > retry                      [charging]
@@ -275,7 +275,7 @@ fn a_child_that_is_nowhere_is_an_error_the_chart_can_handle() {
             context  tracking: null
             invoked  parcel statechart:parcel@^1 {"to":"Ada"}
         parcel failed                [lost]
-            error    unknown: there is no chart `parcel`
+            error    unknown: chart `parcel` not found
             status   done
     "#]],
     );
@@ -342,7 +342,7 @@ fn an_id_is_made_up_from_the_chart_and_cannot_be_used_twice() {
     let result: serde_json::Value = serde_json::from_str(&made_up.stdout).unwrap();
     assert!(result["id"].as_str().unwrap().starts_with("order-"), "{result}");
     let twice = played(dir.path(), &["run order.yaml --id o-1", "run order.yaml --id o-1"]);
-    assert!(twice.ends_with("error: there is already an instance `o-1`\n--- exit code 2\n"), "{twice}");
+    assert!(twice.ends_with("error: instance `o-1` already exists\n--- exit code 2\n"), "{twice}");
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn broken_charts_and_settings_stop_it() {
           |
           = help: its states are `a`
 
-        error: `order.yaml` cannot be used
+        error: `order.yaml` is invalid
         --- exit code 52
     "#]],
     );
@@ -400,7 +400,7 @@ fn broken_charts_and_settings_stop_it() {
         expect![[r#"
         $ rawko run ok.yaml
         --- stderr
-        error[rawko::settings::missing_key]: service `x` does not say how it is called
+        error[rawko::settings::missing_key]: service `x` has neither `command` nor `http`
          --> .rawko/config.yaml:1:12
           |
         1 | services: {x: {comand: [a]}}
@@ -416,7 +416,7 @@ fn broken_charts_and_settings_stop_it() {
           |
           = help: did you mean `command`?
 
-        error: the settings in `.rawko/config.yaml` cannot be used
+        error: invalid settings in `.rawko/config.yaml`
         --- exit code 52
     "#]],
     );
@@ -431,6 +431,6 @@ fn without_a_project_the_store_lies_beside_the_chart_and_keeps_out_of_git() {
     assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     assert!(state.join("rawko.db").is_file());
     let elsewhere = played(dir.path(), &["show o-1", "show o-1 --store charts/.rawko/state/rawko.db"]);
-    assert!(elsewhere.contains("there is no store `.rawko/state/rawko.db` yet"), "{elsewhere}");
+    assert!(elsewhere.contains("store `.rawko/state/rawko.db` not found"), "{elsewhere}");
     assert!(stable(&elsewhere, dir.path()).contains("approval {\"title\":\"Pay 250?\"}"), "{elsewhere}");
 }

@@ -35,7 +35,10 @@ fn it_prints_the_address_and_nothing_else() {
     let serving = serve(dir.path());
     assert_eq!(ask(&serving, "GET", "/v1/session", "", "").0, 200);
     serving.signal("-TERM");
-    assert_eq!(serving.end(), "--- stderr\nparked: `rawko serve` goes on with everything\n--- Some(143)\n");
+    assert_eq!(
+        serving.end(),
+        "--- stderr\nparked: run `rawko serve` to continue all instances\n--- Some(143)\n"
+    );
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn a_token_that_is_not_there_is_no_open_door() {
     expect_test::expect![[r#"
         $ rawko serve
         --- stderr
-        error: the settings cannot be used
+        error: invalid settings
         .rawko/config.yaml: `server` has no key `listn`
         --- exit code 52
     "#]]

@@ -220,7 +220,7 @@ fn only_one_thing_can_come_from_standard_input() {
         expect![[r#"
             $ rawko simulate - --events - --json
             --- stderr
-            error: only one thing can be read from standard input
+            error: only one file can be `-` (standard input)
             --- exit code 2
         "#]],
     );

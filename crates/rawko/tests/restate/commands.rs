@@ -115,7 +115,7 @@ fn commands_say_what_is_missing() {
     assert!(ran.stderr.contains("`rawko worker` registers what is needed"), "{ran:?}");
     let ran = site.place.run("channels");
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("leave out `--host restate`"), "{ran:?}");
+    assert!(ran.stderr.contains("remove `--host restate`"), "{ran:?}");
 }
 
 #[test]
@@ -126,5 +126,9 @@ fn who_stops_serving_on_restate_parks_nothing() {
     serving.says("http://127.0.0.1:", 0, PATIENCE).unwrap();
     assert_eq!(serving.terminate().unwrap(), Some(143));
     let said = fs::read_to_string(dir.path().join("serve.log")).unwrap();
-    assert!(said.contains("stopped: Restate at http://127.0.0.1:") && !said.contains("parked"), "{said}");
+    assert!(
+        said.contains("stopped: instances continue in Restate at http://127.0.0.1:")
+            && !said.contains("parked"),
+        "{said}"
+    );
 }

@@ -42,6 +42,6 @@ fn slow_a_paused_call_goes_on_by_itself() {
     wait_for("the call is paused", || calls()["rows"][0]["status"] == "paused");
 
     assert_eq!(end(&site.place, "busy"), r#""1.0.0" "ended" "one""#);
-    worker.says("woken: 1 calls", 0, PATIENCE).unwrap();
+    worker.says("resumed: 1 invocation", 0, PATIENCE).unwrap();
     assert_eq!(fs::read_to_string(project.path().join("begun-busy")).unwrap(), "one\n", "it was called once");
 }

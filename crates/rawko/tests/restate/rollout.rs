@@ -177,8 +177,8 @@ fn who_takes_the_old_workers_away_too_early_starts_one_at_their_address() {
 
     fs::write(new.path().join("release-busy"), "").unwrap();
     let at_the_old_address = worker(&newer, &address, "third");
-    at_the_old_address.says(&format!("everything new goes to http://{newest}"), 0, PATIENCE).unwrap();
-    assert!(!new_worker.said().contains("not the newest"), "{}", new_worker.said());
+    at_the_old_address.says(&format!("new invocations go to http://{newest}"), 0, PATIENCE).unwrap();
+    assert!(!new_worker.said().contains("outdated"), "{}", new_worker.said());
     assert_eq!(end(&newer, "busy"), r#""1.0.0" "ended_old" "new""#);
     // New work still goes to the new workers.
     drop(at_the_old_address);

@@ -24,16 +24,16 @@ pub(super) fn answer(
             if status.success() { run.value(secrets) } else { Err(run.failure(status)) }
         }
         Ending::TooMuchOutput => {
-            let message = format!("`{program}` wrote more than {}", shown_size(limits.output_bytes_max));
+            let message =
+                format!("the output of `{program}` is larger than {}", shown_size(limits.output_bytes_max));
             Err(ServiceError::new(Category::InvalidAnswer, message))
         }
         Ending::TimedOut => {
             let ms = limits.timeout.map_or(0, |timeout| timeout.as_millis() as u64);
-            let message =
-                format!("`{program}` was ended: it did not answer within {}", duration::format_ms(ms));
+            let message = format!("`{program}` was killed: no result within {}", duration::format_ms(ms));
             Err(ServiceError::new(Category::Timeout, message))
         }
-        Ending::Abandoned => Err(ServiceError::new(Category::Host, "nobody waits for the answer any more")),
+        Ending::Abandoned => Err(ServiceError::new(Category::Host, "the result is no longer needed")),
     }
 }
 
@@ -50,7 +50,7 @@ impl Run<'_> {
         }
         serde_json::from_slice(self.stdout).map_err(|error| {
             let stdout = secrets.hide(&String::from_utf8_lossy(self.stdout));
-            let message = format!("`{}` did not answer with one JSON value: {error}", self.program);
+            let message = format!("the output of `{}` is not one JSON value: {error}", self.program);
             let details =
                 [("stdout", Value::str(head(&stdout, KEPT_BYTES))), ("stderr", Value::str(self.stderr))];
             ServiceError::new(Category::InvalidAnswer, message).with_details(Value::map(details))
@@ -82,9 +82,9 @@ impl Run<'_> {
     fn ending_in_words(&self, status: ExitStatus) -> String {
         let last = self.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
         let ended = match (status.code(), status.signal()) {
-            (Some(code), _) => format!("`{}` ended with exit code {code}", self.program),
-            (None, Some(signal)) => format!("`{}` was ended by signal {signal}", self.program),
-            (None, None) => format!("`{}` ended without an exit code", self.program),
+            (Some(code), _) => format!("`{}` exited with code {code}", self.program),
+            (None, Some(signal)) => format!("`{}` was killed by signal {signal}", self.program),
+            (None, None) => format!("`{}` exited without a code", self.program),
         };
         last.map_or_else(|| ended.clone(), |line| format!("{ended}: {}", head(line, 300)))
     }

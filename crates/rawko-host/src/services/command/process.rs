@@ -54,7 +54,7 @@ pub(super) async fn supervised(
 
 /// The program was started, and cannot be waited for.
 pub(super) fn lost(error: &dyn std::error::Error) -> ServiceError {
-    ServiceError::new(Category::Host, format!("lost hold of the program: {error}"))
+    ServiceError::new(Category::Host, format!("lost control of the program: {error}"))
 }
 
 async fn supervise(

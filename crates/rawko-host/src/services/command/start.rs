@@ -57,7 +57,7 @@ impl Program {
             }
             (Err(error), _) | (_, Err(error)) => {
                 let cwd = self.root.join(&self.form.cwd);
-                let message = format!("`{}` cannot run in {}: {error}", self.form.program, cwd.display());
+                let message = format!("cannot run `{}` in {}: {error}", self.form.program, cwd.display());
                 Err(ServiceError::not_here(message))
             }
         }
@@ -84,9 +84,9 @@ impl Program {
         let program = &self.form.program;
         let message = match error.kind() {
             io::ErrorKind::NotFound => self.not_found(),
-            io::ErrorKind::PermissionDenied => format!("the program `{program}` may not be executed"),
+            io::ErrorKind::PermissionDenied => format!("the program `{program}` is not executable"),
             _ => {
-                let message = format!("the program `{program}` could not be started: {error}");
+                let message = format!("cannot start the program `{program}`: {error}");
                 return ServiceError::new(Category::Host, message).with_outcome(AttemptOutcome::Definite);
             }
         };
@@ -98,14 +98,12 @@ impl Program {
         if self.is_in_path() {
             let path = self.environment.get("PATH").unwrap_or_default().replace(':', ", ");
             return format!(
-                "there is no program `{program}` in PATH, which is {path}; one in the project is written `./{program}`"
+                "program `{program}` not found in PATH ({path}); write `./{program}` for one in the project"
             );
         }
         if file.exists() {
-            return format!(
-                "the program `{program}` begins with a `#!` line that names a program which is not there"
-            );
+            return format!("the `#!` line of the program `{program}` names a program that does not exist");
         }
-        format!("there is no program `{program}`: looked for {}", file.display())
+        format!("program `{program}` not found: no file {}", file.display())
     }
 }

@@ -25,8 +25,7 @@ async fn body(mut response: Response) -> Result<Vec<u8>, ServiceError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|_| fault::cut_off())? {
         if body.len() + chunk.len() > RESPONSE_BYTES_MAX {
-            let message =
-                format!("the service answered with more than {}", shown_size(RESPONSE_BYTES_MAX as u64));
+            let message = format!("the response is larger than {}", shown_size(RESPONSE_BYTES_MAX as u64));
             return Err(ServiceError::new(Category::InvalidAnswer, message));
         }
         body.extend_from_slice(&chunk);
@@ -41,10 +40,10 @@ fn value(headers: &HeaderMap, body: &[u8]) -> Result<Value, ServiceError> {
     let invalid = |message: String| ServiceError::new(Category::InvalidAnswer, message);
     if is_json(headers) {
         return serde_json::from_slice(body)
-            .map_err(|error| invalid(format!("the service says that it answers with JSON, but: {error}")));
+            .map_err(|error| invalid(format!("the response is not valid JSON: {error}")));
     }
     let text = std::str::from_utf8(body);
-    text.map(Value::str).map_err(|_| invalid("the service answered with neither JSON nor text".into()))
+    text.map(Value::str).map_err(|_| invalid("the response is neither JSON nor text".into()))
 }
 
 /// Matches `application/json` and every type that ends in `+json`.
@@ -60,7 +59,7 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secre
         details.push(("retry_after_ms", Value::Int(i64::try_from(ms).unwrap_or(i64::MAX))));
     }
     details.push(("body", failure_body(headers, body, secrets)));
-    let mut error = ServiceError::new(Category::Failed, format!("the service answered {status}"));
+    let mut error = ServiceError::new(Category::Failed, format!("the service returned {status}"));
     error.retryable = if may_pass(status) { None } else { Some(false) };
     error.with_outcome(outcome(status)).with_details(Value::map(details))
 }

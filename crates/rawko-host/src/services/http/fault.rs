@@ -11,15 +11,15 @@ use crate::services::{AttemptOutcome, Category, ServiceError};
 pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
     let host = host(url);
     let message = if !error.is_connect() {
-        format!("the connection to {host} was cut off before an answer came")
+        format!("the connection to {host} was closed before a response arrived")
     } else if chain(error).any(|cause| cause.is::<rustls::Error>() || wraps_tls(cause)) {
-        format!("no secure connection to {host}: {}", innermost(error))
+        format!("the TLS connection to {host} failed: {}", innermost(error))
     } else if chain(error).any(|cause| cause.to_string().starts_with("dns error")) {
-        format!("there is no host {host}, or its name cannot be looked up now")
+        format!("cannot resolve the host {host}")
     } else if chain(error).any(is_refused) {
-        format!("nothing listens at {host}: the connection was refused")
+        format!("the connection to {host} was refused")
     } else {
-        format!("{host} cannot be reached: {}", innermost(error))
+        format!("cannot reach {host}: {}", innermost(error))
     };
     // A request is sent only after connecting, so a failed connection means that nothing was sent.
     let outcome = if error.is_connect() { AttemptOutcome::Definite } else { AttemptOutcome::Unknown };
@@ -28,7 +28,7 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
 
 /// The error of a response that ended early.
 pub(super) fn cut_off() -> ServiceError {
-    ServiceError::new(Category::Network, "the answer of the service was cut off")
+    ServiceError::new(Category::Network, "the response was cut off")
 }
 
 fn host(url: &Url) -> String {

@@ -97,7 +97,7 @@ impl Remote {
                 let limit = duration::format_ms(self.timeout.as_millis() as u64);
                 Err(ServiceError::new(
                     Category::Timeout,
-                    format!("the service did not answer within {limit}"),
+                    format!("the service did not respond within {limit}"),
                 ))
             });
         // The response may repeat the request.
@@ -114,7 +114,7 @@ impl Remote {
                 Turn::Redirect(next) => request = *next,
             }
         }
-        let message = format!("the service answered with more than {REDIRECTS_MAX} redirects in a row");
+        let message = format!("the service redirected more than {REDIRECTS_MAX} times in a row");
         let error = ServiceError { retryable: Some(false), ..ServiceError::new(Category::Failed, message) };
         Err(request.judged(error))
     }

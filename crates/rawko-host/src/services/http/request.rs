@@ -50,9 +50,7 @@ impl Remote {
         let text = self.form.url.fill(&self.environment).map_err(unset)?;
         let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let shown = self.form.url.source();
-        url.ok_or_else(|| {
-            ServiceError::not_here(format!("`{shown}` is no HTTP address once it is filled in"))
-        })
+        url.ok_or_else(|| ServiceError::not_here(format!("`{shown}` is not an HTTP URL after substitution")))
     }
 }
 
@@ -62,9 +60,7 @@ fn unset(name: &str) -> ServiceError {
 
 fn header(name: &HeaderName, value: &str) -> Result<HeaderValue, ServiceError> {
     let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-        ServiceError::not_here(format!(
-            "the value of the header `{name}` has characters that a header cannot have"
-        ))
+        ServiceError::not_here(format!("the value of the header `{name}` contains invalid characters"))
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -77,7 +73,7 @@ fn add_query(url: &mut Url, input: &Value) -> Result<(), ServiceError> {
         Value::Map(entries) => entries,
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
             let message = format!(
-                "the input becomes query parameters, so it is a map; this is a {}",
+                "the input must be a map, because it becomes query parameters; it is a {}",
                 input.type_name()
             );
             return Err(ServiceError::not_here(message));
@@ -111,16 +107,13 @@ impl Request {
         let Some(next) = self.location(response) else { return Ok(None) };
         if next.origin() != self.url.origin() {
             let origin = next.origin().ascii_serialization();
-            return Err(not_followed(status, &format!("points to another host ({origin})")));
+            return Err(not_followed(status, &format!("redirected to another host ({origin})")));
         }
         match status {
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => Ok(Some(self.again(next))),
             StatusCode::SEE_OTHER => Ok(Some(self.read_instead(next))),
             _ if self.method == Method::GET => Ok(Some(self.again(next))),
-            _ => Err(not_followed(
-                status,
-                &format!("points elsewhere, which means nothing for a {}", self.method),
-            )),
+            _ => Err(not_followed(status, &format!("redirected a {} request", self.method))),
         }
     }
 
@@ -156,7 +149,7 @@ impl Request {
 
 fn not_followed(status: StatusCode, why: &str) -> ServiceError {
     let error =
-        ServiceError::new(Category::Failed, format!("the service answered {status} and {why}: not followed"));
+        ServiceError::new(Category::Failed, format!("the service returned {status} and {why}; not followed"));
     let details = Value::map([("status", Value::Int(status.as_u16().into()))]);
     let outcome = match status {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => AttemptOutcome::Definite,

@@ -58,7 +58,7 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     for root in roots {
         let is_ended = format!("SELECT 1 FROM instances WHERE key = ?1 AND parent_id IS NULL AND {ENDED}");
         if !connection.prepare_cached(&is_ended)?.exists([root.0])? {
-            return Err(Failure::Refused(format!("instance #{} is not a root that has ended", root.0)));
+            return Err(Failure::Refused(format!("instance #{} is not an ended top-level instance", root.0)));
         }
         let sql = format!("{FAMILY} INSERT OR IGNORE INTO pruned SELECT key, id FROM family");
         connection.prepare_cached(&sql)?.execute([root.0])?;

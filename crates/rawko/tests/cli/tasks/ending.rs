@@ -46,7 +46,7 @@ fn every_way_to_end_has_its_exit_code() {
             ONE,
             &["--agent", "nobody"],
             2,
-            "there is no agent `nobody`; there are",
+            "agent `nobody` not found; available:",
         ),
         ("no such provider", SETTINGS, "", ONE, &["--model", "x/y"], 2, "there is no provider `x`"),
         ("nor alone", SETTINGS, "", ONE, &["--provider", "x"], 2, "there is no provider `x`"),
@@ -62,7 +62,7 @@ fn every_way_to_end_has_its_exit_code() {
         ),
         ("no key at all", &unkeyed, "", ONE, &[], 41, "no key for provider `anthropic`"),
         ("settings", &other, "", ONE, &[], 52, "there is no agent `nobody`"),
-        ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "no agent may work here"),
+        ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "not set up for agents"),
         (
             "the cap",
             SETTINGS,
@@ -70,12 +70,12 @@ fn every_way_to_end_has_its_exit_code() {
             &again,
             &["--max-iterations", "1"],
             53,
-            "all iterations are used up (1)",
+            "reached the limit of 1 iteration",
         ),
         ("money", SETTINGS, retrying, dear, &["--max-budget-usd", "0.01"], 53, "`budget.cost_usd`"),
         ("time", SETTINGS, "", slow, &["--timeout", "200ms"], 53, "the time for the task is used up"),
         ("a loop", SETTINGS, "", &round, &[], 54, "loop detected"),
-        ("a person", SETTINGS, human, ONE, &[], 55, "asks a person"),
+        ("a person", SETTINGS, human, ONE, &[], 55, "pending request"),
     ];
     for (name, settings, more, script, args, code, words) in table {
         let dir = project(settings, &worker(more), script);
@@ -98,16 +98,16 @@ fn a_rate_limited_arbiter_backs_off_and_fails_within_the_limit() {
     expect![[r#"
         $ rawko task Make the tests pass --id fix
         fix  Make the tests pass
-        arbiter    fails    the script says rate_limited
-                   waits    3ms
-        arbiter    fails    the script says rate_limited
-                   waits    3ms
-        arbiter    fails    the script says rate_limited
+        arbiter    failed   the script says rate_limited
+                   waiting  3ms
+        arbiter    failed   the script says rate_limited
+                   waiting  3ms
+        arbiter    failed   the script says rate_limited
 
         failed  after 0 iterations: the script says rate_limited
         spent … 0 tool calls
         --- stderr
-        next: try again later with `rawko task`
+        next: temporary failure; try again later
         --- exit code 3
     "#]]
     .assert_eq(&told(&text, dir.path()));
@@ -136,19 +136,20 @@ fn an_endless_retry_stops_at_the_cap_and_resume_goes_on_from_there() {
     expect![[r#"
         $ rawko task Do it --id t --max-iterations 2
         t  Do it
-        arbiter    chooses  worker: begin
+        arbiter    →        worker: begin
         worker     says     More to do.
-        arbiter    again    not good enough
-        arbiter    again    worker: not good enough
+        arbiter    retry    not good enough
+        arbiter    retry    worker: not good enough
         worker     says     More to do.
-        arbiter    goes on  it is the default agent (the fallback: no rule applies, and no answer could be used)
+        arbiter    continue it is the default agent (fallback: no rule applies, and no answer could be used)
 
-        limit reached  after 2 iterations: all iterations are used up (2)
+        stopped: reached the limit of 2 iterations
         spent … 0 tool calls
         --- stderr
-        next: what was done is kept; `rawko resume t --max-iterations 4` goes on
+        next: work is kept; continue with: rawko resume t --max-iterations 4
         --- exit code 53
-    "#]].assert_eq(&told(&first, dir.path()));
+    "#]]
+    .assert_eq(&told(&first, dir.path()));
     let too_few = run(dir.path(), &["resume", "t", "--max-iterations", "2"], "");
     assert_eq!((too_few.code, too_few.stdout.as_str()), (Some(2), ""), "{}", too_few.stderr);
     let on = run(dir.path(), &["resume", "t", "--max-iterations", "3", "--output-format", "json"], "");

@@ -39,7 +39,7 @@ fn at_work() -> (TempDir, Child, impl BufRead) {
     let dir = project(SETTINGS, &agents, PLANNED);
     let (child, mut out) = running(dir.path(), &["task", "Do it", "--id", "t"], 1);
     let mut line = String::new();
-    while !line.contains("chooses  worker") {
+    while !line.contains("→        worker") {
         line.clear();
         assert!(out.read_line(&mut line).unwrap() > 0, "it ended before the worker was chosen");
     }

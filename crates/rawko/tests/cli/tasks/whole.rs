@@ -20,42 +20,42 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
     expect![[r#"
         $ rawko task Make the tests pass --id fix
         fix  Make the tests pass
-        arbiter    chooses  planner: there is no plan yet
+        arbiter    →        planner: there is no plan yet
         planner    says     Let me see.
         planner    calls    Read stock.py
-        planner    gets     1	"""Counting what lies in a warehouse.""" (+15 lines)
+        planner    result   1	"""Counting what lies in a warehouse.""" (+15 lines)
         planner    calls    PlanWrite The tests pass.
-        planner    gets     The plan is written. (+3 lines)
+        planner    result   The plan is written. (+3 lines)
                    plan     [ ] Ignore spaces
                             [ ] Add up equal names
         planner    says     Strip the names, then add up.
-        arbiter    chooses  developer: the plan can be built
+        arbiter    →        developer: the plan can be built
         developer  calls    Edit stock.py
         developer  calls    PlanUpdate strip
-        developer  gets     Edited `stock.py` at line 7.
-        developer  gets     The step `strip` is changed. (+3 lines)
+        developer  result   Edited `stock.py` at line 7.
+        developer  result   The step `strip` is changed. (+3 lines)
                    plan     [x] Ignore spaces
         developer  says     Names are stripped now.
-        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        arbiter    →        tester (rule: developer.onSuccess)
         tester     calls    Bash python3 -m unittest -q > /dev/null 2>&1 && echo OK || (echo FAILED; exit 1)
-        tester     fails    FAILED (+1 line)
+        tester     error    FAILED (+1 line)
         tester     says     One test fails, equal names are not added up.
-        arbiter    chooses  developer: a test fails
+        arbiter    →        developer: a test fails
         developer  calls    Edit stock.py
-        developer  gets     Edited `stock.py` at line 15.
+        developer  result   Edited `stock.py` at line 15.
         developer  says     Equal names are added up.
-        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        arbiter    →        tester (rule: developer.onSuccess)
         tester     calls    Bash python3 -m unittest -q > /dev/null 2>&1 && echo OK || (echo FAILED; exit 1)
-        tester     gets     OK
+        tester     result   OK
         tester     says     All tests pass.
-        arbiter    chooses  reviewer: all tests pass
+        arbiter    →        reviewer: all tests pass
         reviewer   says     The change is small and right.
-        arbiter    complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
+        arbiter    complete The change is small and right. (rule: reviewer.onSuccess)
 
         complete  after 6 iterations: The change is small and right.
         spent … 7 tool calls
         --- stderr
-        next: `rawko replay fix --decisions` shows why it went this way
+        next: see the decisions with `rawko replay fix --decisions`
     "#]]
     .assert_eq(&told(&text, dir.path()));
     let mended = fs::read_to_string(dir.path().join("stock.py")).unwrap();
@@ -82,7 +82,7 @@ fn a_dry_run_plans_and_changes_nothing() {
         planner    calls    Write stock.py
         planner    refused  `Write` is not allowed in the phase `design` (`phases.design.tools`, from rawko's own table of phase…
         planner    calls    PlanWrite g
-        planner    gets     The plan is written. (+4 lines)
+        planner    result   The plan is written. (+4 lines)
                    plan     [ ] Look
                             [ ] Mend
                                 after Look
@@ -92,7 +92,7 @@ fn a_dry_run_plans_and_changes_nothing() {
         planned  Two steps.
         spent … 2 tool calls
         --- stderr
-        next: nothing was changed; the same without --dry-run does it
+        next: nothing was changed; run it again without --dry-run
     "#]].assert_eq(&told(&text, dir.path()));
     assert_eq!(fs::read_to_string(dir.path().join("stock.py")).unwrap(), before);
 }
@@ -214,7 +214,7 @@ fn a_project_replaces_the_chart() {
         let args = [&["task", "Do it", "--chart", "my_flow.yaml"][..], &option].concat();
         let ran = run(dir.path(), &args, "");
         assert_eq!(ran.code, Some(2), "{option:?}: {}{}", ran.stdout, ran.stderr);
-        let words = format!("the chart `my_flow` does not take `{}`", option[0]);
+        let words = format!("chart `my_flow` does not support `{}`", option[0]);
         assert!(ran.stderr.contains(&words), "{option:?}: {}", ran.stderr);
     }
     // A chart with rawko's own id replaces the orchestrator silently.
@@ -246,7 +246,7 @@ fn a_chart_of_the_projects_that_cannot_be_used_is_not_replaced_by_rawkos() {
         for args in [&["task", "Do it"][..], &["run", id]] {
             let ran = run(dir.path(), args, "");
             assert_eq!(ran.code, Some(52), "{name} {args:?}: {}{}", ran.stdout, ran.stderr);
-            let words = format!("error: `.rawko/charts/{name}` cannot be used");
+            let words = format!("error: `.rawko/charts/{name}` is invalid");
             assert!(ran.stderr.contains(&words) && ran.stderr.contains("rawko::"), "{name}: {}", ran.stderr);
         }
     }
@@ -266,22 +266,22 @@ fn another_model_is_asked_the_same_and_may_differ() {
     let text = transcript(dir.path(), &["replay", "fix", "--decisions", "--model", "second/x"], "");
     expect![[r#"
         $ rawko replay fix --decisions --model second/x
-           1  2026-01-05 09:30:00Z  select    chooses  planner: there is no plan yet
-              the same: SELECT_MODE planner: there is no plan yet
-           3  2026-01-05 09:30:00Z  evaluate  chooses  developer: the plan can be built
+           1  2026-01-05 09:30:00Z  select    →        planner: there is no plan yet
+              same: SELECT_MODE planner: there is no plan yet
+           3  2026-01-05 09:30:00Z  evaluate  →        developer: the plan can be built
               differs: SELECT_MODE tester: first the tests
-           5  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
-              a rule decided; nobody is asked
-           7  2026-01-05 09:30:00Z  evaluate  chooses  developer: a test fails
-              no answer: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
-           9  2026-01-05 09:30:00Z  evaluate  chooses  tester: the agent developer declares onSuccess (a rule)
-              a rule decided; nobody is asked
-          11  2026-01-05 09:30:00Z  evaluate  chooses  reviewer: all tests pass
-              the same: SELECT_MODE reviewer: all tests pass
-          13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (a rule: the agent reviewer declares onSuccess)
-              a rule decided; nobody is asked
+           5  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+              decided by a rule; model not asked
+           7  2026-01-05 09:30:00Z  evaluate  →        developer: a test fails
+              no response: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
+           9  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+              decided by a rule; model not asked
+          11  2026-01-05 09:30:00Z  evaluate  →        reviewer: all tests pass
+              same: SELECT_MODE reviewer: all tests pass
+          13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (rule: reviewer.onSuccess)
+              decided by a rule; model not asked
         --- stderr
-        note: second/x differs in 1 of 3 decisions, and gave no answer in 1
+        note: second/x differs in 1 of 3 decisions; no usable response for 1
     "#]].assert_eq(&stable(&text, dir.path()));
     let plain = run(dir.path(), &["replay", "fix", "--decisions"], "");
     assert!(plain.stdout.contains("## Task") && plain.stdout.contains("answer\n"), "{}", plain.stdout);
@@ -376,15 +376,15 @@ fn a_verdict_decides_without_a_model_and_a_terminal_shows_the_same_as_it_comes()
             .collect()
     };
     expect![[r#"
-        arbiter    chooses  planner: there is no plan yet
-        arbiter    chooses  developer: the plan can be built
-        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        arbiter    →        planner: there is no plan yet
+        arbiter    →        developer: the plan can be built
+        arbiter    →        tester (rule: developer.onSuccess)
         tester     verdict  broken
-        arbiter    chooses  developer: the agent tester declares where `broken` leads (a rule)
-        arbiter    chooses  tester: the agent developer declares onSuccess (a rule)
+        arbiter    →        developer (rule: tester.broken)
+        arbiter    →        tester (rule: developer.onSuccess)
         tester     verdict  passed
-        arbiter    chooses  reviewer: the agent tester declares onSuccess (a rule)
-        arbiter    complete The change is small and right. (a rule: the agent reviewer declares onSuccess)"#]]
+        arbiter    →        reviewer (rule: tester.onSuccess)
+        arbiter    complete The change is small and right. (rule: reviewer.onSuccess)"#]]
     .assert_eq(&decided(&piped).join("\n"));
     for _ in 0..3 {
         let dir = with_verdicts();

@@ -62,7 +62,7 @@ fn by_default_only_what_needs_somebody_is_told() {
     let lines: Vec<&str> = lines.into_iter().map(|line| line.split(" trace_id").next().unwrap()).collect();
     expect![[r#"
         WARN failed instance=bad-1 step=1 chart=bad status=error outcome=refused
-        parked: `rawko serve` goes on with everything
+        parked: run `rawko serve` to continue all instances
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }

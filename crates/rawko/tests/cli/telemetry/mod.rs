@@ -306,7 +306,7 @@ fn what_cannot_be_is_said_before_anything_runs() {
             "OTEL_TRACES_SAMPLER: `sometimes` is not known here",
             Some(52),
         ),
-        (("RAWKO_LOG", "loud"), "RAWKO_LOG: `loud` is no level", Some(2)),
+        (("RAWKO_LOG", "loud"), "invalid RAWKO_LOG `loud`", Some(2)),
     ];
     for ((name, value), told, code) in table {
         let run = command(dir.path(), &["run", "c.yaml"])
