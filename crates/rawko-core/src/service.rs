@@ -184,7 +184,7 @@ impl ServiceSpec {
         self
     }
 
-    /// The schema of `event.data` in `onError`: what every failure has, and what services of rawko add.
+    /// The schema of `event.data` in `onError`: what every failure has, and what rawko's own services and agents add.
     pub fn failure() -> Schema {
         let text = serde_json::json!({"type": "string"});
         let categories = [
@@ -204,7 +204,9 @@ impl ServiceSpec {
             "category": {"enum": categories},
             "message": text, "retryable": {"type": "boolean"}, "code": {}, "name": text,
             "status": {"type": "integer"}, "body": {}, "exit_code": {"type": "integer"}, "stderr": text,
-            "retry_after_ms": {"type": "integer"}, "usage": {}, "error": {}
+            "retry_after_ms": {}, "usage": {}, "error": {}, "transient": {}, "delay_ms": {}, "tool": {},
+            "attempted": {}, "context": {}, "recoveryOptions": {}, "detector": {}, "notice": {}, "text": {},
+            "data": {}, "messages": {}, "memory": {}, "plan": {}, "changes": {}, "filesModified": {}
         }});
         Schema::compile(&Value::from_json(schema)).0
     }
