@@ -184,7 +184,7 @@ impl ServiceSpec {
         self
     }
 
-    /// The schema of `event.data` in `onError`: what every failure has, and what services of rawko add.
+    /// The schema of `event.data` in `onError`: what every failure has. Services add what they know.
     pub fn failure() -> Schema {
         let text = serde_json::json!({"type": "string"});
         let categories = [
@@ -201,10 +201,9 @@ impl ServiceSpec {
             "host",
         ];
         let schema = serde_json::json!({"type": "object", "properties": {
-            "category": {"enum": categories},
-            "message": text, "retryable": {"type": "boolean"}, "code": {}, "name": text,
-            "status": {"type": "integer"}, "body": {}, "exit_code": {"type": "integer"}, "stderr": text,
-            "retry_after_ms": {"type": "integer"}, "usage": {}, "error": {}
+            "category": {"enum": categories}, "message": text, "retryable": {"type": "boolean"}, "code": {},
+            // Agents fail with their conversation, which is no slip for the message.
+            "messages": {}
         }});
         Schema::compile(&Value::from_json(schema)).0
     }

@@ -92,7 +92,10 @@ impl<'a> Lowering<'a> {
                 continue;
             }
             let place = locate(self.text, span, text, problem.span.clone());
-            let finding = self.problem(problem, text, purpose, place);
+            let mut finding = self.problem(problem, text, purpose, place);
+            if is_failure && is_field {
+                finding.severity = Severity::Warning;
+            }
             self.report(finding);
         }
     }

@@ -66,7 +66,7 @@ governance: {allow: [pay]}
            |
            = help: give it a final state of its own, or an `output` that says what happened
 
-        error[rawko::chart::unknown_field]: `event.data` has no key `categroy`
+        warning[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51
            |
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
@@ -74,7 +74,7 @@ governance: {allow: [pay]}
            |
            = help: did you mean `category`?
 
-        1 chart, 3 errors, 2 warnings
+        1 chart, 2 errors, 3 warnings
         --- exit code 52
     "#]].assert_eq(&transcript(dir.path(), &["check", "paying.yaml"], ""));
 }
@@ -103,7 +103,7 @@ fn a_project_with_settings_knows_all_its_services() {
            |
            = help: give it a final state of its own, or an `output` that says what happened
 
-        error[rawko::chart::unknown_field]: `event.data` has no key `categroy`
+        warning[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51
            |
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
@@ -111,7 +111,7 @@ fn a_project_with_settings_knows_all_its_services() {
            |
            = help: did you mean `category`?
 
-        1 chart, 2 errors, 1 warning
+        1 chart, 1 error, 2 warnings
         --- exit code 52
     "#]].assert_eq(&transcript(dir.path(), &["check", "."], ""));
 }
