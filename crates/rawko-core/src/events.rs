@@ -95,11 +95,6 @@ impl Chart {
         !self.tables.events.matching(name).is_empty()
     }
 
-    /// Whether a person or another instance may send it: not what rawko itself raises, and not an internal event.
-    pub fn is_for_outside(&self, name: &str) -> bool {
-        !is_reserved(name) && !self.event_spec(name).is_some_and(|spec| spec.internal)
-    }
-
     /// Why an event from outside is refused; `None` if it may enter.
     pub fn refuse_event(&self, event: &NamedEvent) -> Option<EventRefusal> {
         let name = &event.name;

@@ -48,7 +48,7 @@ async fn sending_cancelling_retrying_and_forking() {
     let table: [(&str, Value, &str); 6] = [
         ("events", json!({"type": "PAY", "data": {"amount": 1}}), r#""o-1" 1 false "active""#),
         ("events", json!({"type": "NOTE", "data": "hurry"}), r#""o-1" 2 true "active""#),
-        ("events", json!({"type": "UNHEARD_OF"}), r#""o-1" 3 false "active""#),
+        ("events", json!({"type": "BACK"}), r#""o-1" 3 false "active""#),
         ("events", json!({"type": "BREAK"}), r#""o-1" 4 true "active""#),
         (
             "fork",
@@ -78,7 +78,7 @@ async fn what_is_refused() {
     api.order("o-1").await;
     api.order("over").await;
     api.post("/v1/instances/over/cancel", json!({})).await.ok();
-    let table: [(&str, Value, &str); 15] = [
+    let table: [(&str, Value, &str); 16] = [
         ("nobody/events", json!({"type": "PAY"}), "404 no_instance"),
         ("nobody/cancel", json!({}), "404 no_instance"),
         ("nobody/fork", json!({}), "404 no_instance"),
@@ -90,6 +90,7 @@ async fn what_is_refused() {
         ("o-1/events", json!({"type": ""}), "422 invalid_body"),
         ("o-1/events", json!({"data": 1}), "422 invalid_body"),
         ("o-1/events", json!({"type": "x".repeat(201)}), "422 invalid_body"),
+        ("o-1/events", json!({"type": "UNHEARD_OF"}), "422 event_refused"),
         ("o-1/fork", json!({"at": 7}), "404 no_step"),
         ("o-1/fork", json!({"set": {"nothing": "1"}}), "422 invalid_edit"),
         ("o-1/fork", json!({"id": "over"}), "409 exists"),

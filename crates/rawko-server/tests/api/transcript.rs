@@ -13,7 +13,7 @@ statechart:
   context: {task: ''}
   states:
     on:
-      on: {SAY: {actions: [{type: log, message: {expr: event.data}}]}}
+      on: {SAY: {actions: [{type: log, message: {expr: event.data}}]}, NOTHING: {}}
 ";
 
 fn turns(page: &Value) -> Vec<String> {
