@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use super::{Importer, Place};
-use crate::import::ecmascript::text_literal;
-use crate::import::yaml::Yaml;
+use crate::ecmascript::text_literal;
+use crate::yaml::Yaml;
 
 impl Importer {
     pub(super) fn guard(&mut self, json: &Json, place: &Place) -> Option<Yaml> {

@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::Importer;
 use super::actions::guard_text;
 use super::xml::{named, words};
-use crate::import::yaml::Yaml;
+use crate::yaml::Yaml;
 
 /// A transition as it will be written, once for each of its events.
 #[derive(Clone, Debug)]

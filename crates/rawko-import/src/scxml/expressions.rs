@@ -5,11 +5,11 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::Importer;
-use crate::import::ecmascript::{
+use crate::ecmascript::{
     Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
 };
-use crate::import::yaml::Yaml;
-use crate::import::{literal_data, reads_as_expression};
+use crate::yaml::Yaml;
+use crate::{literal_data, reads_as_expression};
 
 /// Characters of an expression in a note.
 const EXCERPT_MAX: usize = 120;

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_chart::import::{self, ImportOptions, NoteKind};
 use rawko_chart::{Registry, Severity, Source, load};
 use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
+use rawko_import::{self as import, ImportOptions, NoteKind};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::Value as Json;
 

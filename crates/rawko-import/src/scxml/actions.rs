@@ -5,9 +5,9 @@ use roxmltree::Node;
 use super::Importer;
 use super::datamodel::is_variable_name;
 use super::xml::{elements, first, has_elements, is, named, text, words};
-use crate::import::ecmascript::{literal, text_literal};
-use crate::import::literal_data;
-use crate::import::yaml::Yaml;
+use crate::ecmascript::{literal, text_literal};
+use crate::literal_data;
+use crate::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// The actions inside an element.

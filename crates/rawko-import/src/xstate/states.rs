@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Importer, Place, one_or_many};
-use crate::import::yaml::Yaml;
+use crate::yaml::Yaml;
 
 /// Keys that say nothing our format needs: types, versions of the tool, what a definition repeats.
 const IGNORED: [&str; 18] = [

@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 use super::Importer;
 use super::xml::{first, has_elements, is, own_descendants, text, words};
-use crate::import::ecmascript::{
+use crate::ecmascript::{
     Js, JsType, Statement, Variables, literal, parse_expression, parse_script, translate, type_of,
 };
-use crate::import::yaml::Yaml;
+use crate::yaml::Yaml;
 
 /// How often types are handed on from variable to variable.
 const PASSES_MAX: usize = 50;

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Value, World};
+use rawko_import::{self as import, ImportOptions};
 use rawko_sim::{Simulation, Stimulus, Stubs};
 
 /// Regions, history, delays, raised events, a wildcard, a forbidden event and re-entering in one chart.

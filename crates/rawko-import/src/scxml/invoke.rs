@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use super::xml::{first, is, named, words};
 use super::{CHARTS_DEEP_MAX, Importer, apart_from_states, chart, parse};
-use crate::import::ecmascript::text_literal;
-use crate::import::yaml::Yaml;
+use crate::ecmascript::text_literal;
+use crate::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     pub(super) fn invokes(&mut self, state: &mut Yaml, xml: Node<'a, 'i>, index: usize) {

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 use super::Importer;
 use super::actions::{action, branch, expr_data};
 use super::expressions::{failure, is_failure};
-use crate::import::ecmascript::{INTERNAL, text_literal};
-use crate::import::yaml::Yaml;
+use crate::ecmascript::{INTERNAL, text_literal};
+use crate::yaml::Yaml;
 
 /// Whether something is sent to the chart's own internal queue.
 enum Internal {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Importer, Place, one_or_many};
-use crate::import::yaml::Yaml;
+use crate::yaml::Yaml;
 
 impl Importer {
     pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, place: &Place) {

@@ -4,8 +4,8 @@ use roxmltree::Node;
 
 use super::Importer;
 use super::xml::text;
-use crate::import::ecmascript::{Js, Statement, Untranslatable, parse_script, translate};
-use crate::import::yaml::Yaml;
+use crate::ecmascript::{Js, Statement, Untranslatable, parse_script, translate};
+use crate::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     pub(super) fn script(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {

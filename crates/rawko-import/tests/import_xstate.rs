@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use expect_test::{Expect, expect};
-use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Severity, Source, load};
+use rawko_import::{self as import, ImportOptions};
 
 fn check(json: &str, expected: Expect) {
     let options = ImportOptions { id: Some("example"), ..ImportOptions::default() };

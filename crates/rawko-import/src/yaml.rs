@@ -367,8 +367,8 @@ mod tests {
         #[test]
         fn our_reader_reads_what_is_written(json in any_json()) {
             let yaml = Yaml::from_json(&serde_json::json!({"root": json})).write();
-            let tree = crate::tree::Tree::read(&yaml).map_err(|findings| format!("{yaml}\n{findings:?}")).unwrap();
-            let read = crate::tree::to_value(tree.root()).to_json();
+            let read = rawko_chart::Document::read(&yaml).map_err(|findings| format!("{yaml}\n{findings:?}"));
+            let read = read.unwrap().to_json();
             proptest::prop_assert_eq!(&read["root"], &json, "{}", yaml);
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Importer, Place, one_or_many};
-use crate::import::ecmascript::literal;
-use crate::import::yaml::Yaml;
+use crate::ecmascript::literal;
+use crate::yaml::Yaml;
 
 impl Importer {
     pub(super) fn action_list(&mut self, json: &Json, place: &Place) -> Vec<Yaml> {
@@ -134,7 +134,7 @@ impl Importer {
                 let data: Vec<_> = entries
                     .iter()
                     .filter(|(key, _)| *key != "type")
-                    .map(|(key, value)| (key.clone(), crate::import::literal_data(value)))
+                    .map(|(key, value)| (key.clone(), crate::literal_data(value)))
                     .collect();
                 Some((Yaml::text(name), (!data.is_empty()).then_some(Yaml::Map(data))))
             }
@@ -181,13 +181,13 @@ fn expression(json: &Json) -> Yaml {
 fn call(name: &str, params: Option<&Json>) -> Yaml {
     let mut call = Yaml::map([("type", Yaml::text("invoke")), ("handler", Yaml::text(name))]);
     if let Some(params) = params {
-        call.push("params", crate::import::literal_data(params));
+        call.push("params", crate::literal_data(params));
     }
     call
 }
 
 fn log(message: Json) -> Yaml {
-    Yaml::map([("type", Yaml::text("log")), ("message", crate::import::literal_data(&message))])
+    Yaml::map([("type", Yaml::text("log")), ("message", crate::literal_data(&message))])
 }
 
 fn with_data(mut action: Yaml, data: Option<Yaml>) -> Yaml {

@@ -7,8 +7,8 @@ use super::actions::action;
 use super::expressions::certain_failure;
 use super::outline::Kind;
 use super::xml::{first, named, words};
-use crate::import::literal_data;
-use crate::import::yaml::Yaml;
+use crate::literal_data;
+use crate::yaml::Yaml;
 
 impl<'a, 'i> Importer<'a, 'i, '_, '_> {
     /// The children of a state (`None`: of the chart) under their keys.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use roxmltree::Node;
 
 use super::xml::{is, line};
-use crate::import::{DEPTH_MAX, ImportError};
+use crate::{DEPTH_MAX, ImportError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -6,8 +6,8 @@ mod charts;
 mod sends;
 
 use expect_test::{Expect, expect};
-use rawko_chart::import::{self, ImportOptions};
 use rawko_chart::{Registry, Severity, Source, load};
+use rawko_import::{self as import, ImportOptions};
 
 fn check(document: &str, expected: Expect) {
     let options = ImportOptions { id: Some("example"), ..ImportOptions::default() };
