@@ -5,22 +5,25 @@ use rawko_host::{HostError, Reader, Restored, Spent};
 use rawko_store::{InstanceRow, Wait};
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
+#[cfg(feature = "openapi")]
 use crate::vocabulary::{StatusWord, WaitWord};
 
 /// An instance as lists know it.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Row {
     pub id: String,
     pub chart: String,
     pub version: String,
     /// Of the very chart that it began with.
     pub chart_hash: String,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// What would move it.
-    #[schema(value_type = WaitWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
     /// When its next timer is due.
     pub next_due_ms: Option<i64>,
@@ -39,22 +42,25 @@ pub struct Row {
 }
 
 /// Whose invocation an instance is.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct ParentRef {
     pub id: String,
     pub invoke: String,
 }
 
 /// The past step that an instance was forked from.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct OriginRef {
     pub id: String,
     pub step: u64,
 }
 
 /// What an instance and everything below it has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Spent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Spent))]
 pub struct SpentDocument {
     pub tokens: u64,
     pub cost_usd: f64,

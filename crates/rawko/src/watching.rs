@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::hosting::Place;
 
 /// How a long-running command logs.
+#[cfg(feature = "server")]
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct LogArgs {
     /// How log lines on standard error look; RAWKO_LOG says how much they tell (warn, info, debug)
@@ -22,6 +23,7 @@ pub(crate) struct LogArgs {
     log_format: Option<Format>,
 }
 
+#[cfg(feature = "server")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Text,
@@ -37,6 +39,7 @@ pub(crate) struct WatchPlan {
 }
 
 impl WatchPlan {
+    #[cfg(feature = "server")]
     pub(crate) fn serving(args: LogArgs) -> Self {
         let format = args.log_format.map(|format| match format {
             Format::Text => LogFormat::Text,

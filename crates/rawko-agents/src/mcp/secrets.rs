@@ -22,6 +22,7 @@ impl McpSecrets {
         self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
+    #[cfg(feature = "mcp")]
     pub(super) fn hide(&self, text: String) -> String {
         self.0.iter().fold(
             text,

@@ -9,11 +9,10 @@ use tokio::task::JoinSet;
 
 use super::config::McpConfig;
 use super::health::ServerHealth;
-use super::result::failure;
 use super::server::Server;
 use super::settings::McpSettings;
 use crate::message::ToolSpec;
-use crate::tools::{Running, ToolSource};
+use crate::tools::{Running, ToolOutcome, ToolSource};
 
 /// Dropped, every program that was started is killed with all it started.
 pub struct McpServers {
@@ -90,4 +89,9 @@ impl ToolSource for McpServers {
             }
         })
     }
+}
+
+/// A failed call, in words for the model.
+pub(super) fn failure(message: impl Into<String>) -> ToolOutcome {
+    ToolOutcome { content: message.into(), is_error: true, ..ToolOutcome::default() }
 }

@@ -105,6 +105,7 @@ fn kill(pid: Pid) {
 }
 
 impl Child {
+    #[cfg(feature = "mcp")]
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }

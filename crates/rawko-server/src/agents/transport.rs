@@ -7,6 +7,7 @@ use std::future::Future;
 pub(crate) enum Incoming {
     Text(String),
     /// A sign of life without content.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket has pings"))]
     Alive,
     /// A message that is too long; it was not kept.
     Oversized,

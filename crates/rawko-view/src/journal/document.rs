@@ -4,14 +4,17 @@ use rawko_core::{Fault, Status};
 use rawko_store::{RecordKind, Wait};
 use serde::Serialize;
 use serde_json::{Value, json};
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use super::{Entry, What, lines, words};
+#[cfg(feature = "openapi")]
 use crate::vocabulary::{StatusWord, WaitWord};
 
 /// One entry of an instance's journal.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Entry)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Entry))]
 pub struct EntryDocument {
     /// The place in the store's whole journal.
     pub seq: u64,
@@ -35,11 +38,11 @@ pub struct EntryDocument {
     /// Keys of the context that have another value than before.
     pub changes: Vec<ChangeDocument>,
     /// What was asked of the host, as `history --json` prints it.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub effects: Vec<Value>,
     /// Expressions of the chart that failed in this step.
     pub faults: Vec<FaultDocument>,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// What came out of it, where this step ended it.
     pub output: Value,
@@ -50,8 +53,9 @@ pub struct EntryDocument {
 }
 
 /// A key of the context before and after.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Change)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Change))]
 pub struct ChangeDocument {
     pub key: String,
     pub before: Value,
@@ -59,8 +63,9 @@ pub struct ChangeDocument {
 }
 
 /// An expression of the chart that failed to evaluate.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Fault)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Fault))]
 pub struct FaultDocument {
     /// `guard`, `action`, `delay`, `output` or `invoke`.
     pub what: &'static str,
@@ -84,19 +89,20 @@ impl FaultDocument {
 }
 
 /// What a list needs to know of an entry.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Glimpse {
     pub instance: String,
     pub chart: String,
     pub seq: u64,
     pub step: u64,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     pub title: String,
     pub configuration: Vec<String>,
     /// Number of faults in this step; a step that could not be taken counts as one.
     pub faults: usize,
-    #[schema(value_type = WaitWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
     pub updated_ms: i64,
 }

@@ -1,36 +1,8 @@
-//! Roles, and which one a request needs. One table for the whole API: what nobody thought of needs more, not less.
+//! The role that each request needs. One table for the whole API: what nobody thought of needs more, not less.
 
 use axum::http::Method;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-/// What a token is good for; each includes the ones before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Looks at everything and changes nothing.
-    Read,
-    /// Starts instances and acts on them, answers what people are asked, speaks in channels, connects as an agent.
-    Operate,
-    /// Changes what can be started.
-    Admin,
-}
-
-impl Role {
-    pub const ALL: [Role; 3] = [Role::Read, Role::Operate, Role::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Read => "read",
-            Role::Operate => "operate",
-            Role::Admin => "admin",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.as_str() == word)
-    }
-}
+use crate::role::Role;
 
 /// The role that a request needs; `None`: anybody may.
 pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
-use super::roles::Role;
+use crate::role::Role;
 
 /// The tokens of a server. Without any, everybody who can reach it is trusted. Cheap to clone.
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Token {
     pub(crate) role: Role,
     hash: [u8; 32],
     /// Proves visits; derived, so that changing the token ends them.
-    pub(super) visit_key: [u8; 32],
+    pub(crate) visit_key: [u8; 32],
 }
 
 impl Tokens {
