@@ -3,6 +3,7 @@
 mod bench;
 mod bless;
 mod cluster;
+mod deny;
 mod run;
 mod test;
 #[cfg(test)]
@@ -12,7 +13,10 @@ mod tools;
 use anyhow::{Result, bail};
 
 const COMMANDS: &str = "\
-cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
+cargo xtask test            everything CI runs: tools, fmt, clippy, all tests
+cargo xtask test --fast     all tests, without fmt and clippy
+cargo xtask test --quick    the tests that need cargo alone, in a few minutes
+cargo xtask deny            licences, sources and advisories of dependencies
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
 cargo xtask cluster         three Restate nodes, each killed in turn
@@ -25,6 +29,7 @@ fn main() -> Result<()> {
     match command.as_str() {
         "bench" => bench::main(rest),
         "test" => test::main(rest),
+        "deny" => deny::check(),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
         "cluster" => cluster::main(rest),
