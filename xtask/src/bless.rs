@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::run::run;
 
 pub(crate) fn main(arguments: &[String]) -> Result<()> {
-    let mut command = vec!["test", "--workspace", "--no-fail-fast"];
+    let mut command = vec!["test", "--workspace", "--all-features", "--no-fail-fast"];
     command.extend(arguments.iter().map(String::as_str));
     run("cargo", &command, &[("UPDATE_EXPECT", "1")])
 }

@@ -11,5 +11,5 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         bail!("unknown arguments {arguments:?}");
     }
     tools::install()?;
-    run("cargo", &["test", "--workspace", "--test", "cluster", "--", "--nocapture"], &[])
+    run("cargo", &["test", "--workspace", "--all-features", "--test", "cluster", "--", "--nocapture"], &[])
 }

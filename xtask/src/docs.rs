@@ -11,7 +11,7 @@ const MDBOOK: &str = "target/tools/mdbook/bin/mdbook";
 pub(crate) fn main() -> Result<()> {
     let mdbook = root().join(MDBOOK);
     let program = mdbook.display().to_string();
-    if !is_there(&program, "--version") {
+    if !is_there(&program, &["--version"]) {
         // Not among the tools of the tests: building it takes minutes, and no test reads the site.
         let into = root().join("target/tools/mdbook").display().to_string();
         let arguments = [

@@ -3,6 +3,7 @@
 mod bench;
 mod bless;
 mod cluster;
+mod deny;
 mod docs;
 mod nightly;
 mod run;
@@ -14,8 +15,11 @@ mod tools;
 use anyhow::{Result, bail};
 
 const COMMANDS: &str = "\
-cargo xtask test [--fast]   everything CI runs: tools, fmt, clippy, all tests (--fast: only the tests)
+cargo xtask test            everything CI runs: tools, fmt, clippy, all tests
+cargo xtask test --fast     all tests, without fmt and clippy
+cargo xtask test --quick    the tests that need cargo alone, in a few minutes
 cargo xtask nightly [JOB…]  the long tier: 100,000 seeds, 2,000 kills, long properties; ends with a table
+cargo xtask deny            licences, sources and advisories of dependencies
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
 cargo xtask docs            build the documentation as a site in target/book
@@ -30,6 +34,7 @@ fn main() -> Result<()> {
         "bench" => bench::main(rest),
         "test" => test::main(rest),
         "nightly" => nightly::main(rest),
+        "deny" => deny::check(),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
         "docs" => docs::main(),

@@ -28,6 +28,6 @@ pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)
 }
 
 /// Returns true if the program can be run.
-pub(crate) fn is_there(program: &str, argument: &str) -> bool {
-    Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
+pub(crate) fn is_there(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }

@@ -3,21 +3,94 @@
 use anyhow::{Result, bail};
 
 use crate::run::run;
-use crate::tools;
+use crate::{deny, tools};
+
+/// Integration tests that start no program and need no tool; `--quick` runs them beside all unit tests.
+const PURE: &[&str] = &[
+    "broken",
+    "codes",
+    "conformance",
+    "content",
+    "crash_and_faults",
+    "draw",
+    "endless",
+    "expressions",
+    "faults",
+    "features",
+    "hostile",
+    "interleavings",
+    "metrics",
+    "operations",
+    "outside",
+    "properties",
+    "reading",
+    "schema",
+    "seeds",
+    "snapshots",
+    "sqlite",
+    "valid",
+    "walk",
+    "walkthroughs",
+    "writer",
+];
 
 pub(crate) fn main(arguments: &[String]) -> Result<()> {
-    let fast = match arguments {
-        [] => false,
-        [flag] if flag == "--fast" => true,
-        other => bail!("unknown arguments {other:?}; there is --fast"),
-    };
-    tools::install()?;
-    if !fast {
-        run("cargo", &["fmt", "--all", "--check"], &[])?;
-        run("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-        // Drawing has its own layout for builds without the copyleft one.
-        run("cargo", &["check", "-p", "rawko-chart", "--no-default-features"], &[])?;
-        run("cargo", &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])?;
+    match arguments {
+        [] => whole(),
+        [flag] if flag == "--fast" => {
+            tools::install()?;
+            tests()
+        }
+        [flag] if flag == "--quick" => quick(),
+        other => bail!("unknown arguments {other:?}; there are --fast and --quick"),
     }
-    run("cargo", &["test", "--workspace", "--no-fail-fast"], &[])
+}
+
+fn whole() -> Result<()> {
+    tools::install()?;
+    run("cargo", &["fmt", "--all", "--check"], &[])?;
+    run("cargo", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
+    // What the README builds, and what is left out of it.
+    for features in [&[][..], &["--no-default-features"]] {
+        let command =
+            [&["clippy", "-p", "rawko", "--all-targets"], features, &["--", "-D", "warnings"]].concat();
+        run("cargo", &command, &[])?;
+    }
+    run(
+        "cargo",
+        &["doc", "--workspace", "--all-features", "--no-deps", "--quiet"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
+    deny::check()?;
+    tests()?;
+    run("cargo", &["test", "-p", "rawko", "--no-default-features", "--test", "features"], &[])
+}
+
+/// With all features: the tests of what a build may leave out are skipped otherwise.
+fn tests() -> Result<()> {
+    run("cargo", &["test", "--workspace", "--all-features", "--no-fail-fast"], &[])
+}
+
+fn quick() -> Result<()> {
+    let mut command = vec!["test", "--workspace", "--exclude", "rawko-bench", "--lib", "--bins"];
+    command.extend(PURE.iter().flat_map(|name| ["--test", name]));
+    run("cargo", &command, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PURE;
+    use crate::run::root;
+
+    #[test]
+    fn every_pure_test_is_there() {
+        let crates = std::fs::read_dir(root().join("crates")).into_iter().flatten().flatten();
+        let folders: Vec<_> = crates.map(|entry| entry.path().join("tests")).collect();
+        for name in PURE {
+            let is_there = folders.iter().any(|folder| {
+                folder.join(format!("{name}.rs")).exists() || folder.join(name).join("main.rs").exists()
+            });
+            assert!(is_there, "no crate has a test `{name}`");
+        }
+    }
 }

@@ -52,13 +52,13 @@ pub(crate) fn install() -> Result<()> {
 fn install_debian() -> Result<()> {
     let missing: Vec<&str> = DEBIAN
         .iter()
-        .filter(|(program, argument, _)| !is_there(program, argument))
+        .filter(|(program, argument, _)| !is_there(program, &[argument]))
         .map(|tool| tool.2)
         .collect();
     if missing.is_empty() {
         return Ok(());
     }
-    if !is_there("apt-get", "--version") {
+    if !is_there("apt-get", &["--version"]) {
         bail!(
             "the tests need the programs of {missing:?}; install them (on Debian: apt-get install {})",
             missing.join(" ")

@@ -21,7 +21,6 @@ mod def;
 mod document;
 pub mod draw;
 mod finding;
-pub mod import;
 mod load;
 mod lower;
 mod lowered;

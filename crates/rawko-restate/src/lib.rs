@@ -6,7 +6,9 @@ pub mod client;
 mod engine;
 pub mod layout;
 pub mod store;
+#[cfg(feature = "worker")]
 mod worker;
 
 pub use engine::RestateEngine;
+#[cfg(feature = "worker")]
 pub use worker::{Worker, WorkerBuilder, WorkerError};

@@ -5,22 +5,27 @@ mod agents;
 mod asking;
 mod channels;
 mod error;
+#[cfg(feature = "http")]
 mod http;
 mod protocol;
+mod role;
 mod serving;
 mod settings;
+mod tokens;
 
 pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
 pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
 pub use error::ChannelError;
+#[cfg(feature = "http")]
 pub use http::{
     AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, NewTask, NoProject, Patience, Problem,
-    ProblemCode, Project, Rate, Role, Server, ServerSettings, Tokens, Working, openapi_document,
-    serve_metrics,
+    ProblemCode, Project, Rate, Server, ServerSettings, Working, openapi_document, serve_metrics,
 };
-pub use protocol::{
-    ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage, json_schema,
-};
+#[cfg(feature = "http")]
+pub use protocol::json_schema;
+pub use protocol::{ChannelInfo, FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent, Until, WireMessage};
+pub use role::Role;
 pub use serving::{ServeOptions, Serving};
 pub use settings::TurnSettings;
+pub use tokens::Tokens;

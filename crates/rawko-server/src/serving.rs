@@ -8,11 +8,13 @@ use rawko_host::{Clock, Host};
 use rawko_turns::{AgentId, Event, OptionLayers, Scope, TurnOptions};
 use tokio::task::JoinHandle;
 
-use crate::agents::{AgentCommand, Desk, Gatekeeper, TurnTaker, spawn_process, spawn_taker};
+#[cfg(feature = "http")]
+use crate::agents::Gatekeeper;
+use crate::agents::{AgentCommand, Desk, TurnTaker, spawn_process, spawn_taker};
 use crate::channels::{Channels, LogSink};
 use crate::error::ChannelError;
-use crate::http::Tokens;
 use crate::settings::{AgentSettings, TurnSettings};
+use crate::tokens::Tokens;
 
 /// Options of serving channels.
 pub struct ServeOptions {
@@ -78,6 +80,7 @@ impl Serving {
     }
 
     /// Returns the acceptor of external agents.
+    #[cfg(feature = "http")]
     pub(crate) fn gatekeeper(&self) -> Gatekeeper {
         Gatekeeper::new(self.desk.clone())
     }

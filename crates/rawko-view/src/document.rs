@@ -6,6 +6,7 @@ use rawko_core::{Chart, Configuration, NodeId};
 use rawko_host::Reader;
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use crate::error::ViewError;
@@ -14,8 +15,9 @@ use crate::rows::Row;
 use crate::standing::{self, Running, Standing};
 
 /// Complete state of an instance after a step.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Instance)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Instance))]
 pub struct Document {
     /// Row of the instance list, with `step`, `status` and `configuration` as of this step.
     #[serde(flatten)]
@@ -41,8 +43,9 @@ pub struct Document {
     pub child_rows: Vec<Row>,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Failure)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Failure))]
 pub struct FailureDocument {
     /// Id of the invoke; for a timer its label and state.
     pub invoke: String,
@@ -50,15 +53,17 @@ pub struct FailureDocument {
 }
 
 /// Faults in the instance's own chart, among its last 200 steps.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Faults)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Faults))]
 pub struct FaultsDocument {
     pub count: usize,
     /// Most recent fault.
     pub last: Option<LastFault>,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct LastFault {
     pub step: u64,
     pub at_ms: i64,
@@ -78,8 +83,9 @@ impl FaultsDocument {
 }
 
 /// Work that currently runs for the instance.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Running)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Running))]
 pub struct RunningDocument {
     pub invoke: String,
     pub src: String,
@@ -91,8 +97,9 @@ pub struct RunningDocument {
 }
 
 /// Inputs that the instance waits for.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Moves)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Moves))]
 pub struct WaitsDocument {
     pub asks: Vec<AskDocument>,
     /// Events that the instance accepts now.
@@ -101,8 +108,9 @@ pub struct WaitsDocument {
 }
 
 /// Pending request to a person.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Ask)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Ask))]
 pub struct AskDocument {
     /// Requesting instance: this one, or a descendant.
     pub id: String,
@@ -112,8 +120,9 @@ pub struct AskDocument {
     pub expires_ms: Option<i64>,
 }
 
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Timer)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Timer))]
 pub struct TimerDocument {
     /// `after`, `send`, `timeout`, `retry`.
     pub kind: &'static str,

@@ -11,6 +11,7 @@ pub mod standing;
 pub mod tasks;
 pub mod times;
 pub mod transcript;
+#[cfg(feature = "openapi")]
 pub mod vocabulary;
 
 pub use error::ViewError;

@@ -5,22 +5,25 @@ use rawko_host::{HostError, Reader, Restored, Spent};
 use rawko_store::{InstanceRow, Wait};
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
+#[cfg(feature = "openapi")]
 use crate::vocabulary::{StatusWord, WaitWord};
 
 /// An instance in a list.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Row {
     pub id: String,
     pub chart: String,
     pub version: String,
     /// Hash of the chart version that the instance started with.
     pub chart_hash: String,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// Kind of input that the instance waits for.
-    #[schema(value_type = WaitWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
     /// Due time of the next timer.
     pub next_due_ms: Option<i64>,
@@ -39,22 +42,25 @@ pub struct Row {
 }
 
 /// Parent instance and its invoke.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct ParentRef {
     pub id: String,
     pub invoke: String,
 }
 
 /// Past step that the instance was forked from.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct OriginRef {
     pub id: String,
     pub step: u64,
 }
 
 /// Usage of an instance and its descendants so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[schema(as = Spent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Spent))]
 pub struct SpentDocument {
     pub tokens: u64,
     pub cost_usd: f64,

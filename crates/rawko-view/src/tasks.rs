@@ -4,13 +4,15 @@ use rawko_host::Reader;
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use crate::rows::Row;
 
 /// A task in a list.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Task)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Task))]
 pub struct TaskDocument {
     #[serde(flatten)]
     pub row: Row,

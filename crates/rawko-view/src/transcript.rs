@@ -6,6 +6,7 @@ use rawko_host::Reader;
 use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde_json::{Value, json};
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use crate::error::ViewError;
@@ -17,7 +18,8 @@ const RECORDS_MAX: usize = 2_000;
 const RECORDS_PER_READ: usize = 200;
 
 /// A page of a conversation, oldest first.
-#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Transcript {
     pub v: u32,
     pub turns: Vec<Turn>,
@@ -26,7 +28,8 @@ pub struct Transcript {
 }
 
 /// One message or action.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Turn {
     pub instance: String,
     /// Agent; null if the turn belongs to no agent.

@@ -18,6 +18,7 @@ mod project;
 mod raising;
 mod retention;
 mod scenario;
+#[cfg(feature = "server")]
 mod served;
 mod simulation;
 mod sizes;

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::hosting::Place;
 
 /// The log options of a long-running command.
+#[cfg(feature = "server")]
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct LogArgs {
     /// Log format on standard error; set the level with RAWKO_LOG
@@ -22,6 +23,7 @@ pub(crate) struct LogArgs {
     log_format: Option<Format>,
 }
 
+#[cfg(feature = "server")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Text,
@@ -37,6 +39,7 @@ pub(crate) struct WatchPlan {
 }
 
 impl WatchPlan {
+    #[cfg(feature = "server")]
     pub(crate) fn serving(args: LogArgs) -> Self {
         let format = args.log_format.map(|format| match format {
             Format::Text => LogFormat::Text,

@@ -76,6 +76,8 @@ fn build(root: &Path) -> Result<()> {
         "rawko-bench",
         "--package",
         "rawko",
+        "--features",
+        "rawko/full",
     ]);
     quietly(&mut cargo, "cargo build")
 }

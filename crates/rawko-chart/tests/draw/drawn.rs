@@ -1,6 +1,6 @@
 //! Parses an SVG drawing: the positions of states, arrows and labels, and their problems.
 
-use rawko_core::{Chart, NodeId};
+use rawko_core::{Chart, NodeId, NodeKind};
 use roxmltree::{Document, Node};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,6 +114,7 @@ impl Drawn {
         self.labels_apart(&mut out);
         self.arrows_end_at_borders(&mut out);
         self.labels_on_their_arrows(&mut out);
+        self.arrows_pass_no_state(chart, &mut out);
         out
     }
 
@@ -185,6 +186,21 @@ impl Drawn {
         }
     }
 
+    /// An arrow passes over no state but its ends. Those between positions of an author slope, and those from region to
+    /// region go around everything: they may.
+    fn arrows_pass_no_state(&self, chart: &Chart, out: &mut Vec<String>) {
+        for arrow in self.arrows.iter().filter(|a| !slopes(a) && !is_across_regions(chart, a)) {
+            let ends = [&arrow.source, &arrow.target];
+            for state in self.states.iter().filter(|s| !s.group && !ends.contains(&&s.path)) {
+                let Rect { x, y, w, h } = state.rect;
+                let inner = Rect { x: x + 1.0, y: y + 1.0, w: w - 2.0, h: h - 2.0 };
+                if arrow.route.windows(2).any(|p| overlap(piece(p[0], p[1]), inner)) {
+                    out.push(format!("the arrow of {} passes over `{}`", arrow.transition, state.path));
+                }
+            }
+        }
+    }
+
     fn arrows_end_at_borders(&self, out: &mut Vec<String>) {
         let of = |path: &str| self.states.iter().find(|s| s.path == path);
         for arrow in &self.arrows {
@@ -195,6 +211,26 @@ impl Drawn {
             }
         }
     }
+}
+
+fn slopes(arrow: &Arrow) -> bool {
+    // Corners are round.
+    let corner = 10.0;
+    arrow.route.windows(2).any(|p| (p[0].0 - p[1].0).abs() > corner && (p[0].1 - p[1].1).abs() > corner)
+}
+
+/// Whether the innermost state that holds both ends is parallel, and neither end.
+fn is_across_regions(chart: &Chart, arrow: &Arrow) -> bool {
+    let up = |path: &str| std::iter::successors(chart.find(path), |id| chart.node(*id).parent);
+    let shared = up(&arrow.source).find(|id| up(&arrow.target).any(|other| other == *id));
+    shared.is_some_and(|id| {
+        let node = chart.node(id);
+        node.kind == NodeKind::Parallel && *node.path != *arrow.source && *node.path != *arrow.target
+    })
+}
+
+fn piece(a: (f64, f64), b: (f64, f64)) -> Rect {
+    Rect { x: a.0.min(b.0), y: a.1.min(b.1), w: (a.0 - b.0).abs() + 1.0, h: (a.1 - b.1).abs() + 1.0 }
 }
 
 fn number(node: Node<'_, '_>, name: &str) -> Option<f64> {

@@ -1,16 +1,15 @@
-//! A coding agent that is installed here, and one turn of it from the start of its process to its end.
+//! One turn of a coding agent, from the start of its process to its end.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::schema::{
     ReadTextFileRequest, RequestPermissionRequest, SessionNotification, WriteTextFileRequest,
 };
-use rawko_settings::Environment;
 use tokio::sync::mpsc;
 
 use super::host::AcpHost;
+use super::program::AcpAgent;
 use super::serve::FromAgent;
 use super::session::{Session, Stopped};
 use super::updates::Heard;
@@ -18,38 +17,7 @@ use super::wire::{Closed, LINE_BYTES_MAX, Wire};
 use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time};
 use rawko_model::provider::ErrorCode;
 
-/// A program that speaks the Agent Client Protocol on stdin and stdout. A process is started for each turn.
-#[derive(Clone)]
-pub struct AcpAgent {
-    pub command: String,
-    pub args: Vec<String>,
-    /// The project; absolute, for it is told to the agent.
-    pub cwd: PathBuf,
-    pub env: Vec<(String, String)>,
-    /// What the program sees of it is a short list; the rest is given by name in `env`.
-    pub environment: Environment,
-    /// How to sign in when the agent wants that; `None`: the first way it offers.
-    pub auth_method: Option<String>,
-    /// How long it may say nothing while it is its turn to speak.
-    pub timeout: Duration,
-    /// Between being told to stop and being ended.
-    pub cancel_grace: Duration,
-}
-
 impl AcpAgent {
-    pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>, environment: Environment) -> Self {
-        Self {
-            command: command.into(),
-            args: Vec::new(),
-            cwd: cwd.into(),
-            env: Vec::new(),
-            environment,
-            auth_method: None,
-            timeout: Duration::from_secs(300),
-            cancel_grace: Duration::from_secs(5),
-        }
-    }
-
     /// One turn. The process is ended with everything it started, also when this future is dropped. `tools` and
     /// `messages` of the request are not told: the agent has its own, and its session remembers.
     pub async fn turn(&self, request: TurnRequest, host: &dyn AcpHost) -> Result<TurnResult, TurnError> {

@@ -16,8 +16,8 @@ use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::agent::AcpAgent;
 use super::host::AcpHost;
+use super::program::AcpAgent;
 use super::prompt::{Prompt, Prompted};
 use super::serve::{self, FromAgent, Serving};
 use super::updates::{Heard, stop_reason};

@@ -1,22 +1,30 @@
 //! MCP servers: tools from `.mcp.json`, supervised and reconnected.
 //!
 //! A server is started when it is first needed. When it is lost, the call that was running says so, and the next call
-//! starts it again, after a pause that grows; a server that is lost again and again is left alone for a while.
+//! starts it again, after a pause that grows; a server that is lost again and again is left alone for a while. The client is
+//! in the feature `mcp`; without it a server is known and cannot be started.
 
 mod config;
+#[cfg(feature = "mcp")]
 mod connection;
 mod expand;
+#[cfg(feature = "mcp")]
 mod fault;
 mod health;
+#[cfg(feature = "mcp")]
 mod http;
 mod names;
 mod read;
+#[cfg(feature = "mcp")]
 mod result;
 mod secrets;
+#[cfg_attr(not(feature = "mcp"), path = "absent.rs")]
 mod server;
 mod servers;
 mod settings;
+#[cfg(feature = "mcp")]
 mod supervision;
+#[cfg(feature = "mcp")]
 mod tools;
 
 pub use config::{McpConfig, McpTransport};

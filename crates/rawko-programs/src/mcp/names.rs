@@ -5,8 +5,10 @@ use super::config::McpConfig;
 
 const PREFIX: &str = "mcp__";
 /// The shortest limit among providers.
+#[cfg(feature = "mcp")]
 const NAME_BYTES_MAX: usize = 64;
 /// Of the digest that keeps a shortened name apart from others.
+#[cfg(feature = "mcp")]
 const DIGEST_DIGITS: usize = 8;
 
 /// A server's name as part of a tool's.
@@ -23,6 +25,7 @@ pub(super) fn prefix(config: &McpConfig) -> String {
 }
 
 /// The full name of a tool. One that is too long is cut and told apart by a digest of the whole.
+#[cfg(feature = "mcp")]
 pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     let full = format!("{prefix}{}", server_part(tool));
     if full.len() <= NAME_BYTES_MAX {
@@ -39,7 +42,7 @@ pub(super) fn is_header_ours(name: &str) -> bool {
         .contains(&name.to_ascii_lowercase().as_str())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mcp"))]
 mod tests {
     use super::*;
 

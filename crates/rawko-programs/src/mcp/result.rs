@@ -27,11 +27,6 @@ pub(super) fn outcome(result: CallToolResult, settings: &McpSettings) -> ToolOut
     }
 }
 
-/// A failure in words.
-pub(super) fn failure(message: impl Into<String>) -> ToolOutcome {
-    ToolOutcome { content: message.into(), is_error: true, ..ToolOutcome::default() }
-}
-
 #[derive(Default)]
 struct Gathered {
     text: String,

@@ -9,11 +9,10 @@ use tokio::task::JoinSet;
 
 use super::config::McpConfig;
 use super::health::ServerHealth;
-use super::result::failure;
 use super::server::Server;
 use super::settings::McpSettings;
 use rawko_model::ToolSpec;
-use rawko_tools::{Running, ToolSource};
+use rawko_tools::{Running, ToolOutcome, ToolSource};
 
 /// Dropping it kills every started program with its child processes.
 pub struct McpServers {
@@ -90,4 +89,9 @@ impl ToolSource for McpServers {
             }
         })
     }
+}
+
+/// A failed call, in words for the model.
+pub(super) fn failure(message: impl Into<String>) -> ToolOutcome {
+    ToolOutcome { content: message.into(), is_error: true, ..ToolOutcome::default() }
 }

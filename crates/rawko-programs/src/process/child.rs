@@ -107,6 +107,7 @@ fn watched(
 }
 
 impl Child {
+    #[cfg(feature = "mcp")]
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }

@@ -13,6 +13,9 @@ pub use agent::ProcessAgent;
 pub use protocol::PROTOCOL_VERSION;
 pub use turn::{Cancelling, TurnError, TurnHost, TurnRequest, TurnResult};
 
+#[cfg(any(feature = "acp", feature = "mcp"))]
 pub(crate) use child::{Child, Launch};
+#[cfg(feature = "acp")]
 pub(crate) use lines::{Line, LineReader, LineWriter};
+#[cfg(any(feature = "acp", feature = "mcp"))]
 pub(crate) use turn::in_time;

@@ -12,8 +12,8 @@ use super::link::{Cut, cut_off};
 use super::requests;
 use super::transport::{Incoming, Transport};
 use crate::channels::Channels;
-use crate::http::Tokens;
 use crate::protocol::{FromAgent, MESSAGE_BYTES_MAX, PROTOCOL, ToAgent};
+use crate::tokens::Tokens;
 
 /// Time limit for registration on a new connection.
 const REGISTER_WITHIN: Duration = Duration::from_secs(10);
@@ -39,6 +39,7 @@ pub(crate) type OnGuess = Arc<dyn Fn() + Send + Sync>;
 #[derive(Clone)]
 pub(crate) enum Door {
     /// From outside. `trusted`: it has already authenticated, or no token is required.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket comes from outside"))]
     Socket { trusted: bool, on_guess: OnGuess },
     /// Started by the server. `again`: it resumes its state from before the server stopped.
     Own { agent: AgentId, again: bool },

@@ -9,14 +9,18 @@ mod local;
 mod process;
 mod project;
 mod requests;
+#[cfg(feature = "http")]
 mod socket;
 mod transport;
 
 pub use local::{Taken, TakenTurn, TurnTaker};
 pub use project::ProjectAgents;
 
-pub(crate) use connection::{Desk, OnGuess};
+pub(crate) use connection::Desk;
+#[cfg(feature = "http")]
+pub(crate) use connection::OnGuess;
 pub(crate) use hub::Hub;
 pub(crate) use local::spawn_taker;
 pub(crate) use process::{AgentCommand, spawn_process};
+#[cfg(feature = "http")]
 pub(crate) use socket::{Gatekeeper, connect};

@@ -7,6 +7,7 @@ use std::future::Future;
 pub(crate) enum Incoming {
     Text(String),
     /// Heartbeat without content.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only a socket has pings"))]
     Alive,
     /// Message over the size limit; its content was discarded.
     Oversized,

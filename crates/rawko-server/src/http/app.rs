@@ -9,7 +9,7 @@ use rawko_host::{Clock, Engine, Reader, SystemClock};
 use rawko_telemetry::{Logs, Metrics};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use super::access::{Access, Tokens};
+use super::access::Access;
 use super::charts::Shelf;
 use super::limits::{Answers, Buckets, Patience};
 use super::live::Live;
@@ -18,6 +18,7 @@ use super::project::{NoProject, Project};
 use super::settings::ServerSettings;
 use crate::agents::Gatekeeper;
 use crate::serving::Serving;
+use crate::tokens::Tokens;
 
 /// Concurrent event streams.
 const STREAMS_MAX: usize = 10_000;

@@ -29,7 +29,6 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 
-pub use access::{Role, Tokens};
 pub use app::{App, AppOptions};
 pub use limits::Patience;
 pub use listen::Server;

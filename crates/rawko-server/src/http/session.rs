@@ -9,11 +9,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{COOKIE, Caller, Role, VISIT_MS, wrong_token};
+use super::access::{COOKIE, Caller, VISIT_MS, wrong_token};
 use super::app::App;
 use super::extract::Json;
 use super::listen::Peer;
 use super::problem::Problem;
+use crate::role::Role;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(look, log_in, log_out))

@@ -7,7 +7,8 @@ use rawko_chart::{Document, DocumentEntry, Finding};
 use rawko_host::{Environment, Settings, SettingsReader};
 use rawko_turns::is_name;
 
-use super::access::{Role, Tokens};
+use crate::role::Role;
+use crate::tokens::Tokens;
 
 const RATE: Rate = Rate { per_second: 500, burst: 2_000 };
 

@@ -1,11 +1,13 @@
 //! Messages from agents.
 
 use rawko_turns::WaitUntil;
+#[cfg(feature = "http")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A message from an agent. `id` is chosen by the agent: responses repeat it, and duplicates are applied once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "http", derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromAgent {
     /// The first message of a connection.
@@ -80,7 +82,8 @@ pub enum FromAgent {
 }
 
 /// Condition that ends a wait. The agent can always end it itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "http", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// Only `resumed`.

@@ -2,10 +2,12 @@
 //! `docs/formats/agent-protocol.md` and its JSON Schema document them and are tested against them.
 
 mod from_agent;
+#[cfg(feature = "http")]
 mod schema;
 mod to_agent;
 
 pub use from_agent::{FromAgent, Until};
+#[cfg(feature = "http")]
 pub use schema::json_schema;
 pub use to_agent::{ChannelInfo, ToAgent, WireMessage};
 

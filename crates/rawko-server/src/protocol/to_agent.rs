@@ -1,13 +1,15 @@
 //! Messages to agents.
 
 use rawko_turns::{Author, Message};
+#[cfg(feature = "http")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::moment;
 
 /// A message to an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "http", derive(JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToAgent {
     /// Response to `register`.
@@ -110,7 +112,8 @@ pub enum ToAgent {
 }
 
 /// A channel of the agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "http", derive(JsonSchema))]
 pub struct ChannelInfo {
     pub channel: String,
     /// OFFLINE, IDLE, QUEUED, ACTIVE or WAITING.
@@ -118,7 +121,8 @@ pub struct ChannelInfo {
 }
 
 /// A message of a channel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "http", derive(JsonSchema))]
 pub struct WireMessage {
     /// Position in the channel, without gaps.
     pub number: u64,

@@ -4,14 +4,17 @@ use rawko_core::{Fault, Status};
 use rawko_store::{RecordKind, Wait};
 use serde::Serialize;
 use serde_json::{Value, json};
+#[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 use super::{Entry, What, lines, words};
+#[cfg(feature = "openapi")]
 use crate::vocabulary::{StatusWord, WaitWord};
 
 /// One entry of an instance's journal.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Entry)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Entry))]
 pub struct EntryDocument {
     /// Position in the journal of the store.
     pub seq: u64,
@@ -35,11 +38,11 @@ pub struct EntryDocument {
     /// Context keys whose value changed.
     pub changes: Vec<ChangeDocument>,
     /// Effects requested from the host, as in `history --json`.
-    #[schema(value_type = Vec<Object>)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub effects: Vec<Value>,
     /// Expressions of the chart that failed in this step.
     pub faults: Vec<FaultDocument>,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// Output of the instance, if this step completed it.
     pub output: Value,
@@ -50,8 +53,9 @@ pub struct EntryDocument {
 }
 
 /// A context key before and after.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Change)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Change))]
 pub struct ChangeDocument {
     pub key: String,
     pub before: Value,
@@ -59,8 +63,9 @@ pub struct ChangeDocument {
 }
 
 /// Expression of the chart that failed to evaluate.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Fault)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = Fault))]
 pub struct FaultDocument {
     /// `guard`, `action`, `delay`, `output` or `invoke`.
     pub what: &'static str,
@@ -84,19 +89,20 @@ impl FaultDocument {
 }
 
 /// Summary of an entry for lists.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Glimpse {
     pub instance: String,
     pub chart: String,
     pub seq: u64,
     pub step: u64,
-    #[schema(value_type = StatusWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     pub title: String,
     pub configuration: Vec<String>,
     /// Number of faults in this step; a failed step counts as one.
     pub faults: usize,
-    #[schema(value_type = WaitWord)]
+    #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
     pub updated_ms: i64,
 }

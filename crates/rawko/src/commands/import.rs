@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
-use rawko_chart::import::{self, ImportOptions, Imported};
+use rawko_import::{self as import, ImportOptions, Imported};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};

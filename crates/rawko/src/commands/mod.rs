@@ -17,6 +17,8 @@ pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod instance;
+#[cfg(not(all(feature = "server", feature = "worker")))]
+mod left_out;
 pub(crate) mod logs;
 pub(crate) mod prune;
 pub(crate) mod ps;
@@ -26,12 +28,19 @@ pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod send;
+#[cfg(feature = "server")]
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
+#[cfg(feature = "worker")]
 pub(crate) mod worker;
+
+#[cfg(not(feature = "server"))]
+left_out::left_out!(serve, "server");
+#[cfg(not(feature = "worker"))]
+left_out::left_out!(worker, "worker");
 
 use crate::cli::Command;
 use crate::console::Console;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Engine, Host, Library, Progress, Reader};
+use rawko_host::{Edition, Host, Library, Progress, Reader};
 use rawko_restate::RestateEngine;
 use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
 use rawko_telemetry::Telemetry;
@@ -149,6 +149,7 @@ impl Access {
     }
 
     /// Returns the desk of this process; `None` if another one hosts.
+    #[cfg(feature = "server")]
     pub(crate) fn desk(&self) -> Option<&Desk> {
         match self {
             Access::Here(hosting) => Some(&hosting.desk),
@@ -157,14 +158,16 @@ impl Access {
     }
 
     /// Returns the remote host, if there is one.
-    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn Engine>> {
+    #[cfg(feature = "server")]
+    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
         match self {
-            Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn Engine>),
+            Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn rawko_host::Engine>),
             Access::Here(_) | Access::There { .. } => None,
         }
     }
 
     /// Returns the telemetry of this process.
+    #[cfg(feature = "server")]
     pub(crate) fn telemetry(&self) -> Option<&Arc<Telemetry>> {
         match self {
             Access::Here(hosting) => hosting.telemetry.as_ref(),

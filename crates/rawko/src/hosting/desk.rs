@@ -31,6 +31,7 @@ pub(crate) struct Desk {
     names: Vec<String>,
     plan: ServePlan,
     serving: Arc<OnceCell<Arc<Serving>>>,
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a server asks for it"))]
     pub(crate) workshop: Arc<Workshop>,
 }
 

@@ -17,6 +17,7 @@ pub(crate) use client::NoAnswer;
 pub(crate) use desk::ServePlan;
 pub(crate) use place::{Place, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+#[cfg(feature = "worker")]
 pub(crate) use remote::HostArgs;
 
 use std::future::Future;

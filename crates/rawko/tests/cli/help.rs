@@ -44,7 +44,7 @@ const COMMANDS: [&str; 33] = [
 fn the_reference_is_what_help_says() {
     let mut page = String::from(
         "# Command line\n\nWhat `rawko --help` and `rawko COMMAND --help` print. \
-         Written by a test (`UPDATE_EXPECT=1 cargo test -p rawko help`).\n",
+         Written by a test (`UPDATE_EXPECT=1 cargo test -p rawko --features full help`).\n",
     );
     page += &section("rawko", &["--help"]);
     for command in COMMANDS {

@@ -134,6 +134,19 @@ impl Layout {
         *self = moved;
     }
 
+    /// Whole tenths: the same bytes wherever floating point is rounded a little differently.
+    pub(crate) fn round(&mut self) {
+        let tenth = |value: &mut f64| *value = (*value * 10.0).round() / 10.0;
+        let labels = self.routes.iter_mut().filter_map(|r| r.label.as_mut());
+        for rect in self.rects.iter_mut().flatten().chain(labels) {
+            [&mut rect.x, &mut rect.y, &mut rect.w, &mut rect.h].into_iter().for_each(tenth);
+        }
+        let points = self.routes.iter_mut().flat_map(|r| r.points.iter_mut());
+        for (x, y) in self.dots.iter_mut().flatten().chain(points) {
+            [x, y].into_iter().for_each(tenth);
+        }
+    }
+
     fn corners(&self) -> Vec<Point> {
         let rects = self.rects.iter().flatten().chain(self.routes.iter().filter_map(|r| r.label.as_ref()));
         let mut points: Vec<Point> = rects.flat_map(|r| [(r.x, r.y), (r.right(), r.bottom())]).collect();

@@ -1,10 +1,9 @@
-//! SVG, drawn by us: boxes are measured, a layout places them (ELK, or a plain one without it), and the painter writes
+//! SVG, drawn by us: boxes are measured, a layout places them, and the painter writes
 //! elements that a page can find again by `data-node` and `data-transition`.
 
 mod boxes;
-#[cfg(feature = "elk")]
-mod elk;
 mod geometry;
+mod layered;
 mod layout;
 mod loops;
 mod paint;
@@ -56,8 +55,8 @@ impl SvgOptions<'_> {
     }
 }
 
-/// ELK takes seconds for a thousand states and grows faster than they do; nobody looks at a picture of more.
-const ELK_NODES_MAX: usize = 3_000;
+/// The layout in layers grows faster than the chart; a picture of more states is of no use to a reader.
+const LAYERED_NODES_MAX: usize = 3_000;
 /// Space around the drawing.
 const MARGIN: f64 = 16.0;
 
@@ -70,22 +69,11 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
     paint::paint(&plan, &layout, options)
 }
 
-/// Where the author gave positions they hold; everything else is ELK's, or plain without it.
+/// Positions that the author gave hold; everything else is laid out in layers.
 fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
-    let placed = |id| plain::place(plan, id, |child| arrange(plan, child));
-    if plain::positioned(plan, id) || plan.picture.nodes.len() > ELK_NODES_MAX {
-        return placed(id);
+    if plain::positioned(plan, id) || plan.picture.nodes.len() > LAYERED_NODES_MAX {
+        return plain::place(plan, id, |child| arrange(plan, child));
     }
-    by_elk(plan, id).unwrap_or_else(|| placed(id))
-}
-
-/// `None` when ELK refuses. Composites with positions go in as blocks that are already laid out.
-#[cfg(feature = "elk")]
-fn by_elk(plan: &Plan<'_>, id: NodeId) -> Option<Layout> {
-    elk::layout(plan, id, |block| plain::positioned(plan, block).then(|| arrange(plan, block)))
-}
-
-#[cfg(not(feature = "elk"))]
-fn by_elk(_: &Plan<'_>, _: NodeId) -> Option<Layout> {
-    None
+    // Composites with positions go in as blocks that are already laid out.
+    layered::layout(plan, id, |block| plain::positioned(plan, block).then(|| arrange(plan, block)))
 }

@@ -1,5 +1,5 @@
 //! Routes for arrows no layout algorithm has routed: a straight line where nothing is in the way, else a detour through
-//! a lane of its own at the right of the drawing. Used where an author fixed the positions, and without ELK.
+//! a lane of its own at the right of the drawing. Used where an author fixed the positions, between regions, and for very large charts.
 
 use super::geometry::distance;
 use super::layout::{Arrow, ArrowKind, End, Layout, Plan, Point, Rect, Route};

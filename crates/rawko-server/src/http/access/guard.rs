@@ -9,13 +9,14 @@ use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::roles::{Role, needed};
-use super::tokens::Token;
+use super::roles::needed;
 use super::visit::cookie_of;
 use crate::http::app::App;
 use crate::http::limits::Client;
 use crate::http::listen::Peer;
 use crate::http::problem::{Problem, ProblemCode};
+use crate::role::Role;
+use crate::tokens::Token;
 
 /// A wrong token costs as much as this many requests.
 const WRONG_TOKEN_COST: f64 = 50.0;

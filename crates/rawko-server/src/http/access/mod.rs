@@ -3,19 +3,17 @@
 mod guard;
 mod origin;
 mod roles;
-mod tokens;
 mod visit;
 
 use std::net::SocketAddr;
 
 pub(crate) use guard::{Caller, guard, is_upgrade, wrong_token};
 pub(crate) use origin::Names;
-pub use roles::Role;
 pub(crate) use roles::{is_api, needed};
-pub use tokens::Tokens;
 pub(crate) use visit::{COOKIE, VISIT_MS};
 
 use super::settings::ServerSettings;
+use crate::tokens::Tokens;
 
 /// Configuration of the access checks.
 pub(crate) struct Access {

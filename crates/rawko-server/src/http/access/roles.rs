@@ -2,36 +2,8 @@
 //! less.
 
 use axum::http::Method;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
-/// Role of a token; each includes the previous ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Reads everything and changes nothing.
-    Read,
-    /// Starts instances and acts on them, answers requests to people, posts in channels, connects as an agent.
-    Operate,
-    /// Changes the available charts.
-    Admin,
-}
-
-impl Role {
-    pub const ALL: [Role; 3] = [Role::Read, Role::Operate, Role::Admin];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Read => "read",
-            Role::Operate => "operate",
-            Role::Admin => "admin",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.as_str() == word)
-    }
-}
+use crate::role::Role;
 
 /// Returns the role that a request requires; `None` for public routes.
 pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {

@@ -4,7 +4,7 @@
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
 
-use super::tokens::{Token, Tokens};
+use crate::tokens::{Token, Tokens};
 
 pub(crate) const COOKIE: &str = "rawko_session";
 /// Lifetime of a session.
@@ -51,8 +51,8 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::roles::Role;
     use super::*;
+    use crate::role::Role;
 
     #[test]
     fn a_visit_is_good_until_it_ends_and_only_for_its_token() {

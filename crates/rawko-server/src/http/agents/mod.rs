@@ -14,12 +14,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::Routes;
-use super::access::{Caller, Role, is_upgrade, wrong_token};
+use super::access::{Caller, is_upgrade, wrong_token};
 use super::app::App;
 use super::listen::Peer;
 use super::problem::{Problem, ProblemCode};
 use super::project::{AgentHealth, AgentInfo, HealthState};
 use crate::agents::{OnGuess, connect};
+use crate::role::Role;
 use work::{Work, work};
 
 pub(crate) fn routes() -> Routes {

@@ -9,10 +9,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, check_id, created};
-use crate::http::access::{Caller, Role};
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::Json;
 use crate::http::problem::{Problem, ProblemCode};
+use crate::role::Role;
 
 /// Chart to start: `chart` or `text`.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -1,0 +1,225 @@
+//! Which arrows run through which composite, and which end of each is the upper one. Decided before anything is placed,
+//! because a composite must know what leaves it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rawko_core::{NodeId, NodeKind};
+
+use crate::draw::picture::Picture;
+use crate::draw::svg::layout::{Arrow, End, Layout, Plan};
+
+/// An end of an arrow, as the composite sees it that the arrow runs through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// One of its children, or something inside that child.
+    Child(NodeId),
+    Dot,
+    /// Its own border.
+    Top,
+    Bottom,
+}
+
+/// An arrow, or the piece of one, inside a composite.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) arrow: usize,
+    pub(super) upper: Place,
+    pub(super) lower: Place,
+    /// The label stands in the outermost composite that the arrow runs through.
+    pub(super) is_labelled: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Wanted {
+    pieces: BTreeMap<NodeId, Vec<Piece>>,
+    loops: BTreeMap<NodeId, Vec<usize>>,
+    reversed: BTreeSet<usize>,
+}
+
+/// An arrow between two children of a composite.
+struct Between {
+    arrow: usize,
+    from: Place,
+    to: Place,
+}
+
+impl Wanted {
+    pub(super) fn of(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>) -> Self {
+        let mut wanted = Wanted::default();
+        let mut between: BTreeMap<NodeId, Vec<Between>> = BTreeMap::new();
+        for (at, arrow) in plan.arrows.iter().enumerate().filter(|(_, a)| sees(plan, scope, blocks, a)) {
+            let (from, to) = (arrow.from, arrow.to);
+            if from == End::Node(to) {
+                wanted.loops.entry(to).or_default().push(at);
+                continue;
+            }
+            let level = level(plan.picture, from, to);
+            // Regions stand side by side: an arrow from one to another is routed around them, later.
+            let is_across = plan.picture.node(level).kind == NodeKind::Parallel
+                && from != End::Node(level)
+                && to != level;
+            if !is_across && plan.picture.contains(scope, level) {
+                let (from, to) = (
+                    place(plan.picture, level, from, Place::Top),
+                    place(plan.picture, level, End::Node(to), Place::Bottom),
+                );
+                between.entry(level).or_default().push(Between { arrow: at, from, to });
+            }
+        }
+        for (level, arrows) in between {
+            wanted.settle(plan, level, &arrows);
+        }
+        wanted
+    }
+
+    pub(super) fn pieces(&self, composite: NodeId) -> &[Piece] {
+        self.pieces.get(&composite).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn loops(&self, id: NodeId) -> &[usize] {
+        self.loops.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the arrow points up.
+    pub(super) fn is_reversed(&self, arrow: usize) -> bool {
+        self.reversed.contains(&arrow)
+    }
+
+    /// Decides which arrows of a level point up, and hands their pieces to the composites inside.
+    fn settle(&mut self, plan: &Plan<'_>, level: NodeId, arrows: &[Between]) {
+        let backward = backward(plan.picture, level, arrows);
+        for (Between { arrow, from, to }, is_backward) in arrows.iter().zip(backward) {
+            if is_backward {
+                self.reversed.insert(*arrow);
+            }
+            let (upper, lower) = if is_backward { (*to, *from) } else { (*from, *to) };
+            self.push(level, Piece { arrow: *arrow, upper, lower, is_labelled: true });
+            let (source, target) = (plan.arrows[*arrow].from, End::Node(plan.arrows[*arrow].to));
+            let (above, below) = if is_backward { (target, source) } else { (source, target) };
+            self.descend(
+                plan.picture,
+                (level, upper),
+                above,
+                |arrow, inside| Piece { arrow, upper: inside, lower: Place::Bottom, is_labelled: false },
+                *arrow,
+            );
+            self.descend(
+                plan.picture,
+                (level, lower),
+                below,
+                |arrow, inside| Piece { arrow, upper: Place::Top, lower: inside, is_labelled: false },
+                *arrow,
+            );
+        }
+    }
+
+    /// The pieces between the border of a child and the end of the arrow somewhere inside it.
+    fn descend(
+        &mut self,
+        picture: &Picture,
+        (_, start): (NodeId, Place),
+        end: End,
+        piece: impl Fn(usize, Place) -> Piece,
+        arrow: usize,
+    ) {
+        let Place::Child(mut composite) = start else { return };
+        while end != End::Node(composite) {
+            let inside = place(picture, composite, end, Place::Top);
+            self.push(composite, piece(arrow, inside));
+            match inside {
+                Place::Child(child) => composite = child,
+                Place::Dot | Place::Top | Place::Bottom => return,
+            }
+        }
+    }
+
+    fn push(&mut self, composite: NodeId, piece: Piece) {
+        self.pieces.entry(composite).or_default().push(piece);
+    }
+}
+
+/// Whether both ends are in scope, and neither is hidden in a block.
+fn sees(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>, arrow: &Arrow) -> bool {
+    let picture = plan.picture;
+    let visible = |id: NodeId| {
+        picture.contains(scope, id)
+            && !blocks.keys().any(|block| *block != id && picture.contains(*block, id))
+    };
+    let from = match arrow.from {
+        End::Node(id) => visible(id),
+        End::Dot(id) => visible(id) && !blocks.contains_key(&id),
+    };
+    let outside = arrow.from == End::Node(scope) && arrow.to == scope;
+    from && visible(arrow.to) && !outside
+}
+
+/// The innermost composite that an arrow runs through as a whole; an end of the arrow, where that holds the other end.
+fn level(picture: &Picture, from: End, to: NodeId) -> NodeId {
+    let mut level = match from {
+        End::Node(id) | End::Dot(id) => id,
+    };
+    while !picture.contains(level, to) || (from == End::Node(level) && level == to) {
+        match picture.node(level).parent {
+            Some(parent) => level = parent,
+            None => break,
+        }
+    }
+    level
+}
+
+/// An end as `composite` sees it; `border` where the end is the composite itself.
+fn place(picture: &Picture, composite: NodeId, end: End, border: Place) -> Place {
+    let id = match end {
+        End::Dot(id) if id == composite => return Place::Dot,
+        End::Node(id) if id == composite => return border,
+        End::Dot(id) | End::Node(id) => id,
+    };
+    let inside = std::iter::successors(Some(id), |id| picture.node(*id).parent);
+    let child = inside.take_while(|id| *id != composite).last();
+    child.map_or(border, Place::Child)
+}
+
+/// Which arrows close a cycle: those that lead back to where a walk in depth is just coming from. The walk begins where
+/// the composite begins.
+fn backward(picture: &Picture, level: NodeId, arrows: &[Between]) -> Vec<bool> {
+    let mut walk =
+        Walk { arrows, backward: vec![false; arrows.len()], open: BTreeSet::new(), seen: BTreeSet::new() };
+    let node = picture.node(level);
+    let starts = [Place::Top, Place::Dot].into_iter().chain(node.children.iter().map(|c| Place::Child(*c)));
+    for start in starts {
+        walk.visit(start);
+    }
+    walk.backward
+}
+
+struct Walk<'a> {
+    arrows: &'a [Between],
+    backward: Vec<bool>,
+    open: BTreeSet<Place>,
+    seen: BTreeSet<Place>,
+}
+
+impl Walk<'_> {
+    /// Without recursion: a chart may be a chain of thousands of states.
+    fn visit(&mut self, start: Place) {
+        let mut stack = vec![(start, 0_usize)];
+        if !self.seen.insert(start) {
+            return;
+        }
+        self.open.insert(start);
+        while let Some((place, next)) = stack.pop() {
+            let found = self.arrows.iter().enumerate().skip(next).find(|(_, a)| a.from == place);
+            let Some((at, arrow)) = found else {
+                self.open.remove(&place);
+                continue;
+            };
+            stack.push((place, at + 1));
+            if self.open.contains(&arrow.to) {
+                self.backward[at] = true;
+            } else if self.seen.insert(arrow.to) {
+                self.open.insert(arrow.to);
+                stack.push((arrow.to, 0));
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Imports of XState configurations as goldens.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use expect_test::{Expect, expect};
+use rawko_chart::{Registry, Severity, Source, load};
+use rawko_import::{self as import, ImportOptions};
+
+fn check(json: &str, expected: Expect) {
+    let options = ImportOptions { id: Some("example"), ..ImportOptions::default() };
+    let imported = import::xstate(json, options).unwrap();
+    assert_loads(&imported.yaml);
+    expected.assert_eq(&imported.yaml);
+}
+
+/// The output of an import is a valid chart.
+fn assert_loads(yaml: &str) {
+    let loaded = load(&Source::new("imported.yaml", yaml), &Registry::default());
+    let fatal: Vec<_> =
+        loaded.findings.iter().filter(|finding| finding.severity == Severity::Fatal).collect();
+    assert!(loaded.chart.is_some(), "{yaml}\n{fatal:#?}");
+}
+
+#[test]
+fn a_configuration_with_everything_that_is_data() {
+    check(
+        r##"{
+  "id": "player",
+  "initial": "stopped",
+  "context": {"volume": 5, "title": null},
+  "on": {"RESET": ".stopped", "*": {"actions": {"type": "xstate.log", "value": "what?"}}},
+  "states": {
+    "stopped": {
+      "tags": "idle",
+      "on": {
+        "PLAY": "playing",
+        "LOAD": [{"target": "playing.buffering", "guard": {"type": "xstate.stateIn", "stateValue": {"playing": "normal"}}}, {"target": "#player.broken"}]
+      }
+    },
+    "playing": {
+      "initial": "buffering",
+      "description": "Sound is heard.",
+      "entry": [{"type": "xstate.raise", "event": {"type": "STARTED", "at": 3}}, {"type": "xstate.assign", "assignment": {"title": "a song", "volume": 7}}],
+      "exit": {"type": "xstate.cancel", "sendId": "tick"},
+      "states": {
+        "buffering": {"after": {"1500": "normal"}, "always": {"target": "normal", "reenter": true}},
+        "normal": {"type": "parallel", "states": {"sound": {}, "picture": {}}, "onDone": "#end"},
+        "hist": {"type": "history", "history": "deep", "target": "normal"}
+      },
+      "on": {"STOP": {"target": "stopped", "actions": [{"type": "xstate.raise", "event": {"type": "TICK"}, "delay": 100, "id": "tick"}]}, "IGNORE": {}}
+    },
+    "broken": {"meta": {"label": "Broken"}},
+    "end": {"id": "end", "type": "final", "output": {"ok": true, "by": "player"}}
+  }
+}"##,
+        expect![[r##"
+            # Imported from XState.
+            statechart:
+              id: player
+              version: 1.0.0
+              initial: stopped
+              on:
+                RESET: .stopped
+                '*':
+                  actions:
+                    - {type: log, message: 'what?'}
+              context:
+                volume: 5
+                title: null
+              states:
+                stopped:
+                  tags: [idle]
+                  on:
+                    PLAY: playing
+                    LOAD:
+                      - {target: playing.buffering, guard: "stateIn('playing.normal')"}
+                      - {target: '#player.broken'}
+                playing:
+                  description: Sound is heard.
+                  initial: buffering
+                  entry:
+                    - {type: raise, event: STARTED, data: {at: 3}}
+                    - {type: assign, context_updates: {title: "'a song'", volume: 7}}
+                  exit:
+                    - {type: cancel, id: tick}
+                  on:
+                    STOP:
+                      target: stopped
+                      actions:
+                        - {type: send, target: self, event: TICK, delay: 100, id: tick}
+                    IGNORE: {}
+                  states:
+                    buffering:
+                      after:
+                        '1500': normal
+                      always: {target: normal, reenter: true}
+                    normal:
+                      type: parallel
+                      onDone: '#end'
+                      states:
+                        sound: {}
+                        picture: {}
+                    hist: {type: history, variant: deep, target: normal}
+                broken:
+                  meta: {label: Broken}
+                end:
+                  type: final
+                  id: end
+                  output: {ok: true, by: "'player'"}
+        "##]],
+    );
+}
+
+#[test]
+fn what_was_code_is_named_and_noted() {
+    check(
+        r##"{
+  "initial": "idle",
+  "states": {
+    "idle": {
+      "entry": ["greet", null, {"type": "track", "params": {"page": "home"}}],
+      "on": {"GO": {"target": "busy", "guard": "isReady"}, "TRY": {"target": "busy", "cond": {"type": "and", "guards": ["isReady", {"type": "not", "guards": ["isTired"]}]}}},
+      "after": {"PATIENCE": "busy"}
+    },
+    "busy": {
+      "invoke": {"src": "fetchUser", "id": "user", "input": {"name": "x"}, "onDone": {"target": "idle", "actions": ["greet"]}, "onError": "#(machine).idle", "systemId": "u"},
+      "activities": ["beeping"]
+    }
+  }
+}"##,
+        expect![[r##"
+            # Imported from XState. What to look at (lines are those of the original):
+            #   line 5: changed: the action `greet` was code: it became a call of the handler `greet`
+            #   line 5: not carried over: an action that was code
+            #   line 5: changed: the action `track` was code: it became a call of the handler `track`
+            #   line 6: not carried over: the guard `isReady` was code: it is `false` until its expression is written under `guards`
+            #   line 6: changed: `cond` is of XState 4; it became `guard`
+            #   line 6: not carried over: the guard `isReady_and_not_isTired` was code: it is `false` until its expression is written under `guards`
+            #   line 7: changed: the delay `PATIENCE` was code; it is now `context.PATIENCE`: give it milliseconds
+            #   line 10: changed: `fetchUser` has to be a service of the project, `statechart:<id>` or `agent:<id>`
+            #   line 10: not carried over: `systemId` of an invoke
+            #   line 11: not carried over: `activities`
+            statechart:
+              id: example
+              version: 1.0.0
+              initial: idle
+              context:
+                PATIENCE: null
+              states:
+                idle:
+                  entry:
+                    - greet
+                    - {type: log, message: 'not carried over: an action that was code'}
+                    - {type: invoke, handler: track, params: {page: home}}
+                  on:
+                    GO: {target: busy, guard: isReady}
+                    TRY: {target: busy, guard: isReady_and_not_isTired}
+                  after:
+                    context.PATIENCE: busy
+                busy:
+                  invoke:
+                    id: user
+                    src: fetchUser
+                    input: {name: "'x'"}
+                    onDone:
+                      target: idle
+                      actions: [greet]
+                    onError: '#example.idle'
+              guards:
+                isReady: false
+                isReady_and_not_isTired: false
+              actions:
+                greet: {type: invoke, handler: greet}
+        "##]],
+    );
+}
+
+#[test]
+fn malformed_texts_say_where() {
+    for (json, expected) in [
+        ("{\n \"states\": }", expect!["line 2: expected value"]),
+        (
+            "[]",
+            expect![
+                "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
+            ],
+        ),
+        (
+            "{}",
+            expect![
+                "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
+            ],
+        ),
+    ] {
+        let error = import::xstate(json, ImportOptions::default()).unwrap_err();
+        expected.assert_eq(&error.to_string());
+    }
+}

@@ -1,0 +1,58 @@
+//! A build without the feature `mcp`: every server of `.mcp.json` is known and none can be started, with an error that
+//! names the feature.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+use super::config::McpConfig;
+use super::health::{HealthState, ServerHealth};
+use super::names::prefix;
+use super::servers::failure;
+use super::settings::McpSettings;
+use rawko_model::ToolSpec;
+use rawko_tools::ToolOutcome;
+
+const WHY: &str = "this build of rawko has no MCP client; build it with `--features mcp` (or `full`)";
+
+pub(super) struct Server {
+    config: McpConfig,
+    pub(super) prefix: String,
+}
+
+impl Server {
+    pub(super) fn new(config: McpConfig, _: Arc<McpSettings>) -> Self {
+        Self { prefix: prefix(&config), config }
+    }
+
+    pub(super) async fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    pub(super) fn is_safe_to_repeat(&self, _: &str) -> bool {
+        false
+    }
+
+    pub(super) async fn call(&self, _: &str, _: Value) -> ToolOutcome {
+        failure(format!("the MCP server `{}` is not there: {WHY}", self.config.name))
+    }
+
+    pub(super) async fn check(&self) -> ServerHealth {
+        self.health()
+    }
+
+    pub(super) fn health(&self) -> ServerHealth {
+        ServerHealth {
+            name: self.config.name.clone(),
+            server: self.config.transport.shown(),
+            state: HealthState::Unusable,
+            tools: None,
+            starts: 0,
+            pid: None,
+            implementation: None,
+            problem: Some(WHY.to_owned()),
+        }
+    }
+
+    pub(super) async fn close(&self) {}
+}
