@@ -96,7 +96,7 @@ fn channels_without_a_server() {
         known: it was posted before, and once
         $ rawko channels assign standup ada
         --- stderr
-        error: `ada` is assigned to this channel already
+        error: `ada` is already assigned to this channel
         --- exit code 1
         $ rawko channels remove standup bob
         standup  2 messages
@@ -106,7 +106,7 @@ fn channels_without_a_server() {
             OFFLINE  bob              2 unread
         $ rawko channels skip standup
         --- stderr
-        error: nobody has the turn
+        error: no turn is active
         --- exit code 1
         $ rawko channels pause standup
         standup  2 messages
