@@ -216,7 +216,7 @@ impl Speaker {
         let text = match taken {
             Taken::Said(text) => rawko_turns::split_complete(&text).0.to_owned(),
             Taken::Passed => String::new(),
-            Taken::Failed(why) => format!("⚠️ {} failed to take its turn: {why}", self.agent),
+            Taken::Failed(why) => format!("⚠️ {} could not take its turn: {why}", self.agent),
             Taken::AwaitsPerson { reason } => {
                 let until = Some(crate::protocol::Until::Person);
                 let (turn, timeout_seconds) = (Some(turn), None);

@@ -59,7 +59,7 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
             "kim: hello",
             "echo: I heard hello",
             "kim: fail",
-            "echo: ⚠️ echo failed to take its turn: no idea",
+            "echo: ⚠️ echo could not take its turn: no idea",
             "kim: ask",
             "kim: the answer",
             "echo: I heard the answer",
