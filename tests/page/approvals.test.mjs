@@ -57,7 +57,7 @@ test('a question is answered and a form filled in', async () => {
 
 test('an instance that is not there yet shows up, and a denial leads where the chart says', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/order-2', { expected: [/404/] });
-  await page.waitForSelector('text=No instance order-2');
+  await page.waitForSelector('text=Instance order-2 not found');
   await page.waitForSelector('.connection[data-state=live]');
   await server.post('instances', { chart: 'order', id: 'order-2', input: { amount: 300 } });
   await page.click('.ask >> text=Deny');

@@ -6,7 +6,7 @@ use rawko_turns::Refusal;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
-    #[error("no channel `{0}`")]
+    #[error("channel `{0}` not found")]
     NoChannel(String),
     #[error("channel `{0}` already exists")]
     Exists(String),

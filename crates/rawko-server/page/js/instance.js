@@ -133,7 +133,7 @@ class InstanceView {
       this.body,
       gone
         ? empty({
-            title: `No instance ${this.id}`,
+            title: `Instance ${this.id} not found`,
             lead: 'It may belong to another project, or the store was replaced.',
             commands: [['List instances', 'rawko ps --all']],
           })

@@ -11,11 +11,11 @@ import { brief, moment } from './words.js';
 const WORDS = {
   says: 'says',
   calls: 'calls',
-  gets: 'gets',
-  decision: 'decides',
-  plan: 'plans',
-  note: 'notes',
-  fails: 'fails',
+  gets: 'result',
+  decision: 'decision',
+  plan: 'plan',
+  note: 'note',
+  fails: 'error',
 };
 
 export class Transcript {

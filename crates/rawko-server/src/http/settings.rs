@@ -164,7 +164,7 @@ fn tokens_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Vec
         if tokens.iter().any(|known| known.name == token.name) {
             reader.invalid(
                 item.span,
-                format!("duplicate token name `{}`", token.name),
+                format!("duplicate token `{}`", token.name),
                 "use a different name for each token",
             );
         } else {

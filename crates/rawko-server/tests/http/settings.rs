@@ -53,7 +53,7 @@ fn mistakes_are_all_told() {
         `burst` of `rate` is at least 1
         invalid name `a b`
         unknown role `king`
-        duplicate token name `ci`"#]]
+        duplicate token `ci`"#]]
     .assert_eq(&problems.join("\n"));
     let (_, problems) = read("server: {tokens: [{name: ci, role: read}]}\n", folder.path());
     expect!["a token requires `name`, `role`, and `env` or `file`"].assert_eq(&problems.join("\n"));

@@ -131,7 +131,7 @@ fn channels_without_a_server() {
         $ rawko channels log standup
         $ rawko channels show nowhere
         --- stderr
-        error: no channel `nowhere`
+        error: channel `nowhere` not found
         --- exit code 2
         $ rawko channels close standup
         $ rawko channels
@@ -287,7 +287,7 @@ fn a_chart_speaks_in_a_channel() {
         }
         let ran = run(dir.path(), &["run", "news.yaml", "--id", "n", "--output-format", "json"], "");
         assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("no channel `nowhere`"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("channel `nowhere` not found"), "{}", ran.stdout);
         assert!(texts(dir.path()).starts_with("   1  n: The build is green.\n"), "{}", texts(dir.path()));
         // The next host does not repeat the message.
         assert_eq!(run(dir.path(), &["send", "n", "READ"], "").code, Some(0));
