@@ -107,10 +107,10 @@ test('colours follow the reader, and the switch goes over them', async () => {
   const { page, close } = await visit(browser, open.address, '#/instances', { colorScheme: 'dark' });
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const dark = await background();
-  await page.click('role=button[name="Colours as the system"]');
+  await page.click('role=button[name="System theme"]');
   assert.notEqual(await background(), dark, 'light was asked for');
   await page.reload();
-  await page.waitForSelector('role=button[name="Light colours"]');
+  await page.waitForSelector('role=button[name="Light theme"]');
   assert.notEqual(await background(), dark, 'and is remembered');
   await close();
 });
@@ -132,7 +132,7 @@ test('a server with tokens asks for one, and a reader may only read', async () =
     await page.waitForSelector('text=Log in to rawko');
     await page.fill('[type=password]', 'wrong');
     await page.click('.login button');
-    await page.waitForSelector('text=That token is not known here.');
+    await page.waitForSelector('text=Invalid token.');
     await page.fill('[type=password]', 'a-secret-of-the-guest');
     await page.click('.login button');
     await page.waitForSelector('h1:has-text("Instances")');

@@ -23,7 +23,7 @@ after(async () => {
 
 test('a question is answered and a form filled in', async () => {
   const { page, close } = await visit(browser, server.address, '#/approvals');
-  await page.waitForSelector('text=Nobody waits for you');
+  await page.waitForSelector('text=No pending requests');
   await server.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });
   await page.waitForSelector('.ask:has-text("Pay 250?")');
   await page.waitForFunction(() => document.querySelector('.badge > span').textContent === '1');
@@ -46,7 +46,7 @@ test('a question is answered and a form filled in', async () => {
   await form.getByLabel('Carrier').selectOption('Parcel');
   await form.getByLabel('Express').check();
   await form.getByText('Submit').click();
-  await page.waitForSelector('text=Nobody waits for you');
+  await page.waitForSelector('text=No pending requests');
 
   await page.goto(`${server.address}/#/instances/order-1`);
   await page.waitForSelector('.pill:has-text("done")');
@@ -57,7 +57,7 @@ test('a question is answered and a form filled in', async () => {
 
 test('an instance that is not there yet shows up, and a denial leads where the chart says', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances/order-2', { expected: [/404/] });
-  await page.waitForSelector('text=There is no instance order-2');
+  await page.waitForSelector('text=Instance order-2 not found');
   await page.waitForSelector('.connection[data-state=live]');
   await server.post('instances', { chart: 'order', id: 'order-2', input: { amount: 300 } });
   await page.click('.ask >> text=Deny');
@@ -78,12 +78,12 @@ test('what failed is shown and tried again', async () => {
   const failure = page.locator('.bad-card:has-text("no route to the card service")');
   await failure.waitFor();
   made.write('card_service_is_slow', '');
-  await page.click('.bad-card >> text=Try again');
+  await page.click('.bad-card >> role=button[name="Retry"]');
   await failure.waitFor({ state: 'detached' });
   rmSync(join(made.root, 'card_service_is_slow'));
   await failure.waitFor();
   rmSync(join(made.root, 'card_service_is_down'));
-  await page.click('.bad-card >> text=Try again');
+  await page.click('.bad-card >> role=button[name="Retry"]');
   await page.waitForSelector('.pill:has-text("done")');
   await close();
 });
@@ -101,7 +101,7 @@ test('events are sent as offered, and with data that is checked', async () => {
   );
   await page.click('role=button[name="Send COUNTED with data"]');
   await page.fill('dialog textarea', '{"by": 1');
-  await page.waitForSelector('dialog .trouble:has-text("no JSON")');
+  await page.waitForSelector('dialog .trouble:has-text("invalid JSON")');
   await page.fill('dialog textarea', '{"by": 1}');
   await page.click('dialog button[type=submit]');
   await page.waitForSelector('.timeline-where:has-text("2 / 2")');
@@ -119,7 +119,7 @@ test('events are sent as offered, and with data that is checked', async () => {
   await page.click('.live-button');
   await page.click('.head-acts >> text=Cancel');
   await page.fill('dialog input', 'enough');
-  await page.click('dialog >> text=Cancel the instance');
+  await page.click('dialog >> text=Cancel instance');
   await page.waitForSelector('.instance-title .pill:has-text("cancelled")');
   await close();
 });

@@ -65,6 +65,6 @@ test('a channel is made on the page', async () => {
   await page.fill('dialog input[type=text]', 'reviews');
   await page.click('dialog button[type=submit]');
   await page.waitForSelector('h1:has-text("reviews")');
-  await page.waitForSelector('text=Nobody has said anything yet.');
+  await page.waitForSelector('text=No messages yet.');
   await close();
 });

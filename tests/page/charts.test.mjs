@@ -42,7 +42,7 @@ const drawn = (page, selector) =>
 
 test('findings stand beside the text and on the drawing', async () => {
   const { page, close } = await visit(browser, server.address, '#/charts/new');
-  await page.waitForSelector('text=Nothing to complain about');
+  await page.waitForSelector('text=No problems found');
   await page.fill('.editor-text', DOOR);
   await page.waitForSelector('.finding:has-text("lost")');
   await page.waitForFunction(() =>
@@ -54,9 +54,9 @@ test('findings stand beside the text and on the drawing', async () => {
   await page.waitForSelector('.finding:has-text("opne")');
   assert.match(await page.textContent('.findings'), /did you mean open/i);
   await page.fill('.editor-text', DOOR.replace(/ {4}lost:[\s\S]*/, ''));
-  await page.waitForSelector('text=Nothing to complain about');
+  await page.waitForSelector('text=No problems found');
   assert.deepEqual(await drawn(page, '.state.finding'), []);
-  await page.click('text=Offer this text');
+  await page.click('role=button[name="Publish"]');
   await page.waitForSelector('h1:has-text("door")');
   await page.click('.view-head >> text=Start');
   await page.click('dialog button[type=submit]');
@@ -80,7 +80,7 @@ test('findings stand beside the text and on the drawing', async () => {
 test('a chart that only an instance has is listed, too', async () => {
   await server.post('instances', { text: DOOR.replace('id: door', 'id: gate'), id: 'gate-1' });
   const { page, close } = await visit(browser, server.address, '#/charts');
-  await page.waitForSelector('.chart-card:has-text("gate"):has-text("kept by instances")');
+  await page.waitForSelector('.chart-card:has-text("gate"):has-text("used by instances")');
   await close();
 });
 

@@ -69,7 +69,7 @@ test('everything by keyboard', async () => {
   await page.waitForSelector('[role=tab][aria-selected=true]:has-text("Step")');
 
   await page.keyboard.press('?');
-  await page.waitForSelector('dialog:has-text("Keys")');
+  await page.waitForSelector('dialog:has-text("Keyboard shortcuts")');
   await page.keyboard.press('Escape');
   await page.keyboard.press('g');
   await page.keyboard.press('c');

@@ -76,7 +76,7 @@ test('a hundred thousand steps are dragged over', async () => {
   await page.mouse.up();
   const step = Number(await page.getAttribute('.timeline-slider', 'aria-valuenow'));
   assert.ok(step > 30_000 && step < 37_000, `step ${step}`);
-  await page.waitForSelector(`text=As it was after step ${step}.`);
+  await page.waitForSelector(`text=Context after step ${step}.`);
   await page.waitForSelector(`.panel-body:not([hidden]) .tree-row:has-text("${step}")`);
   await page.keyboard.press('5');
   const scrolling = await costOf(page, () => scrollThrough(page, '.steps .virtual'));

@@ -82,7 +82,7 @@ test('what an instance waits for, and how it looks', () => {
     [{ status: 'active', waits_for: 'person' }, 'a person', 'person'],
     [{ status: 'active', waits_for: 'work' }, 'work', 'work'],
     [{ status: 'active', waits_for: 'timer' }, 'a timer', 'active'],
-    [{ status: 'error', waits_for: 'nothing' }, 'somebody to retry', 'error'],
+    [{ status: 'error', waits_for: 'nothing' }, 'a retry', 'error'],
     [{ status: 'done', waits_for: 'nothing' }, '', 'done'],
   ];
   for (const [row, words, look] of cases) assert.deepEqual([waiting(row), tone(row)], [words, look]);

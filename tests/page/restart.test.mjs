@@ -29,7 +29,7 @@ test('a restart is a pause', async () => {
 
   const { code } = await server.stop('SIGTERM');
   assert.equal(code, 143, 'SIGTERM parks');
-  await page.waitForSelector('.banner:has-text("connection to rawko is lost")');
+  await page.waitForSelector('.banner:has-text("Disconnected")');
   rawko(made.root, 'send', 'count', 'COUNTED');
 
   server = await serve(made.root, { port: server.port });

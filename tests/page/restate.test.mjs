@@ -21,7 +21,7 @@ after(async () => {
 
 test('the list, the drawing and the journal follow what workers do for others', async () => {
   const { page, close } = await visit(browser, server.address);
-  await page.waitForSelector('text=Nothing runs here yet');
+  await page.waitForSelector('text=No instances yet');
   assert.throws(() => rawko(made.root, 'run', 'counter', '--id', 'count'), { status: 55 }, 'it waits');
   await page.waitForSelector('.virtual-row:has-text("count")');
   await page.click('.virtual-row >> text=count');
@@ -35,7 +35,7 @@ test('the list, the drawing and the journal follow what workers do for others', 
   await page.keyboard.press('ArrowLeft');
   await page.waitForSelector('.timeline-where:has-text("2 / 3")');
   await page.click('role=tab[name=Context]');
-  await page.waitForSelector('text=As it was after step 2.');
+  await page.waitForSelector('text=Context after step 2.');
   if (process.env.RAWKO_PICTURE) await page.screenshot({ path: process.env.RAWKO_PICTURE });
   await close();
 });
@@ -61,7 +61,7 @@ test('the metrics of the page have what there is', async () => {
 
 test('there are no channels, and the page says so', async () => {
   const { page, close } = await visit(browser, server.address, '#/channels');
-  await page.waitForSelector('text=No channels here');
+  await page.waitForSelector('text=Channels are not available');
   assert.equal(await page.locator('text=New channel').count(), 0);
   await close();
 });

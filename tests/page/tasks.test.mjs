@@ -24,7 +24,7 @@ test('a task is started, watched, looked back at and forked', async (t) => {
   const { page, close } = await visit(browser, server.address);
 
   await t.test('an empty project teaches the first commands', async () => {
-    await page.waitForSelector('text=Nothing runs here yet');
+    await page.waitForSelector('text=No instances yet');
     assert.match(await page.textContent('.commands'), /rawko demo.*rawko task.*rawko run/s);
   });
 
@@ -84,7 +84,7 @@ test('a task is started, watched, looked back at and forked', async (t) => {
     await page.waitForSelector('.story-lines li');
     await page.waitForFunction((at) => location.hash.includes(`step=${at}`), step);
     await page.click('role=tab[name=Context]');
-    await page.waitForSelector(`text=As it was after step ${step}.`);
+    await page.waitForSelector(`text=Context after step ${step}.`);
   });
 
   await t.test('a link to a step shows that step', async () => {

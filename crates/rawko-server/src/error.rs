@@ -6,19 +6,19 @@ use rawko_turns::Refusal;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
-    #[error("there is no channel `{0}`")]
+    #[error("channel `{0}` not found")]
     NoChannel(String),
-    #[error("there is already a channel `{0}`")]
+    #[error("channel `{0}` already exists")]
     Exists(String),
-    #[error("`{0}` cannot be a name: use letters, digits, `-` and `_`, at most 64 of them")]
+    #[error("invalid name `{0}`: use at most 64 letters, digits, `-` and `_`")]
     BadName(String),
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
     Host(#[from] HostError),
-    #[error("what channel `{name}` keeps cannot be read: {why}")]
+    #[error("cannot read the stored state of channel `{name}`: {why}")]
     Unreadable { name: String, why: String },
-    #[error("the server is closing")]
+    #[error("the server is shutting down")]
     Closing,
 }
 

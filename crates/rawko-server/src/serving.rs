@@ -119,7 +119,7 @@ impl Serving {
             Err(error) => {
                 agents.remove(agent);
                 let program = command.program.first().map_or("", String::as_str);
-                let message = format!("`{program}` could not be started: {error}");
+                let message = format!("cannot start `{program}`: {error}");
                 self.channels.host().tell_trouble(&format!("agent {agent}"), &message);
             }
         }

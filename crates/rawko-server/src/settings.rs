@@ -136,7 +136,7 @@ fn names<'d>(reader: &mut SettingsReader<'_>, at: &'d Document, what: &str) -> V
         let fits = is_name(&entry.key);
         if !fits {
             let help = "use letters, digits, `-` and `_`";
-            reader.invalid(entry.key_span, format!("`{}` cannot be a name", entry.key), help);
+            reader.invalid(entry.key_span, format!("invalid name `{}`", entry.key), help);
         }
         fits
     };
@@ -169,7 +169,7 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                     reader.invalid(
                         entry.value.span,
                         format!("{named} is empty"),
-                        "write a program and its arguments",
+                        "write the program and its arguments",
                     );
                 } else {
                     said.command = Some(AgentCommand {
@@ -236,7 +236,7 @@ fn option(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, options: &mut 
     match serde_json::from_value::<TurnOptions>(one) {
         Ok(said) => *options = said.over(options),
         Err(error) => {
-            let message = format!("`{}` cannot be this: {error}", entry.key);
+            let message = format!("invalid value of `{}`: {error}", entry.key);
             reader.invalid(entry.value.span, message, "see the guide on channels");
         }
     }

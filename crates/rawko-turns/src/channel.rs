@@ -180,7 +180,7 @@ impl Waiting {
     pub(crate) fn held_by(&self) -> Option<&'static str> {
         match self.what {
             WaitingFor::Asked { .. } => None,
-            WaitingFor::Person => Some("a person has the floor"),
+            WaitingFor::Person => Some("interrupted by a person"),
             WaitingFor::Pause => Some("the channel is paused"),
         }
     }

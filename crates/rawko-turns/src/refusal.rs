@@ -8,26 +8,26 @@ use crate::names::{AgentId, TurnId};
 pub enum Refusal {
     #[error("`{agent}` is not assigned to this channel")]
     NotAMember { agent: AgentId },
-    #[error("`{agent}` is assigned to this channel already")]
+    #[error("`{agent}` is already assigned to this channel")]
     AlreadyAssigned { agent: AgentId },
-    #[error("it is not your turn: {}", holder.as_ref().map_or_else(|| "nobody has it".to_owned(), |holder| format!("{holder} has it")))]
+    #[error("it is not your turn; current turn: {}", holder.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string))]
     NotYourTurn { holder: Option<AgentId> },
-    #[error("turn {turn} is over")]
+    #[error("turn {turn} has ended")]
     TurnOver { turn: TurnId },
     #[error("your turn is paused: {why}")]
     TurnPaused { why: &'static str },
     /// The message was already accepted.
-    #[error("this was posted before, as message {number}")]
+    #[error("already posted as message {number}")]
     Duplicate { number: u64 },
-    #[error("this was said before, and waits for the turn to end")]
+    #[error("already received; held until the turn ends")]
     AlreadyHeld,
-    #[error("there is nothing in it")]
+    #[error("the message is empty")]
     Empty,
-    #[error("nobody has the turn")]
+    #[error("no turn is active")]
     NobodyHasTheTurn,
-    #[error("nobody waits in this channel")]
+    #[error("no agent is waiting in this channel")]
     NobodyWaits,
-    #[error("the channel is paused already")]
+    #[error("the channel is already paused")]
     AlreadyPaused,
     #[error("the channel is paused")]
     Paused,
@@ -35,9 +35,9 @@ pub enum Refusal {
     NotPaused,
     #[error("`{agent}` is not in the queue")]
     NotInQueue { agent: AgentId },
-    #[error("the order names `{agent}` twice")]
+    #[error("`{agent}` is listed twice in the order")]
     NamedTwice { agent: AgentId },
-    #[error("{held} messages of people wait for the turn to end; no more are held")]
+    #[error("too many held messages: {held} are waiting for the turn to end")]
     TooManyHeld { held: usize },
 }
 

@@ -24,7 +24,7 @@ export function sendEvent(id, events, chosen = null) {
       state,
       !type.value || events.includes(type.value)
         ? ''
-        : `Nothing takes ${type.value} in the states it is in now; it would be ignored.`,
+        : `No transition accepts ${type.value} in the current state; it would be ignored.`,
     );
   type.addEventListener('input', tell);
   ask({
@@ -38,11 +38,11 @@ export function sendEvent(id, events, chosen = null) {
         { id: 'offered-events' },
         events.map((name) => h('option', { value: name })),
       ),
-      field('Data', data.control, 'JSON, or nothing'),
+      field('Data', data.control, 'JSON (optional)'),
       data.trouble,
     ],
     async work() {
-      if (!type.value.trim()) throw new Error('an event has a name');
+      if (!type.value.trim()) throw new Error('the event type is required');
       const body = { type: type.value.trim() };
       const given = data.read();
       if (given !== undefined) body.data = given;
@@ -53,28 +53,28 @@ export function sendEvent(id, events, chosen = null) {
 
 export async function deliver(id, event) {
   const receipt = await post(path('instances', id, 'events'), event);
-  if (receipt?.handled === false) notice(`${event.type} was ignored: no transition takes it now.`, { tone: 'plain' });
-  else notice(`${event.type} sent.`);
+  if (receipt?.handled === false) notice(`${event.type} was ignored: no transition accepts it now.`, { tone: 'plain' });
+  else notice(`Sent ${event.type}.`);
 }
 
 export function cancel(id) {
   const reason = h('input', { class: 'input', type: 'text' });
   ask({
     title: 'Cancel this instance?',
-    lead: 'Its exit actions run, timers and calls stop. What it did stays in the journal, and it can be forked from any step.',
-    act: 'Cancel the instance',
+    lead: 'Exit actions run; timers and running work stop. The journal is kept, and the instance can be forked from any step.',
+    act: 'Cancel instance',
     tone: 'danger',
-    body: [field('Reason', reason, 'For the journal; may be left out')],
+    body: [field('Reason', reason, 'Recorded in the journal (optional)')],
     async work() {
       await post(path('instances', id, 'cancel'), reason.value.trim() ? { reason: reason.value.trim() } : {});
-      notice(`${id} is cancelled.`);
+      notice(`Cancelled ${id}.`);
     },
   });
 }
 
 export async function retry(id) {
   await post(path('instances', id, 'retry'));
-  notice('Trying again what failed.');
+  notice('Retrying the failed call.');
 }
 
 /** Forks from a step; values of the context may be others. */
@@ -84,7 +84,7 @@ export function fork(id, step, context) {
     type: 'text',
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: 'made up if left out',
+    placeholder: 'generated if empty',
   });
   const rows = h('div', { class: 'edits' });
   const edits = new Map();
@@ -103,7 +103,7 @@ export function fork(id, step, context) {
       class: 'input code',
       rows: 2,
       spellcheck: 'false',
-      'aria-label': `${key}, an expression`,
+      'aria-label': `${key} (expression)`,
       value: JSON.stringify(context[key] ?? null, null, 2),
     });
     const row = h(
@@ -126,7 +126,7 @@ export function fork(id, step, context) {
               },
             },
           },
-          'Leave as it is',
+          'Keep the value',
         ),
       ),
       input,
@@ -137,18 +137,18 @@ export function fork(id, step, context) {
   }
   ask({
     title: `Fork from step ${step}`,
-    lead: 'A new instance goes on from there. This one is not touched.',
+    lead: 'Creates a new instance that continues from this step. This instance is not changed.',
     act: 'Fork',
     wide: true,
     body: [
-      field('Id of the new instance', name),
+      field('New instance id', name),
       h(
         'div',
         { class: 'field' },
         h('span', { class: 'label' }, 'Context'),
         rows,
         pick,
-        h('small', { class: 'hint' }, 'JSON, or an expression such as context.amount - 50'),
+        h('small', { class: 'hint' }, 'JSON or an expression, for example context.amount - 50'),
       ),
     ],
     async work() {
@@ -158,7 +158,7 @@ export function fork(id, step, context) {
       for (const [key, input] of edits) set[key] = input.value.trim() || 'null';
       if (edits.size) body.set = set;
       const receipt = await post(path('instances', id, 'fork'), body);
-      notice(`Forked: ${receipt.instance}.`, { link: h('a', { href: href('instances', id, { step }) }, 'back') });
+      notice(`Forked into ${receipt.instance}.`, { link: h('a', { href: href('instances', id, { step }) }, 'back') });
       go('instances', receipt.instance);
     },
   });

@@ -4,9 +4,9 @@ import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { href } from './route.js';
 import { face } from './transcript.js';
-import { cost, number, plural } from './words.js';
+import { cost, number } from './words.js';
 
-const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not tried yet' };
+const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not checked' };
 const TONE = { ok: 'done', warning: 'person', broken: 'error', unknown: 'cancelled' };
 
 export function agents(root) {
@@ -41,10 +41,10 @@ export function agents(root) {
 const nothing = () =>
   empty({
     title: 'No agents yet',
-    lead: 'An agent is a file in .rawko/agents: instructions, tools and a model.',
+    lead: 'An agent is a file in .rawko/agents with instructions, tools and a model.',
     commands: [
-      ['Four to begin with', 'rawko init'],
-      ['What is wrong with them', 'rawko agents check'],
+      ['Create four agents', 'rawko init'],
+      ['Check agents', 'rawko agents check'],
     ],
   });
 
@@ -85,7 +85,7 @@ function update(item, it) {
   parts.pill.dataset.tone = parts.pill.firstElementChild.dataset.tone = it.busy
     ? 'work'
     : (TONE[health.state] ?? 'cancelled');
-  say(parts.pill.lastElementChild, it.busy ? `busy with ${number(it.busy)}` : (HEALTH[health.state] ?? health.state));
+  say(parts.pill.lastElementChild, it.busy ? `running ${number(it.busy)}` : (HEALTH[health.state] ?? health.state));
   say(parts.words, it.description ?? it.whenToUse ?? '');
   parts.message.hidden = !health.message || health.state === 'ok';
   say(parts.message, health.message ?? '');
@@ -94,8 +94,8 @@ function update(item, it) {
     parts.facts,
     fact('Kind', it.kind ?? 'llm'),
     it.model ? fact('Model', it.model) : null,
-    it.calls ? fact('Worked', h('span', { class: 'number' }, plural(it.calls, 'time'))) : null,
-    it.failures ? fact('Failed', h('span', { class: 'number' }, plural(it.failures, 'time'))) : null,
+    it.calls ? fact('Runs', h('span', { class: 'number' }, number(it.calls))) : null,
+    it.failures ? fact('Failures', h('span', { class: 'number' }, number(it.failures))) : null,
     it.cost_usd > 0 ? fact('Cost', h('span', { class: 'number' }, cost(it.cost_usd))) : null,
     it.channels?.length
       ? fact(

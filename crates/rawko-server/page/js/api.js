@@ -5,7 +5,7 @@
 export class Problem extends Error {
   /** @param {{status: number, title?: string, detail?: string, code?: string}} said */
   constructor(said) {
-    super(said.detail || said.title || `the server answered ${said.status}`);
+    super(said.detail || said.title || `the server responded with status ${said.status}`);
     this.name = 'Problem';
     this.status = said.status;
     this.code = said.code ?? null;
@@ -16,7 +16,7 @@ export class Problem extends Error {
 /** The server cannot be reached at all. */
 export class Unreachable extends Error {
   constructor() {
-    super('the server cannot be reached');
+    super('cannot reach the server');
     this.name = 'Unreachable';
   }
 }

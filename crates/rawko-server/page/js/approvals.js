@@ -72,11 +72,11 @@ async function everything() {
 
 const nothing = () =>
   empty({
-    title: 'Nobody waits for you',
-    lead: 'A chart asks a person with `src: human`: an approval, or a form to fill in. Its questions stand here until somebody answers, here or in a terminal.',
+    title: 'No pending requests',
+    lead: 'A chart requests an approval or a form with `src: human`. Requests are listed here until they are answered, on this page or in a terminal.',
     commands: [
-      ['What waits for a person', 'rawko ps --waiting person'],
-      ['Say yes', 'rawko approve ID'],
-      ['Say no', 'rawko deny ID'],
+      ['List pending requests', 'rawko ps --waiting person'],
+      ['Approve', 'rawko approve ID'],
+      ['Deny', 'rawko deny ID'],
     ],
   });

@@ -72,7 +72,7 @@ export function askCard(ask, { may, origin = false, answered }) {
       'header',
       { class: 'ask-head' },
       h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)),
-      h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke} needs an answer`),
+      h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`),
       expiry(ask),
     ),
     origin
@@ -88,7 +88,7 @@ export function askCard(ask, { may, origin = false, answered }) {
     rest(input),
     may.operate
       ? [fields?.element, comment, problem, h('div', { class: 'row ask-actions' }, buttons)]
-      : h('p', { class: 'muted' }, 'Your token may read only; somebody who may operate has to answer.'),
+      : h('p', { class: 'muted' }, 'Your token is read-only; answering requires the role operate.'),
   );
 }
 
@@ -115,5 +115,5 @@ function rest(input) {
   const others = Object.fromEntries(
     Object.entries(input).filter(([key, value]) => !KNOWN.includes(key) && value !== null),
   );
-  return Object.keys(others).length ? h('div', { class: 'ask-facts' }, treeOf(others, 'Facts')) : null;
+  return Object.keys(others).length ? h('div', { class: 'ask-facts' }, treeOf(others, 'Details')) : null;
 }

@@ -16,11 +16,11 @@ import { fullMoment, moment } from './words.js';
 const STATES = {
   OFFLINE: 'offline',
   IDLE: 'idle',
-  QUEUED: 'waits for its turn',
-  ACTIVE: 'has the turn',
-  WAITING: 'pauses in its turn',
+  QUEUED: 'queued',
+  ACTIVE: 'active',
+  WAITING: 'waiting',
 };
-const WAITS = { running: '', waiting: 'waits', interrupted: 'interrupted', paused: 'paused' };
+const WAITS = { running: '', waiting: 'waiting', interrupted: 'interrupted', paused: 'paused' };
 const NAME_KEY = 'rawko-name';
 /** Pages of what was said meanwhile, at most. */
 const PAGES_MAX = 10;
@@ -39,7 +39,7 @@ class ChannelView {
     this.words = h('textarea', {
       class: 'input',
       rows: 2,
-      placeholder: `Say something in #${name}`,
+      placeholder: `Message #${name}`,
       'aria-label': 'Message',
     });
     this.as = h('input', {
@@ -50,7 +50,7 @@ class ChannelView {
       autocomplete: 'nickname',
       value: rememberedName(),
     });
-    this.send = h('button', { class: 'button primary', type: 'submit' }, icon('send'), 'Say');
+    this.send = h('button', { class: 'button primary', type: 'submit' }, icon('send'), 'Send');
     this.form = h('form', { class: 'speak' }, may.claimName ? this.as : null, this.words, this.send);
     this.form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -82,7 +82,7 @@ class ChannelView {
       this.body,
     );
     this.refresh = steady(() => this.read(), 120);
-    this.unbind = bind('Channel', [{ keys: 'c', does: 'speak', run: () => this.words.focus() }]);
+    this.unbind = bind('Channel', [{ keys: 'c', does: 'write a message', run: () => this.words.focus() }]);
     this.read();
   }
 
@@ -141,7 +141,7 @@ class ChannelView {
     const fresh = messages.filter((message) => message.number > this.last);
     if (!fresh.length && this.messages.children.length) return;
     if (!messages.length)
-      return void fill(this.messages, h('li', { class: 'muted pad' }, 'Nobody has said anything yet.'));
+      return void fill(this.messages, h('li', { class: 'muted pad' }, 'No messages yet.'));
     const pinned = this.messages.scrollHeight - this.messages.scrollTop - this.messages.clientHeight < 80;
     const first = this.last === 0;
     if (first) this.messages.replaceChildren();
@@ -159,7 +159,7 @@ class ChannelView {
     if (!turn)
       return void fill(
         this.turn,
-        h('p', { class: 'muted' }, paused ? 'The channel is paused.' : 'Nobody has the turn.'),
+        h('p', { class: 'muted' }, paused ? 'Paused.' : 'No active turn.'),
       );
     const bar = h('div', { class: 'clock-bar', 'aria-hidden': 'true' }, h('span'));
     const left =
@@ -176,9 +176,9 @@ class ChannelView {
       h('div', { class: 'clock-who' }, face(turn.agent), h('strong', { class: 'grow' }, turn.agent), left),
       bar,
       turn.reason
-        ? h('p', { class: 'muted small-text' }, `waits: ${turn.reason}`)
+        ? h('p', { class: 'muted small-text' }, `waiting: ${turn.reason}`)
         : turn.state === 'interrupted'
-          ? h('p', { class: 'muted small-text' }, 'a person has the floor')
+          ? h('p', { class: 'muted small-text' }, 'interrupted by a person')
           : null,
     );
     return undefined;
@@ -205,7 +205,7 @@ class ChannelView {
       this.queue,
       names.filter((name) => name !== turn?.agent).map(row),
       others.map((name) => row(name, null)),
-      members.length ? null : h('li', { class: 'muted' }, 'No agent is in this channel.'),
+      members.length ? null : h('li', { class: 'muted' }, 'No agents in this channel.'),
     );
   }
 
@@ -257,11 +257,11 @@ class ChannelView {
     );
     ask({
       title: 'Assign an agent',
-      lead: 'It goes to the end of the queue. If nobody has the turn, it has it at once.',
+      lead: 'The agent joins the end of the queue. If no turn is active, its turn starts now.',
       act: 'Assign',
       body: [field('Agent', agent), known],
       work: () => {
-        if (!agent.value.trim()) throw new Error('name an agent');
+        if (!agent.value.trim()) throw new Error('the agent name is required');
         return this.act('assign', { agent: agent.value.trim() });
       },
     });
@@ -270,12 +270,12 @@ class ChannelView {
   close() {
     ask({
       title: `Close #${this.name}?`,
-      lead: 'Its agents leave it and nobody can speak in it any more. What was said stays in the journal.',
-      act: 'Close the channel',
+      lead: 'Its agents leave, and no more messages can be sent. Messages stay in the journal.',
+      act: 'Close channel',
       tone: 'danger',
       work: async () => {
         await this.act('close');
-        notice(`#${this.name} is closed.`);
+        notice(`Closed #${this.name}.`);
         go('channels');
       },
     });

@@ -52,7 +52,7 @@ function make() {
   const chosen = h(
     'div',
     { class: 'ticks' },
-    h('p', { class: 'muted' }, 'No agents are known yet; any may be assigned later.'),
+    h('p', { class: 'muted' }, 'No agents yet. Agents can be assigned later.'),
   );
   get(path('agents'))
     .then(
@@ -73,11 +73,11 @@ function make() {
     .catch(() => {});
   ask({
     title: 'New channel',
-    lead: 'A shared conversation: agents take turns in it, people speak when they like.',
+    lead: 'A shared conversation: agents take turns, people can post at any time.',
     act: 'Create',
     body: [field('Name', name), h('fieldset', { class: 'group' }, h('legend', null, 'Agents'), chosen)],
     async work() {
-      if (!name.value.trim()) throw new Error('a channel has a name');
+      if (!name.value.trim()) throw new Error('the channel name is required');
       const agents = [...chosen.querySelectorAll('input:checked')].map((box) => box.value);
       await post(path('channels'), { name: name.value.trim(), agents, options: {} });
       go('channels', name.value.trim());
@@ -87,17 +87,17 @@ function make() {
 
 const nowhere = () =>
   empty({
-    title: 'No channels here',
-    lead: 'Instances live on Restate here, and channels live on one machine: rawko serve without --host restate has them.',
+    title: 'Channels are not available',
+    lead: 'This server runs instances on Restate. Channels require a single machine: run rawko serve without --host restate.',
   });
 
 const nothing = (actions) =>
   empty({
-    title: 'No channel yet',
-    lead: 'In a channel, agents take turns and people speak when they like. Name one in the settings, or make one here.',
+    title: 'No channels yet',
+    lead: 'In a channel, agents take turns and people can post at any time. Define one in the settings or create one here.',
     commands: [
-      ['Make one', 'rawko channels create standup'],
-      ['Sit down in it', 'rawko chat standup'],
+      ['Create a channel', 'rawko channels create standup'],
+      ['Join it', 'rawko chat standup'],
     ],
     actions,
   });
@@ -131,7 +131,7 @@ function update(item, it) {
   );
   say(
     item.parts.turn,
-    it.paused_ms ? 'paused' : it.turn?.agent ? `${it.turn.agent} has the turn` : 'nobody has the turn',
+    it.paused_ms ? 'paused' : it.turn?.agent ? `${it.turn.agent}’s turn` : 'no active turn',
   );
   say(item.parts.members, `${plural(members.length, 'member')} · ${plural(it.posted ?? 0, 'message')}`);
 }

@@ -42,8 +42,8 @@ class ChartView {
       checking: new AbortController(),
       original: '',
     });
-    this.editor = new Editor({ label: 'Text of the chart', writable: true, changed: () => this.changed() });
-    this.drawing = new Drawing({ label: 'Drawing of the chart', lights: false });
+    this.editor = new Editor({ label: 'Chart source', writable: true, changed: () => this.changed() });
+    this.drawing = new Drawing({ label: 'Chart diagram', lights: false });
     this.list = h('ol', { class: 'findings', role: 'list' });
     this.verdict = h('p', { class: 'verdict', role: 'status', 'aria-live': 'polite' });
     this.facts = h('span', { class: 'muted' });
@@ -70,7 +70,7 @@ class ChartView {
         on: { click: () => doing(this.upload, () => this.offer()) },
       },
       icon('upload'),
-      'Offer this text',
+      'Publish',
     );
     this.file = h('input', {
       type: 'file',
@@ -83,18 +83,18 @@ class ChartView {
     const open = h(
       'button',
       { class: 'button', type: 'button', on: { click: () => this.file.click() } },
-      'Open a file',
+      'Open file',
     );
     this.body = h(
       'div',
       { class: 'chart' },
       h(
         'section',
-        { class: 'chart-text', 'aria-label': 'Text' },
+        { class: 'chart-text', 'aria-label': 'Source' },
         this.editor.element,
         h('div', { class: 'chart-findings' }, this.verdict, this.list),
       ),
-      h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element),
+      h('section', { class: 'drawing-card', 'aria-label': 'Diagram' }, this.drawing.element),
     );
     root.append(
       h(
@@ -122,8 +122,8 @@ class ChartView {
     );
     this.check = calm(() => this.look(), 260);
     this.unbind = bind('Chart', [
-      { keys: 'e', does: 'edit the text', run: () => this.editor.area.focus() },
-      { keys: '0', does: 'fit the drawing', run: () => this.drawing.view.fit() },
+      { keys: 'e', does: 'edit the source', run: () => this.editor.area.focus() },
+      { keys: '0', does: 'fit the diagram', run: () => this.drawing.view.fit() },
     ]);
     if (fresh) this.begin(FIRST);
     else this.read();
@@ -133,7 +133,7 @@ class ChartView {
     try {
       const it = await get(path('charts', this.id), { version: this.version });
       if (this.left) return;
-      say(this.facts, it.source === 'built_in' ? "rawko's own" : (it.name ?? ''));
+      say(this.facts, it.source === 'built_in' ? 'built in' : (it.name ?? ''));
       this.offerVersions(it);
       this.original = it.text ?? '';
       this.editor.text = this.original;
@@ -208,7 +208,7 @@ class ChartView {
       .filter(Boolean)
       .join(', ');
     this.verdict.dataset.tone = errors ? 'bad' : warnings ? 'warn' : 'good';
-    fill(this.verdict, icon(errors ? 'error' : warnings ? 'warning' : 'check'), words || 'Nothing to complain about');
+    fill(this.verdict, icon(errors ? 'error' : warnings ? 'warning' : 'check'), words || 'No problems found');
     this.editor.mark(findings);
     fill(
       this.list,
@@ -248,7 +248,7 @@ class ChartView {
     if (this.name) body.name = this.name;
     try {
       const made = await post(path('charts'), body);
-      notice(`${made.id} ${made.version ?? ''} is offered; running instances keep theirs.`);
+      notice(`Published ${made.id} ${made.version ?? ''}; running instances keep their version.`);
       this.original = this.editor.text;
       go('charts', made.id, { version: made.version });
     } catch (error) {

@@ -7,10 +7,10 @@ import { href } from './route.js';
 import { number, plural } from './words.js';
 
 const SOURCES = {
-  project: 'of the project',
+  project: 'project',
   uploaded: 'uploaded',
-  built_in: "rawko's own",
-  stored: 'kept by instances',
+  built_in: 'built in',
+  stored: 'used by instances',
 };
 
 export function charts(root, _route, { may }) {
@@ -58,11 +58,11 @@ function shownOf(all) {
 const nothing = () =>
   empty({
     title: 'No charts yet',
-    lead: 'A chart says which states your work can be in and what moves it from one to the next. It is a YAML file in .rawko/charts.',
+    lead: 'A chart describes a workflow: its states and the events that move it from one to the next. It is a YAML file in .rawko/charts.',
     commands: [
-      ['A project with one', 'rawko init'],
-      ['Is it right?', 'rawko check CHART'],
-      ['Run it', 'rawko run CHART'],
+      ['Set up a project', 'rawko init'],
+      ['Check a chart', 'rawko check CHART'],
+      ['Run a chart', 'rawko run CHART'],
     ],
   });
 
@@ -84,7 +84,7 @@ function card(it, all) {
         it.findings
           ? h('span', { class: 'pill', data: { tone: 'person' } }, icon('warning', 14), plural(it.findings, 'finding'))
           : it.findings === 0
-            ? h('span', { class: 'pill', data: { tone: 'done' } }, icon('check', 14), 'checked')
+            ? h('span', { class: 'pill', data: { tone: 'done' } }, icon('check', 14), 'no problems')
             : null,
       ),
       it.description ? h('span', { class: 'chart-words' }, it.description) : null,

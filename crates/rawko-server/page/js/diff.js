@@ -105,7 +105,7 @@ function values(before, after) {
 
 function short(value) {
   if (isBranch(value) && Object.keys(value).length)
-    return h('details', { class: 'diff-tree' }, h('summary', null, gist(value)), treeOf(value, 'The whole value'));
+    return h('details', { class: 'diff-tree' }, h('summary', null, gist(value)), treeOf(value, 'Full value'));
   return typeof value === 'string' ? h('span', { class: 'tree-string' }, brief(value, 400)) : leaf(value);
 }
 

@@ -89,7 +89,7 @@ export class Drawing {
     if (text === this.text) return;
     const { rules, markup } = unstyled(text);
     const svg = new DOMParser().parseFromString(markup, 'image/svg+xml').documentElement;
-    if (svg.nodeName !== 'svg') throw new Error('the drawing is no SVG');
+    if (svg.nodeName !== 'svg') throw new Error('the diagram is not SVG');
     this.text = text;
     const styled = clean(svg);
     const own = document.adoptNode(svg);

@@ -49,7 +49,7 @@ export function failed(error, again) {
     'div',
     { class: 'empty', role: 'alert' },
     h('div', { class: 'empty-error' }, icon(missing ? 'search' : 'error', 28)),
-    h('h2', null, missing ? 'There is nothing here' : 'This could not be loaded'),
+    h('h2', null, missing ? 'Not found' : 'Could not load this view'),
     h('p', { class: 'lead' }, complaint(error)),
     error.code ? h('p', { class: 'muted' }, h('code', null, error.code)) : null,
     again ? h('button', { class: 'button', on: { click: again } }, icon('retry'), 'Try again') : null,

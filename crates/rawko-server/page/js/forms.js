@@ -65,8 +65,8 @@ export function schemaForm(schema, initial = {}) {
         missing[0].focus?.();
         throw new Error(
           missing.length === 1
-            ? `${missing[0].label}: ${missing[0].trouble ?? 'it is not filled in'}`
-            : `${missing.length} fields are not filled in right`,
+            ? `${missing[0].label}: ${missing[0].trouble ?? 'required'}`
+            : `${missing.length} fields are missing or invalid`,
         );
       }
       return values;
@@ -141,10 +141,10 @@ function line(name, label, schema, required, initial) {
   control.value = initial ?? '';
   return wrap(name, label, schema, required, control, () => {
     const value = control.value;
-    if (value === '' && required) throw new Error('this is needed');
+    if (value === '' && required) throw new Error('required');
     if (value === '') return undefined;
-    if (schema.minLength && value.length < schema.minLength) throw new Error(`at least ${schema.minLength} characters`);
-    if (schema.pattern && !matches(schema.pattern, value)) throw new Error('this does not have the right form');
+    if (schema.minLength && value.length < schema.minLength) throw new Error(`must have at least ${schema.minLength} characters`);
+    if (schema.pattern && !matches(schema.pattern, value)) throw new Error(`must match ${schema.pattern}`);
     return value;
   });
 }
@@ -168,12 +168,12 @@ function amount(name, label, schema, required, type, initial) {
   });
   control.value = initial ?? '';
   return wrap(name, label, schema, required, control, () => {
-    if (control.value === '' && (required || control.validity.badInput)) throw new Error('a number is needed');
+    if (control.value === '' && (required || control.validity.badInput)) throw new Error('must be a number');
     if (control.value === '') return undefined;
     const value = Number(control.value);
-    if (type === 'integer' && !Number.isInteger(value)) throw new Error('a whole number is needed');
-    if (schema.minimum !== undefined && value < schema.minimum) throw new Error(`at least ${schema.minimum}`);
-    if (schema.maximum !== undefined && value > schema.maximum) throw new Error(`at most ${schema.maximum}`);
+    if (type === 'integer' && !Number.isInteger(value)) throw new Error('must be a whole number');
+    if (schema.minimum !== undefined && value < schema.minimum) throw new Error(`must be at least ${schema.minimum}`);
+    if (schema.maximum !== undefined && value > schema.maximum) throw new Error(`must be at most ${schema.maximum}`);
     return value;
   });
 }
@@ -193,7 +193,7 @@ function choice(name, label, schema, required, choices, initial) {
   const at = choices.findIndex((value) => value === initial);
   control.value = at >= 0 ? String(at) : '';
   return wrap(name, label, schema, required, control, () => {
-    if (control.value === '' && required) throw new Error('choose one');
+    if (control.value === '' && required) throw new Error('required');
     return control.value === '' ? undefined : (choices[Number(control.value)]?.value ?? choices[Number(control.value)]);
   });
 }
@@ -230,7 +230,7 @@ function json(name, label, schema, required, initial) {
   control.value = initial === undefined ? '' : JSON.stringify(initial, null, 2);
   return wrap(name, label, { description: 'JSON', ...schema }, required, control, () => {
     if (control.value.trim() === '') {
-      if (required) throw new Error('this is needed');
+      if (required) throw new Error('required');
       return undefined;
     }
     return readJson(control.value);
@@ -243,7 +243,7 @@ export function readJson(text) {
     return JSON.parse(text);
   } catch (error) {
     throw new Error(
-      `this is no JSON: ${error.message.replace(/^JSON\.parse: |^Unexpected/, (it) => (it === 'Unexpected' ? 'unexpected' : ''))}`,
+      `invalid JSON: ${error.message.replace(/^JSON\.parse: |^Unexpected/, (it) => (it === 'Unexpected' ? 'unexpected' : ''))}`,
     );
   }
 }

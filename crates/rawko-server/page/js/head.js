@@ -21,7 +21,7 @@ export class Head {
       return button;
     };
     this.acts = {
-      retry: act('retry', 'Try again', acts.retry, 'primary'),
+      retry: act('retry', 'Retry', acts.retry, 'primary'),
       send: act('send', 'Send', acts.send),
       cancel: act('stop', 'Cancel', acts.cancel),
     };
@@ -50,7 +50,7 @@ export class Head {
     say(
       this.pill.lastElementChild,
       doc.status === 'active' && waits && kind !== 'person' && kind !== 'work'
-        ? `waits for ${waits}`
+        ? `waiting for ${waits}`
         : (TONES[kind] ?? doc.status),
     );
     const over = doc.status === 'done' || doc.status === 'cancelled';
@@ -76,7 +76,7 @@ export class Head {
           h(
             'a',
             { href: href('instances', doc.forked_from.id, { step: doc.forked_from.step }) },
-            `${doc.forked_from.id} at ${doc.forked_from.step}`,
+            `${doc.forked_from.id} at step ${doc.forked_from.step}`,
           ),
         ),
       );
@@ -106,7 +106,7 @@ function factsOf(doc, over) {
     ),
     doc.agent ? fact('Agent', doc.agent) : null,
     fact('Steps', h('span', { class: 'number' }, number(doc.last_step ?? doc.step))),
-    over ? fact('Took', h('span', { class: 'number' }, duration(doc.updated_ms - doc.created_ms))) : null,
+    over ? fact('Duration', h('span', { class: 'number' }, duration(doc.updated_ms - doc.created_ms))) : null,
     fact('Age', ago(doc.created_ms)),
     doc.faults?.count ? fact('Faults', lastFault(doc)) : null,
     spent.cost_usd > 0 ? fact('Cost', h('span', { class: 'number' }, cost(spent.cost_usd))) : null,

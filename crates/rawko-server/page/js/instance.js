@@ -37,7 +37,7 @@ class InstanceView {
       settled: null,
     });
     this.journal = new Journal(id, () => this.grown());
-    this.drawing = new Drawing({ label: `Drawing of the chart of ${id}` });
+    this.drawing = new Drawing({ label: `Diagram of ${id}` });
     this.timeline = new Timeline({
       entry: (step) => this.journal.entry(step),
       chosen: (step, live) => this.chosen(step, live),
@@ -86,7 +86,7 @@ class InstanceView {
     this.refresh = steady(() => this.read(), 120);
     this.settle = calm(() => this.lookBack(), 90);
     this.noteStep = calm(() => note({ step: this.timeline.live ? '' : String(this.timeline.step) }), 250);
-    this.unbind = bind('One instance', this.keys());
+    this.unbind = bind('Instance', this.keys());
     this.lay();
     this.asked = { step: route.query.step, tab: route.query.tab };
     this.panels.choose(route.query.tab ?? (route.query.step ? 'step' : 'now'));
@@ -100,7 +100,7 @@ class InstanceView {
       h(
         'div',
         { class: 'instance-left' },
-        h('section', { class: 'drawing-card', 'aria-label': 'Drawing' }, this.drawing.element),
+        h('section', { class: 'drawing-card', 'aria-label': 'Diagram' }, this.drawing.element),
         this.timeline.element,
       ),
       this.panels.element,
@@ -133,9 +133,9 @@ class InstanceView {
       this.body,
       gone
         ? empty({
-            title: `There is no instance ${this.id}`,
-            lead: 'It may live in another project, or its store was replaced.',
-            commands: [['Which ones there are', 'rawko ps --all']],
+            title: `Instance ${this.id} not found`,
+            lead: 'It may belong to another project, or the store was replaced.',
+            commands: [['List instances', 'rawko ps --all']],
           })
         : failed(error, () => location.reload()),
     );
@@ -231,7 +231,7 @@ class InstanceView {
     if (!state) return;
     const { step, live } = this.timeline;
     const entry = this.journal.entry(step);
-    say(this.contextNote, live ? `As it is now, at step ${step}.` : `As it was after step ${step}.`);
+    say(this.contextNote, live ? `Current context, at step ${step}.` : `Context after step ${step}.`);
     this.context.show(state.context ?? {}, { changed: (entry?.changes ?? []).map((change) => change.key) });
     this.light();
   }
@@ -295,25 +295,25 @@ class InstanceView {
       this.panels.panels.find((panel) => panel.key === key).tab.focus();
     };
     return [
-      { keys: 'ArrowLeft', does: 'the step before', run: () => timeline.to(timeline.step - 1) },
-      { keys: 'ArrowRight', does: 'the next step', run: () => timeline.to(timeline.step + 1) },
-      { keys: 'Home', does: 'the first step', run: () => timeline.to(timeline.first) },
-      { keys: 'End', does: 'the last step', run: () => timeline.to(timeline.last) },
-      { keys: 'Space', does: 'play, pause', run: () => timeline.toggle() },
-      { keys: 'l', does: 'back to what happens now', run: () => timeline.follow() },
+      { keys: 'ArrowLeft', does: 'previous step', run: () => timeline.to(timeline.step - 1) },
+      { keys: 'ArrowRight', does: 'next step', run: () => timeline.to(timeline.step + 1) },
+      { keys: 'Home', does: 'first step', run: () => timeline.to(timeline.first) },
+      { keys: 'End', does: 'last step', run: () => timeline.to(timeline.last) },
+      { keys: 'Space', does: 'play or pause', run: () => timeline.toggle() },
+      { keys: 'l', does: 'follow live', run: () => timeline.follow() },
       { keys: '1', does: 'now', run: tab('now') },
-      { keys: '2', does: 'the step, and why', run: tab('step') },
-      { keys: '3', does: 'the context', run: tab('context') },
-      { keys: '4', does: 'the transcript', run: tab('transcript') },
-      { keys: '5', does: 'the journal', run: tab('journal') },
-      { keys: 'f', does: 'fork from here', run: () => this.may.operate && this.fork() },
+      { keys: '2', does: 'step', run: tab('step') },
+      { keys: '3', does: 'context', run: tab('context') },
+      { keys: '4', does: 'transcript', run: tab('transcript') },
+      { keys: '5', does: 'journal', run: tab('journal') },
+      { keys: 'f', does: 'fork from this step', run: () => this.may.operate && this.fork() },
       {
         keys: 's',
         does: 'send an event',
         run: () => this.may.operate && sendEvent(this.id, this.doc?.waits?.events ?? []),
       },
-      { keys: '0', does: 'fit the drawing', run: () => this.drawing.view.fit() },
-      { keys: '.', does: 'show the active states', run: () => this.drawing.showActive(true) },
+      { keys: '0', does: 'fit the diagram', run: () => this.drawing.view.fit() },
+      { keys: '.', does: 'show active states', run: () => this.drawing.showActive(true) },
     ];
   }
 

@@ -21,7 +21,7 @@ const FILTERS = [
     count: (counts) => counts.active + counts.done + counts.error + counts.cancelled,
   },
   { key: 'active', label: 'Active', query: { status: 'active' }, count: (counts) => counts.active },
-  { key: 'person', label: 'Waits for a person', query: { waits: 'person' }, count: (counts) => counts.person },
+  { key: 'person', label: 'Waiting for a person', query: { waits: 'person' }, count: (counts) => counts.person },
   { key: 'error', label: 'Error', query: { status: 'error' }, count: (counts) => counts.error },
   { key: 'done', label: 'Done', query: { status: 'done' }, count: (counts) => counts.done },
   { key: 'cancelled', label: 'Cancelled', query: { status: 'cancelled' }, count: (counts) => counts.cancelled },
@@ -119,16 +119,16 @@ export function instances(root, route, { may }) {
     const narrowed = asked.filter || asked.q || asked.chart;
     if (narrowed)
       return empty({
-        title: 'No instance matches',
-        lead: 'Other words, or another filter, may find it.',
+        title: 'No matching instances',
+        lead: 'Try another search or filter.',
         actions: [h('button', { class: 'button', on: { click: () => clear() } }, 'Show all')],
       });
     return empty({
-      title: 'Nothing runs here yet',
-      lead: 'An instance is one running chart. Start one here, or in the project from a terminal; it shows up by itself.',
+      title: 'No instances yet',
+      lead: 'An instance is one run of a chart. Start one here or from a terminal in the project; it appears in this list.',
       commands: [
-        ['See agents at work, offline', 'rawko demo'],
-        ['Have a task done', 'rawko task "Fix the failing test"'],
+        ['Watch agents offline', 'rawko demo'],
+        ['Run a task', 'rawko task "Fix the failing test"'],
         ['Run a chart', 'rawko run CHART'],
       ],
       actions: may.operate
@@ -169,9 +169,9 @@ export function instances(root, route, { may }) {
   readCharts(charts, asked.chart);
   const unbind = bind('Instances', [
     { keys: '/', does: 'find by id', run: () => search.focus() },
-    { keys: 'j / ArrowDown', does: 'the next instance', run: () => step(1) },
-    { keys: 'k / ArrowUp', does: 'the instance before', run: () => step(-1) },
-    { keys: 'Enter', does: 'open the chosen instance', run: (event) => list.chosen >= 0 && pick(list.chosen, event) },
+    { keys: 'j / ArrowDown', does: 'next instance', run: () => step(1) },
+    { keys: 'k / ArrowUp', does: 'previous instance', run: () => step(-1) },
+    { keys: 'Enter', does: 'open the selected instance', run: (event) => list.chosen >= 0 && pick(list.chosen, event) },
   ]);
   const step = (by) => {
     list.choose(Math.max(0, list.chosen + by));
@@ -188,7 +188,7 @@ export function instances(root, route, { may }) {
       const moved = feed.patch(event);
       if (moved !== null) list.soon();
       if (moved !== false || event.step === 0) refresh();
-      if (event.waits_for === 'person') announce(`${event.instance} waits for a person.`);
+      if (event.waits_for === 'person') announce(`${event.instance} is waiting for a person.`);
     },
     again: () => (feed?.ready ? refresh() : read()),
     gone() {
@@ -235,7 +235,7 @@ const headings = () =>
   h(
     'div',
     { class: 'columns', 'aria-hidden': 'true' },
-    ['Instance', 'Chart', 'States', 'Waits for', 'Steps', 'Cost', 'Age'].map((word, at) =>
+    ['Instance', 'Chart', 'States', 'Waiting for', 'Steps', 'Cost', 'Age'].map((word, at) =>
       h('span', { class: `c${at}` }, word),
     ),
   );

@@ -73,15 +73,15 @@ export function overlay() {
       'dl',
       { class: 'keys' },
       h('dt', null, caps('Tab')),
-      h('dd', null, 'the next control; Shift+Tab the one before'),
+      h('dd', null, 'next control; Shift+Tab for the previous one'),
       h('dt', null, caps('Enter / Space')),
-      h('dd', null, 'presses a button, opens a row'),
+      h('dd', null, 'press a button, open a row'),
       h('dt', null, caps('Escape')),
-      h('dd', null, 'leaves a field, closes a dialog'),
+      h('dd', null, 'leave a field, close a dialog'),
     ),
   ];
   tell({
-    title: 'Keys',
+    title: 'Keyboard shortcuts',
     wide: true,
     body: h(
       'div',

@@ -23,9 +23,9 @@ export function login(root, entered) {
     h(
       'p',
       { class: 'lead' },
-      'This server wants a token. Whoever runs it has set it with --token-file, RAWKO_TOKEN or server.tokens in the settings.',
+      'This server requires a token. Its operator sets tokens with --token-file, RAWKO_TOKEN or server.tokens in the settings.',
     ),
-    field('Token', token, 'It is kept in a cookie that no script can read.'),
+    field('Token', token, 'Kept in an HttpOnly cookie, which scripts cannot read.'),
     problem,
     submit,
   );
@@ -37,7 +37,7 @@ export function login(root, entered) {
       await post(path('session'), { token: token.value });
       await entered();
     } catch (error) {
-      say(problem, error.status === 401 || error.status === 403 ? 'That token is not known here.' : complaint(error));
+      say(problem, error.status === 401 || error.status === 403 ? 'Invalid token.' : complaint(error));
       problem.hidden = false;
       token.select();
     } finally {

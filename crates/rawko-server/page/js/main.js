@@ -109,7 +109,7 @@ function enter(mount, route) {
 }
 
 const nowhere = () =>
-  empty({ title: 'There is no such page', lead: 'The address may be of another version of rawko.', commands: [] });
+  empty({ title: 'Page not found', lead: 'The address may belong to another version of rawko.', commands: [] });
 
 async function enterSession() {
   const session = await get(path('session'));
@@ -155,8 +155,8 @@ onTrouble({
   unreachable: () => {},
 });
 
-bind('Anywhere', [
-  { keys: '?', does: 'this list', run: overlay },
+bind('Global', [
+  { keys: '?', does: 'show this list', run: overlay },
   { keys: 'g i', does: 'instances', run: () => go('instances') },
   { keys: 'g t', does: 'tasks', run: () => go('tasks') },
   { keys: 'g a', does: 'approvals', run: () => go('approvals') },

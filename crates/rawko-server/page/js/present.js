@@ -29,7 +29,7 @@ export class Present {
     this.children = h('ul', { class: 'children' });
     this.quiet = h('p', { class: 'muted', hidden: true });
     this.parts = {
-      events: part('Takes', this.events),
+      events: part('Accepts', this.events),
       running: part('Running', this.running),
       timers: part('Timers', this.timers),
       children: part('Children', this.children),
@@ -67,14 +67,14 @@ export class Present {
       !doc.running?.length &&
       doc.status === 'active';
     this.quiet.hidden = !idle;
-    say(this.quiet, idle ? 'It does nothing at the moment.' : '');
+    say(this.quiet, idle ? 'Idle.' : '');
   }
 
   failing(doc) {
     const fault =
       doc.fault ??
       (doc.status === 'error'
-        ? (doc.failure?.error?.message ?? 'Nothing handles a failure; it waits for somebody.')
+        ? (doc.failure?.error?.message ?? 'Unhandled failure; retry or cancel the instance.')
         : null);
     if (!fault) {
       // The same failure may come again.
@@ -87,7 +87,7 @@ export class Present {
       'button',
       { class: 'button', type: 'button', on: { click: () => doing(again, () => retry(this.id)) } },
       icon('retry'),
-      'Try again',
+      'Retry',
     );
     const { message: _said, ...error } = Object(doc.failure?.error);
     fill(
@@ -97,7 +97,7 @@ export class Present {
         { class: 'card bad-card', role: 'alert' },
         h('h2', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'),
         h('p', { class: 'wrap' }, inline(fault)),
-        Object.keys(error).length ? treeOf(error, 'The failure') : null,
+        Object.keys(error).length ? treeOf(error, 'Error') : null,
         this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null,
       ),
     );
@@ -116,7 +116,7 @@ export class Present {
       : output;
     const body =
       output === null || output === undefined
-        ? h('p', { class: 'muted' }, 'It has no output.')
+        ? h('p', { class: 'muted' }, 'No output.')
         : typeof output === 'object'
           ? treeOf(others, 'Output')
           : h('p', { class: 'wrap' }, brief(output, 2000));
@@ -159,7 +159,7 @@ export class Present {
       return h(
         'button',
         { class: 'button quiet small', type: 'button', on: { click: () => sendEvent(this.id, this.offered) } },
-        'Other…',
+        'Other event…',
       );
     const send = h(
       'button',

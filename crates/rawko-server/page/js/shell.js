@@ -16,11 +16,11 @@ const PLACES = [
   ['agents', 'Agents'],
 ];
 
-const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Not connected' };
+const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Disconnected' };
 const THEMES = {
-  auto: ['auto', 'Colours as the system'],
-  light: ['sun', 'Light colours'],
-  dark: ['moon', 'Dark colours'],
+  auto: ['auto', 'System theme'],
+  light: ['sun', 'Light theme'],
+  dark: ['moon', 'Dark theme'],
 };
 
 /** Builds the frame and returns its parts. */
@@ -111,8 +111,8 @@ function keysButton() {
     {
       class: 'button quiet icon-only',
       type: 'button',
-      'aria-label': 'Keys',
-      title: 'Keys (?)',
+      'aria-label': 'Keyboard shortcuts',
+      title: 'Keyboard shortcuts (?)',
       on: { click: overlay },
     },
     icon('keyboard'),
@@ -126,7 +126,7 @@ function lostBanner(banner) {
     if (!lost) {
       clearTimeout(timer);
       timer = 0;
-      if (!banner.hidden) announce('Connected again.');
+      if (!banner.hidden) announce('Reconnected.');
       banner.hidden = true;
       return banner.replaceChildren();
     }
@@ -134,12 +134,8 @@ function lostBanner(banner) {
     timer = setTimeout(() => {
       banner.replaceChildren(
         icon('warning'),
-        h(
-          'span',
-          { class: 'grow' },
-          'The connection to rawko is lost. What you see may be old; it is taken up again by itself.',
-        ),
-        h('button', { class: 'button small', type: 'button', on: { click: retry } }, 'Try now'),
+        h('span', { class: 'grow' }, 'Disconnected. Showing the last known state; reconnecting…'),
+        h('button', { class: 'button small', type: 'button', on: { click: retry } }, 'Reconnect now'),
       );
       banner.hidden = false;
     }, 700);

@@ -32,7 +32,7 @@ export function begin({ chart = null } = {}) {
     body: [h('div', { class: 'segments', role: 'group', 'aria-label': 'What to start' }, tabs), room],
     async work() {
       const receipt = await kinds[chosen].start();
-      notice(`${receipt.instance} is started.`);
+      notice(`Started ${receipt.instance}.`);
       go('instances', receipt.instance);
     },
   });
@@ -44,7 +44,7 @@ function taskForm() {
     rows: 4,
     placeholder: 'Leave punctuation out of slugs, and number those that are taken',
   });
-  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'the arbiter’s choice'));
+  const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'chosen by the arbiter'));
   const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
   const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
   get(path('agents'))
@@ -58,18 +58,18 @@ function taskForm() {
       field(
         'Task',
         task,
-        'In plain words. An arbiter chooses an agent, the agent works, the arbiter judges, until it is complete.',
+        'In plain words. The arbiter selects an agent, the agent runs, the arbiter evaluates the result, until the task is complete.',
       ),
       h(
         'div',
         { class: 'fields' },
-        field('Begins with', agent),
-        field('Iterations at most', iterations),
-        field('Dollars at most', budget),
+        field('First agent', agent),
+        field('Max. iterations', iterations),
+        field('Max. cost (USD)', budget),
       ),
     ],
     start() {
-      if (!task.value.trim()) throw new Error('say what should be done');
+      if (!task.value.trim()) throw new Error('the task is empty; describe what to do');
       const body = { task: task.value.trim() };
       if (agent.value) body.agent = agent.value;
       if (iterations.value) body.max_iterations = Number(iterations.value);
@@ -87,7 +87,7 @@ function chartForm(chosen) {
     type: 'text',
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: 'made up if left out',
+    placeholder: 'generated if empty',
   });
   get(path('charts'))
     .then(({ charts }) => {
@@ -102,12 +102,12 @@ function chartForm(chosen) {
     name: 'A chart',
     fields: [
       field('Chart', chart),
-      field('Input', input.control, 'JSON: overrides what the chart declares in its context'),
+      field('Input', input.control, 'JSON object; overrides the context declared in the chart'),
       input.trouble,
       field('Id', id),
     ],
     start() {
-      if (!chart.value) throw new Error('there is no chart to start; put one into .rawko/charts, or upload one');
+      if (!chart.value) throw new Error('no chart to start; add one to .rawko/charts or upload one');
       const body = { chart: chart.value };
       const given = input.read();
       if (given !== undefined) body.input = given;

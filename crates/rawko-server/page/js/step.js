@@ -8,9 +8,9 @@ import { brief, fullMoment, moment, number, states } from './words.js';
 const KINDS = {
   started: 'started',
   forked: 'forked',
-  step: 'an event was taken',
-  ignored: 'ignored: nothing takes this event here',
-  refused: 'refused: the step could not be taken',
+  step: 'event handled',
+  ignored: 'ignored: no transition accepts this event',
+  refused: 'refused: the step failed',
 };
 const EFFECTS = {
   invoked: 'invoked',
@@ -49,7 +49,7 @@ export class StepPanel {
     const changes = (entry.changes ?? []).map((change) => (begins ? { ...change, before: undefined } : change));
     return section(
       'Context',
-      changes.length ? diff(changes) : h('p', { class: 'muted' }, 'Nothing in the context changed.'),
+      changes.length ? diff(changes) : h('p', { class: 'muted' }, 'No changes.'),
     );
   }
 
@@ -67,7 +67,7 @@ export class StepPanel {
           body,
           lines.length
             ? h('ol', { class: 'story-lines' }, lines.map(line))
-            : h('p', { class: 'muted' }, 'There is nothing to tell.'),
+            : h('p', { class: 'muted' }, 'No transitions were considered.'),
         );
       } catch (error) {
         if (error.name !== 'AbortError') fill(body, h('p', { class: 'muted' }, error.message));
@@ -96,7 +96,7 @@ function head(step, entry) {
       'p',
       { class: 'step-states' },
       (entry.configuration ?? []).map((name) => h('span', { class: 'state-chip' }, name)),
-      (entry.left ?? []).length ? h('span', { class: 'muted' }, ` left ${states(entry.left)}`) : null,
+      (entry.left ?? []).length ? h('span', { class: 'muted' }, ` exited ${states(entry.left)}`) : null,
     ),
     entry.error
       ? h(
@@ -107,7 +107,7 @@ function head(step, entry) {
       : null,
     (entry.faults ?? []).map((fault) => h('p', { class: 'problem' }, faultWords(fault))),
     (entry.refusals ?? []).map((refusal) =>
-      h('p', { class: 'problem' }, `Refused before, at ${moment(refusal.at_ms)}: ${refusal.title}: ${refusal.error}`),
+      h('p', { class: 'problem' }, `Refused earlier, at ${moment(refusal.at_ms)}: ${refusal.title}: ${refusal.error}`),
     ),
   );
 }

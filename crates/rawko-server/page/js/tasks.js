@@ -70,12 +70,12 @@ export function tasks(root, _route, { may }) {
 
 function nothing(may) {
   return empty({
-    title: 'No task yet',
-    lead: 'Say in plain words what should be done. An arbiter chooses an agent, the agent works, the arbiter judges what it did, until the task is complete or a limit says stop.',
+    title: 'No tasks yet',
+    lead: 'Describe a task in plain words. The arbiter selects an agent, the agent runs, the arbiter evaluates the result, until the task is complete or a limit is reached.',
     commands: [
-      ['Watch one, offline', 'rawko demo'],
-      ['Have something done', 'rawko task "Fix the failing test"'],
-      ['Prepare a project', 'rawko init'],
+      ['Watch a task offline', 'rawko demo'],
+      ['Run a task', 'rawko task "Fix the failing test"'],
+      ['Set up a project', 'rawko init'],
     ],
     actions: may.operate
       ? [h('button', { class: 'button primary', on: { click: () => begin() } }, icon('plus'), 'New task')]
@@ -119,9 +119,9 @@ function update(item, row) {
 
 function words(row, agent, steps, ticked) {
   return [
-    row.status === 'active' && agent ? `${agent} works` : null,
+    row.status === 'active' && agent ? `${agent} running` : null,
     row.iteration ? `iteration ${row.iteration}` : null,
-    steps.length ? `${ticked} of ${plural(steps.length, 'step')} of the plan` : null,
+    steps.length ? `${ticked} of ${plural(steps.length, 'plan step')}` : null,
     spentBrief(row.spent) || null,
     h('span', null, ago(row.created_ms)),
     row.id,

@@ -65,7 +65,7 @@ export class Timeline {
     this.fork = world.fork
       ? h(
           'button',
-          { class: 'button small', type: 'button', title: 'Fork from here', on: { click: world.fork } },
+          { class: 'button small', type: 'button', title: 'Fork from this step', on: { click: world.fork } },
           icon('fork'),
           'Fork',
         )
@@ -78,7 +78,7 @@ export class Timeline {
         'div',
         { class: 'timeline-bar' },
         tool('first', 'First step', () => this.to(this.first)),
-        tool('back', 'Step before', () => this.to(this.step - 1)),
+        tool('back', 'Previous step', () => this.to(this.step - 1)),
         this.play,
         tool('forward', 'Next step', () => this.to(this.step + 1)),
         tool('last', 'Last step', () => this.to(this.last)),

@@ -11,11 +11,11 @@ import { brief, moment } from './words.js';
 const WORDS = {
   says: 'says',
   calls: 'calls',
-  gets: 'gets',
-  decision: 'decides',
-  plan: 'plans',
-  note: 'notes',
-  fails: 'fails',
+  gets: 'result',
+  decision: 'decision',
+  plan: 'plan',
+  note: 'note',
+  fails: 'error',
 };
 
 export class Transcript {
@@ -33,7 +33,7 @@ export class Transcript {
       },
       'Earlier',
     );
-    this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No agent has said anything in this instance.');
+    this.nothing = h('p', { class: 'muted pad', hidden: true }, 'No transcript: no agent has run in this instance.');
     this.element = h('div', { class: 'transcript' }, this.earlier, this.turns, this.streaming, this.nothing);
     Object.assign(this, { next: null, past: [], count: 0, pieces: new Map(), ended: [], last: '', reading: null, fresh: false });
   }
@@ -146,7 +146,7 @@ export class Transcript {
           'div',
           { class: 'turn-head' },
           h('strong', null, agent),
-          h('span', { class: 'typing', 'aria-label': 'is working' }, h('i'), h('i'), h('i')),
+          h('span', { class: 'typing', 'aria-label': 'running' }, h('i'), h('i'), h('i')),
         ),
         words,
         tools,

@@ -67,7 +67,7 @@ export const STATUS = { active: 'active', done: 'done', error: 'error', cancelle
 
 /** What an instance waits for, for a list. */
 export function waiting(row) {
-  if (row.status === 'error') return row.fault ? 'stopped' : 'somebody to retry';
+  if (row.status === 'error') return row.fault ? 'stopped' : 'a retry';
   if (row.status !== 'active') return '';
   const words = { person: 'a person', timer: 'a timer', event: 'an event', work: 'work', nothing: '' };
   return words[row.waits_for] ?? row.waits_for ?? '';
@@ -81,8 +81,8 @@ export function tone(row) {
 }
 
 export const TONES = {
-  person: 'waits for a person',
-  work: 'works',
+  person: 'waiting for a person',
+  work: 'running',
   active: 'active',
   done: 'done',
   error: 'error',

@@ -120,12 +120,13 @@ async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Op
 
 fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
     let message: FromAgent = serde_json::from_str(text)
-        .map_err(|error| Refused::new("malformed", format!("not a message of this protocol: {error}")))?;
+        .map_err(|error| Refused::new("malformed", format!("invalid message: {error}")))?;
     let FromAgent::Register { protocol, agent, token, .. } = &message else {
         return Err(Refused::new("not_registered", "the first message must be `register`"));
     };
     if *protocol != PROTOCOL {
-        let words = format!("this server speaks version {PROTOCOL} of the protocol, not {protocol}");
+        let words =
+            format!("unsupported protocol version {protocol}; this server supports version {PROTOCOL}");
         return Err(Refused::new("unsupported_version", words));
     }
     if let Door::Socket { trusted: false, on_guess } = door
@@ -134,15 +135,15 @@ fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAg
         if token.as_deref().is_some_and(|token| desk.tokens.find(token).is_none()) {
             on_guess();
         }
-        return Err(Refused::new("unauthorized", "the token is missing or wrong"));
+        return Err(Refused::new("unauthorized", "missing or invalid token"));
     }
     if !is_name(agent) {
-        return Err(Refused::new("invalid_name", "a name has letters, digits, `-` and `_`, at most 64"));
+        return Err(Refused::new("invalid_name", "a name must have at most 64 letters, digits, `-` and `_`"));
     }
     let agent = AgentId::from(agent.as_str());
     match door {
         Door::Own { agent: expected, .. } if *expected != agent => {
-            Err(Refused::new("invalid_name", format!("this process was started as `{expected}`")))
+            Err(Refused::new("invalid_name", format!("this process must register as `{expected}`")))
         }
         Door::Own { .. } | Door::Socket { .. } => Ok((agent, message)),
     }
@@ -229,7 +230,7 @@ impl<T: Transport> Connection<T> {
                 }
                 _ = beat.tick(), if has_pulse => {
                     if alive.elapsed() > self.desk.heartbeat * MISSED_MAX {
-                        self.last_word("heartbeats_missed", "no sign of life for three heartbeats").await;
+                        self.last_word("heartbeats_missed", "three heartbeats missed").await;
                         return Ending::Silent;
                     }
                     if !timeout(WRITE_WITHIN, self.transport.ping()).await.unwrap_or(false) {
@@ -262,20 +263,20 @@ impl<T: Transport> Connection<T> {
             Incoming::Text(text) => text,
             Incoming::Alive => return None,
             Incoming::Closed => return Some(Ending::Closed),
-            Incoming::NotText => return self.complain("malformed", "messages are text".to_owned()).await,
+            Incoming::NotText => return self.complain("malformed", "messages must be text".to_owned()).await,
             Incoming::Oversized => {
-                let words = format!("a message may have {MESSAGE_BYTES_MAX} bytes");
+                let words = format!("the message is larger than {MESSAGE_BYTES_MAX} bytes");
                 return self.complain("oversized", words).await;
             }
         };
         match self.bucket.take(since) {
             Flow::Fine => {}
             Flow::TooFast => {
-                let refused = ToAgent::error("rate_limited", "slow down; this message was not taken");
+                let refused = ToAgent::error("rate_limited", "rate limit exceeded; this message was dropped");
                 return self.answer(refused).await;
             }
             Flow::Flood => {
-                self.last_word("flooding", "far too many messages").await;
+                self.last_word("flooding", "rate limit exceeded repeatedly; closing the connection").await;
                 return Some(Ending::CutOff);
             }
         }
@@ -289,9 +290,7 @@ impl<T: Transport> Connection<T> {
                     None => None,
                 }
             }
-            Err(error) => {
-                self.complain("malformed", format!("not a message of this protocol: {error}")).await
-            }
+            Err(error) => self.complain("malformed", format!("invalid message: {error}")).await,
         }
     }
 

@@ -91,9 +91,9 @@ impl Cut {
     /// Returns the code and text that are sent to the agent.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Cut::TooSlow => ("too_slow", "too many messages wait to be read"),
-            Cut::Superseded => ("superseded", "a newer connection of this agent took over"),
-            Cut::Closing => ("closing", "the server stops; reconnect with your session"),
+            Cut::TooSlow => ("too_slow", "too many unread messages"),
+            Cut::Superseded => ("superseded", "replaced by a newer connection of this agent"),
+            Cut::Closing => ("closing", "the server is shutting down; reconnect with your session"),
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) async fn answer(channels: &Channels, agent: &AgentId, message: FromAg
     let turn = |turn: Option<u64>| turn.map(TurnId);
     let (channel, event) = match message {
         FromAgent::Register { .. } => {
-            return Some(ToAgent::error("already_registered", "this connection is registered"));
+            return Some(ToAgent::error("already_registered", "this connection is already registered"));
         }
         FromAgent::Heartbeat {} => return Some(ToAgent::Heartbeat {}),
         FromAgent::Goodbye {} => return None,
@@ -27,7 +27,7 @@ pub(crate) async fn answer(channels: &Channels, agent: &AgentId, message: FromAg
             if text.len() > MESSAGE_BYTES_MAX {
                 return Some(ToAgent::error(
                     "oversized",
-                    format!("a message may have {MESSAGE_BYTES_MAX} bytes"),
+                    format!("the message is larger than {MESSAGE_BYTES_MAX} bytes"),
                 ));
             }
             (channel, Event::AgentSpoke { agent: who, turn: turn(own), id, text })

@@ -36,7 +36,7 @@ pub(crate) fn connect(
     trusted: bool,
     on_guess: OnGuess,
 ) -> Result<Response, Problem> {
-    let full = |_| Problem::new(ProblemCode::Unavailable, "too many agents are connected already");
+    let full = |_| Problem::new(ProblemCode::Unavailable, "too many connected agents");
     let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
     let desk = gate.desk.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);

@@ -125,13 +125,13 @@ impl App {
 
     /// Returns the channels, or a problem if this server has none.
     pub(crate) fn channels(&self) -> Result<&Arc<Serving>, Problem> {
-        let none = || Problem::new(ProblemCode::Unavailable, "this server has no channels");
+        let none = || Problem::new(ProblemCode::Unavailable, "channels are not available on this server");
         self.inner.options.channels.as_ref().ok_or_else(none)
     }
 
     /// Returns the acceptor of agent connections.
     pub(crate) fn gate(&self) -> Result<&Gatekeeper, Problem> {
-        let none = || Problem::new(ProblemCode::Unavailable, "this server has no channels");
+        let none = || Problem::new(ProblemCode::Unavailable, "channels are not available on this server");
         self.inner.gate.as_ref().ok_or_else(none)
     }
 
@@ -175,7 +175,7 @@ impl App {
 
     /// Reserves an event stream until the permit is dropped.
     pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        let full = |_| Problem::new(ProblemCode::TooManyStreams, "too many event streams are open already");
+        let full = |_| Problem::new(ProblemCode::TooManyStreams, "too many open event streams; retry later");
         Arc::clone(&self.inner.streams).try_acquire_owned().map_err(full)
     }
 

@@ -31,7 +31,7 @@ pub(crate) async fn serve(request: Request) -> Response {
 }
 
 fn nothing() -> Response {
-    Problem::new(ProblemCode::NotFound, "there is nothing here").into_response()
+    Problem::new(ProblemCode::NotFound, "nothing at this path").into_response()
 }
 
 /// Returns the file of a path.

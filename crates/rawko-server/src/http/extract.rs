@@ -33,7 +33,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             let detail = "the body must have `Content-Type: application/json`";
             return Err(Problem::new(ProblemCode::UnsupportedMediaType, detail));
         }
-        let unread = |_| Problem::new(ProblemCode::InvalidRequest, "the body could not be read");
+        let unread = |_| Problem::new(ProblemCode::InvalidRequest, "cannot read the body");
         let bytes = Bytes::from_request(request, state).await.map_err(unread)?;
         parse(&bytes).map(Json)
     }
@@ -51,7 +51,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             Category::Data => ProblemCode::InvalidBody,
             Category::Syntax | Category::Eof | Category::Io => ProblemCode::InvalidJson,
         };
-        Problem::new(code, format!("the body cannot be used: {error}"))
+        Problem::new(code, format!("invalid body: {error}"))
     })
 }
 
@@ -59,8 +59,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let wrong =
-            |error| Problem::new(ProblemCode::InvalidRequest, format!("the query cannot be used: {error}"));
+        let wrong = |error| Problem::new(ProblemCode::InvalidRequest, format!("invalid query: {error}"));
         serde_html_form::from_str(parts.uri.query().unwrap_or_default()).map(Query).map_err(wrong)
     }
 }
@@ -69,7 +68,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let wrong = |_| Problem::new(ProblemCode::InvalidRequest, "the path cannot be read");
+        let wrong = |_| Problem::new(ProblemCode::InvalidRequest, "invalid path");
         let found = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         found.map(|axum::extract::Path(found)| Path(found)).map_err(wrong)
     }

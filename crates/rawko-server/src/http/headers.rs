@@ -26,7 +26,8 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
         && !response.headers().contains_key(header::CONTENT_TYPE)
     {
         let allow = response.headers().get(header::ALLOW).cloned();
-        response = Problem::new(ProblemCode::MethodNotAllowed, "this cannot be done here").into_response();
+        response = Problem::new(ProblemCode::MethodNotAllowed, "method not allowed; see the `Allow` header")
+            .into_response();
         response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
     }
     let headers = response.headers_mut();

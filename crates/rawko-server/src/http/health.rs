@@ -50,7 +50,7 @@ struct StoreHealth {
 
 /// Check the health of the server
 #[utoipa::path(get, path = "/v1/health", tag = "server",
-    responses((status = 200, body = Health), (status = 503, description = "the store gives nothing", body = Health)))]
+    responses((status = 200, body = Health), (status = 503, description = "the store is unavailable", body = Health)))]
 async fn health(State(app): State<App>, caller: Option<Caller>) -> Response {
     let looked = app.read(look).await;
     let ok = looked.is_ok();

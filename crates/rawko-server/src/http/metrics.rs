@@ -30,9 +30,9 @@ pub(crate) fn routes() -> Routes {
 /// Read metrics in Prometheus format
 #[utoipa::path(get, path = "/metrics", tag = "server",
     responses((status = 200, content((String = "text/plain"))),
-        (status = 404, description = "nothing is measured", body = ProblemBody, content_type = "application/problem+json")))]
+        (status = 404, description = "metrics are disabled", body = ProblemBody, content_type = "application/problem+json")))]
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
-    let nothing = || Problem::new(ProblemCode::NotFound, "this server measures nothing");
+    let nothing = || Problem::new(ProblemCode::NotFound, "metrics are disabled on this server");
     let metrics = app.metrics().cloned().ok_or_else(nothing)?;
     let text = app.read(move |_| Ok::<_, StoreError>(metrics.render())).await?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())

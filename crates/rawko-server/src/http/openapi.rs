@@ -27,7 +27,7 @@ pub(super) fn preamble() -> OpenApi {
         .title("rawko")
         .version("1")
         .description(Some(
-            "Instances of statecharts: what they do now, why they did what they did, and acting on them.",
+            "Read, start and control instances of statecharts, with their journals, tasks, agents and channels.",
         ))
         .build();
     OpenApiBuilder::new().info(info).components(Some(Components::new())).build()
@@ -76,24 +76,27 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
     };
     operation.operation_id = Some(name(path, &verb));
     let role = needed(&verb, path);
-    let mut statuses =
-        vec![("400", "the request is not well-formed"), ("403", "not allowed, or from another site")];
+    let mut statuses = vec![("400", "malformed request"), ("403", "not permitted, or cross-site")];
     if role.is_some() || path == "/v1/session" {
-        statuses.push(("401", "a token is needed"));
+        statuses.push(("401", "a valid token is required"));
     }
     if path.contains('{') || verb == axum::http::Method::POST {
-        statuses.push(("404", "there is no such thing"));
+        statuses.push(("404", "not found"));
     }
     if verb == axum::http::Method::POST {
         statuses.extend([
-            ("408", "the body took too long"),
-            ("409", "not as things are now"),
+            ("408", "timeout while reading the body"),
+            ("409", "conflict with the current state"),
             ("413", "the body is too large"),
-            ("415", "the body is not JSON"),
-            ("422", "the body is not what is expected"),
+            ("415", "the content type must be application/json"),
+            ("422", "invalid body"),
         ]);
     }
-    statuses.extend([("429", "too many requests"), ("500", "a fault of rawko"), ("503", "not now")]);
+    statuses.extend([
+        ("429", "too many requests"),
+        ("500", "internal error"),
+        ("503", "unavailable; retry later"),
+    ]);
     for (status, words) in statuses {
         operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(problem(words)));
     }
@@ -104,7 +107,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
         ];
         operation.security = Some(any.into());
         let text = operation.description.take().map(|text| format!("{text}\n\n")).unwrap_or_default();
-        operation.description = Some(format!("{text}Needs the role `{}`.", role.as_str()));
+        operation.description = Some(format!("{text}Requires the role `{}`.", role.as_str()));
     }
 }
 

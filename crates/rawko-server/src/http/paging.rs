@@ -40,7 +40,7 @@ pub(crate) fn limit_of(asked: Option<u16>) -> Result<usize, Problem> {
     if (1..=LIMIT_MAX).contains(&limit) {
         return Ok(usize::from(limit));
     }
-    Err(Problem::new(ProblemCode::InvalidRequest, format!("`limit` is between 1 and {LIMIT_MAX}")))
+    Err(Problem::new(ProblemCode::InvalidRequest, format!("`limit` must be between 1 and {LIMIT_MAX}")))
 }
 
 /// Encodes a key of the store as a cursor.
@@ -51,7 +51,9 @@ pub(crate) fn cursor(key: i64) -> String {
 pub(crate) fn read_cursor(text: &str) -> Result<i64, Problem> {
     let bytes = URL_SAFE_NO_PAD.decode(text).ok();
     let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('k')?.parse().ok());
-    key.ok_or_else(|| Problem::new(ProblemCode::InvalidCursor, "`cursor` is not one that a list gave"))
+    key.ok_or_else(|| {
+        Problem::new(ProblemCode::InvalidCursor, "invalid `cursor`; pass the `next` of the previous page")
+    })
 }
 
 #[cfg(test)]

@@ -18,5 +18,5 @@ pub(crate) async fn contain(request: Request, next: Next) -> Response {
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("a panic: {}", text.unwrap_or("without words"))
+    format!("panic: {}", text.unwrap_or("no message"))
 }

@@ -45,7 +45,7 @@ impl Project for NoProject {
     }
 
     fn start_task(&self, _: NewTask) -> Working<'_, Result<Receipt, Problem>> {
-        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "there are no agents here")) })
+        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
     }
 
     fn task_chart(&self) -> &str {

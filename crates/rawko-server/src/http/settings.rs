@@ -73,13 +73,13 @@ impl ServerSettings {
                 Source::Variable(variable) => environment
                     .get(variable)
                     .map(str::to_owned)
-                    .ok_or_else(|| format!("the variable {variable} is not set")),
+                    .ok_or_else(|| format!("environment variable {variable} is not set")),
                 Source::File(path) => std::fs::read_to_string(path)
-                    .map_err(|error| format!("`{}` cannot be read: {error}", path.display())),
+                    .map_err(|error| format!("cannot read `{}`: {error}", path.display())),
             };
-            let text = text.map_err(|why| format!("there is no token `{name}`: {why}"))?;
+            let text = text.map_err(|why| format!("cannot load token `{name}`: {why}"))?;
             if text.trim().is_empty() {
-                return Err(format!("there is no token `{name}`: nothing is in its place"));
+                return Err(format!("cannot load token `{name}`: the value is empty"));
             }
             tokens = tokens.with(name, *role, text.trim());
         }
@@ -148,8 +148,8 @@ fn address_of(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Option<
     let text = reader.text(&entry.value, "`listen` of `server`")?;
     let address = text.parse().ok();
     if address.is_none() {
-        let message = format!("`{text}` is not an address and a port");
-        reader.invalid(entry.value.span, message, "write for example `127.0.0.1:7411`");
+        let message = format!("invalid address `{text}`");
+        reader.invalid(entry.value.span, message, "write address and port, for example `127.0.0.1:7411`");
     }
     address
 }
@@ -165,8 +165,8 @@ fn tokens_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Vec
         if tokens.iter().any(|known| known.name == token.name) {
             reader.invalid(
                 item.span,
-                format!("there are two tokens `{}`", token.name),
-                "give each a name of its own",
+                format!("duplicate token `{}`", token.name),
+                "use a different name for each token",
             );
         } else {
             tokens.push(token);
@@ -183,13 +183,13 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             "name" if is_name(text) => name = Some(text.to_owned()),
             "name" => {
                 let help = "use letters, digits, `-` and `_`";
-                reader.invalid(entry.value.span, format!("`{text}` cannot be a name"), help);
+                reader.invalid(entry.value.span, format!("invalid name `{text}`"), help);
             }
             "role" => {
                 role = Role::from_word(text);
                 if role.is_none() {
-                    let help = "the roles are `read`, `operate` and `admin`";
-                    reader.invalid(entry.value.span, format!("there is no role `{text}`"), help);
+                    let help = "use `read`, `operate` or `admin`";
+                    reader.invalid(entry.value.span, format!("unknown role `{text}`"), help);
                 }
             }
             "env" => from = Some(Source::Variable(text.to_owned())),
@@ -199,7 +199,7 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
     let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings { name, role, from });
     if token.is_none() && reader.findings.is_empty() {
         let help = "write `{name: ci, role: operate, env: CI_TOKEN}`";
-        reader.invalid(at.span, "a token has a name, a role, and `env` or `file` for its text", help);
+        reader.invalid(at.span, "a token requires `name`, `role`, and `env` or `file`", help);
     }
     token
 }

@@ -24,7 +24,7 @@ pub fn json_schema() -> Value {
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("The agents' protocol of rawko, version {PROTOCOL}"),
+        "title": format!("rawko agent protocol, version {PROTOCOL}"),
         "anyOf": [{"$ref": "#/$defs/from_agent"}, {"$ref": "#/$defs/to_agent"}],
         "$defs": definitions,
     })

@@ -39,7 +39,7 @@ impl Project for Tasks {
     fn start_task(&self, task: NewTask) -> Working<'_, Result<Receipt, Problem>> {
         Box::pin(async move {
             if task.agent.is_some() {
-                return Err(Problem::new(ProblemCode::NoAgent, "there is no such agent"));
+                return Err(Problem::new(ProblemCode::NoAgent, "agent `nobody` not found"));
             }
             let edition = Edition::read("orchestrator.yaml", ORCHESTRATOR)?;
             let input = Data::map([("task", Data::str(&task.task))]);

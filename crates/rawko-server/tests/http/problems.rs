@@ -184,8 +184,8 @@ async fn what_went_wrong_inside_is_in_the_log_and_not_in_the_answer() {
     expect![[r#"
         ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
         ERROR request failed: disk 7 is gone, says [hidden] request=POST /v1/tasks status=500
-        ERROR request failed: a panic: disk 8 is gone request=POST /v1/tasks status=500
-        ERROR request failed: a panic, in a request with a key request=POST /v1/tasks status=500
+        ERROR request failed: panic: disk 8 is gone request=POST /v1/tasks status=500
+        ERROR request failed: panic in a request with an idempotency key request=POST /v1/tasks status=500
     "#]]
     .assert_eq(&shown);
     server.stop().await;

@@ -110,7 +110,7 @@ fn no_two_operations_have_the_same_name() {
 fn the_document_says_which_role_each_route_needs() {
     let document = serde_json::to_value(openapi_document()).unwrap();
     let upload: &Value = &document["paths"]["/v1/charts"]["post"];
-    assert!(upload["description"].as_str().unwrap().ends_with("Needs the role `admin`."), "{upload:#}");
+    assert!(upload["description"].as_str().unwrap().ends_with("Requires the role `admin`."), "{upload:#}");
     assert_eq!(upload["security"], json!([{"bearer": []}, {"cookie": []}]));
     assert_eq!(document["paths"]["/v1/session"]["get"].get("security"), None);
     assert_eq!(document["openapi"], "3.1.0");

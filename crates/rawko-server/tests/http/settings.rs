@@ -30,7 +30,7 @@ fn all_of_it() {
     let environment: Environment = [("CI_TOKEN", "from-the-environment")].into_iter().collect();
     assert_eq!(format!("{:?}", settings.tokens(&environment).unwrap()), "2 tokens");
     let missing = settings.tokens(&Environment::default()).unwrap_err();
-    assert_eq!(missing, "there is no token `ci`: the variable CI_TOKEN is not set");
+    assert_eq!(missing, "cannot load token `ci`: environment variable CI_TOKEN is not set");
 }
 
 #[test]
@@ -49,14 +49,14 @@ fn mistakes_are_all_told() {
     let (_, problems) = read(text, folder.path());
     expect![[r#"
         `server` has no key `listn`
-        `here` is not an address and a port
+        invalid address `here`
         `burst` of `rate` is at least 1
-        `a b` cannot be a name
-        there is no role `king`
-        there are two tokens `ci`"#]]
+        invalid name `a b`
+        unknown role `king`
+        duplicate token `ci`"#]]
     .assert_eq(&problems.join("\n"));
     let (_, problems) = read("server: {tokens: [{name: ci, role: read}]}\n", folder.path());
-    expect!["a token has a name, a role, and `env` or `file` for its text"].assert_eq(&problems.join("\n"));
+    expect!["a token requires `name`, `role`, and `env` or `file`"].assert_eq(&problems.join("\n"));
     let (_, problems) = read("server: {tokens: secret}\n", folder.path());
     expect!["`tokens` of `server` must be a list"].assert_eq(&problems.join("\n"));
 }

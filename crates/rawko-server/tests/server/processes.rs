@@ -117,7 +117,7 @@ async fn a_program_that_is_not_there_is_an_agent_that_is_not_there() {
     assert_eq!(server.state("standup", "ghost").await, "OFFLINE");
     let told = server.troubles.told();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("agent ghost: `./nowhere` could not be started: "), "{told:?}");
+    assert!(told[0].starts_with("agent ghost: cannot start `./nowhere`: "), "{told:?}");
 }
 
 /// Cargo sets two variables in every test: one is passed by name, the other stands for the server's tokens and keys.

@@ -63,7 +63,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
           |
           = help: did you mean `defaultTimeoutSeconds`?
 
-        error[rawko::settings::invalid_value]: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+        error[rawko::settings::invalid_value]: invalid value of `humanInterruptMode`: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
          --> .rawko/config.yaml:3:23
           |
         3 |   humanInterruptMode: loud
@@ -71,7 +71,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
           |
           = help: see the guide on channels
 
-        error[rawko::settings::invalid_value]: `a.b` cannot be a name
+        error[rawko::settings::invalid_value]: invalid name `a.b`
          --> .rawko/config.yaml:5:5
           |
         5 |     a.b: {}
@@ -85,9 +85,9 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         6 |     ada: {command: [], autoDetectTurnEnd: maybe}
           |                    ^^
           |
-          = help: write a program and its arguments
+          = help: write the program and its arguments
 
-        error[rawko::settings::invalid_value]: `autoDetectTurnEnd` cannot be this: invalid type: string "maybe", expected a boolean
+        error[rawko::settings::invalid_value]: invalid value of `autoDetectTurnEnd`: invalid type: string "maybe", expected a boolean
          --> .rawko/config.yaml:6:43
           |
         6 |     ada: {command: [], autoDetectTurnEnd: maybe}

@@ -41,7 +41,7 @@ fn interrupt_pauses_the_turn_while_the_person_has_the_floor() {
             #1 kim: Stop.
             #1 to dev, pm
         > pm: But…
-            refused (turn_paused): your turn is paused: a person has the floor
+            refused (turn_paused): your turn is paused: interrupted by a person
         > …20000 ms
         > kim: Use main.
             #2 kim: Use main.

@@ -59,7 +59,7 @@ fn what_is_out_of_turn_is_refused_with_a_reason() {
     let walk = walk.say_in("pm", 1, "m-1", "Much later").say("zoe", "Hello").complete("dev").say("qa", "  ");
     expect![[r#"
         > dev: Me!
-            refused (not_your_turn): it is not your turn: pm has it
+            refused (not_your_turn): it is not your turn; current turn: pm
         > pm completes
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"QUEUED","trigger":"TURN_COMPLETE","channel":"reviews"}
             turn 1 of pm ended: completed
@@ -71,13 +71,13 @@ fn what_is_out_of_turn_is_refused_with_a_reason() {
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"qa","from":"QUEUED","to":"ACTIVE","trigger":"Turn granted","channel":"reviews"}
             turn 3 granted to qa: 60000 ms, nothing new
         > pm: Much later (turn 1, id m-1)
-            refused (turn_over): turn 1 is over
+            refused (turn_over): turn 1 has ended
         > zoe: Hello
             refused (not_a_member): `zoe` is not assigned to this channel
         > dev completes
-            refused (not_your_turn): it is not your turn: qa has it
+            refused (not_your_turn): it is not your turn; current turn: qa
         > qa:   
-            refused (empty): there is nothing in it
+            refused (empty): the message is empty
         = dev QUEUED, pm QUEUED, qa ACTIVE
     "#]].assert_eq(&walk.text());
 }
@@ -91,12 +91,12 @@ fn the_same_message_again_is_recognised() {
             #1 pm: Hello.
             #1 to dev
         > pm: Hello. (turn 1, id m-1)
-            refused (duplicate): this was posted before, as message 1
+            refused (duplicate): already posted as message 1
         > kim: Hi (k-1)
             #2 kim: Hi
             #2 to dev, pm
         > kim: Hi (k-1)
-            refused (duplicate): this was posted before, as message 2
+            refused (duplicate): already posted as message 2
         = dev QUEUED, pm ACTIVE
     "#]]
     .assert_eq(&walk.play("kim: Hi (k-1)", again()).play("kim: Hi (k-1)", again()).text());

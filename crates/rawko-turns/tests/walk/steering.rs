@@ -27,7 +27,7 @@ fn a_paused_channel_has_no_clock() {
         > pm: Hm
             refused (turn_paused): your turn is paused: the channel is paused
         > pause
-            refused (already_paused): the channel is paused already
+            refused (already_paused): the channel is already paused
         > kim: Later
             #1 kim: Later
             #1 to dev, pm
@@ -102,7 +102,7 @@ fn a_turn_is_skipped() {
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"QUEUED","trigger":"Skipped","channel":"reviews","reason":"by kim"}
             turn 1 of pm ended: skipped
         > skip
-            refused (nobody_has_the_turn): nobody has the turn
+            refused (nobody_has_the_turn): no turn is active
         = pm QUEUED
     "#]].assert_eq(&Walk::with(&["pm"]).play("skip", skip()).play("skip", skip()).text());
 }

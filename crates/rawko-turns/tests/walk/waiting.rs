@@ -18,7 +18,7 @@ fn what_is_left_of_the_turn_is_left_after_the_wait() {
         > pm: Hm
             refused (turn_paused): your turn is paused: you wait; say `resumed` first
         > dev completes
-            refused (not_your_turn): it is not your turn: pm has it
+            refused (not_your_turn): it is not your turn; current turn: pm
         > kim: Take your time
             #1 kim: Take your time
             #1 to dev, pm
@@ -90,7 +90,7 @@ fn a_person_decides_about_a_waiting_agent() {
     let walk = walk.wait("pm", WaitUntil::Resumed, None).play("kim: enough", decide(OverrideTo::Queued));
     expect![[r#"
         > kim: go on
-            refused (nobody_waits): nobody waits in this channel
+            refused (nobody_waits): no agent is waiting in this channel
         > wait until Resumed
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"WAITING","trigger":"Wait requested","channel":"reviews","reason":"a build"}
             turn 1 of pm waits at most 300000 ms

@@ -77,11 +77,11 @@ fn channels_without_a_server() {
             OFFLINE  ada              0 unread, assigned
         $ rawko channels create standup
         --- stderr
-        error: there is already a channel `standup`
+        error: channel `standup` already exists
         --- exit code 2
         $ rawko channels create not.good
         --- stderr
-        error: `not.good` cannot be a name: use letters, digits, `-` and `_`, at most 64 of them
+        error: invalid name `not.good`: use at most 64 letters, digits, `-` and `_`
         --- exit code 2
         $ rawko channels create other --option timeout=3
         --- stderr
@@ -96,7 +96,7 @@ fn channels_without_a_server() {
         ignored: already posted with this key
         $ rawko channels assign standup ada
         --- stderr
-        error: `ada` is assigned to this channel already
+        error: `ada` is already assigned to this channel
         --- exit code 1
         $ rawko channels remove standup bob
         standup  2 messages
@@ -106,7 +106,7 @@ fn channels_without_a_server() {
             OFFLINE  bob              2 unread
         $ rawko channels skip standup
         --- stderr
-        error: nobody has the turn
+        error: no turn is active
         --- exit code 1
         $ rawko channels pause standup
         standup  2 messages
@@ -131,7 +131,7 @@ fn channels_without_a_server() {
         $ rawko channels log standup
         $ rawko channels show nowhere
         --- stderr
-        error: there is no channel `nowhere`
+        error: channel `nowhere` not found
         --- exit code 2
         $ rawko channels close standup
         $ rawko channels
@@ -244,7 +244,7 @@ fn settings_that_are_wrong_stop_the_server() {
         --- stderr
         error: invalid settings
         .rawko/config.yaml: `turns` has no key `agent`
-        .rawko/config.yaml: `humanInterruptMode` cannot be this: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+        .rawko/config.yaml: invalid value of `humanInterruptMode`: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
         --- exit code 52
     "#]].assert_eq(&stable(&played(dir.path(), &["serve --listen 127.0.0.1:0"]), dir.path()));
 }
@@ -289,7 +289,7 @@ fn a_chart_speaks_in_a_channel() {
         }
         let ran = run(dir.path(), &["run", "news.yaml", "--id", "n", "--output-format", "json"], "");
         assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("there is no channel `nowhere`"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("channel `nowhere` not found"), "{}", ran.stdout);
         assert!(texts(dir.path()).starts_with("   1  n: The build is green.\n"), "{}", texts(dir.path()));
         // The next host does not repeat the message.
         assert_eq!(run(dir.path(), &["send", "n", "READ"], "").code, Some(0));

@@ -109,7 +109,7 @@ fn a_token_that_is_not_there_is_no_open_door() {
     expect_test::expect![[r#"
         $ rawko serve
         --- stderr
-        error: there is no token `ci`: the variable RAWKO_TEST_NO_SUCH is not set
+        error: cannot load token `ci`: environment variable RAWKO_TEST_NO_SUCH is not set
         --- exit code 52
     "#]]
     .assert_eq(&stable(&played(dir.path(), &["serve"]), dir.path()));

@@ -70,22 +70,23 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
         (Some(role), Some(known)) if known.role >= role => Ok(caller),
         (Some(role), Some(known)) => {
             let detail = format!(
-                "this needs a token with the role `{}`; yours is `{}`",
+                "the role `{}` is required; the token has the role `{}`",
                 role.as_str(),
                 known.role.as_str()
             );
             Err(Problem::new(ProblemCode::Forbidden, detail))
         }
-        (Some(_), None) => {
-            Err(Problem::new(ProblemCode::Unauthorized, "this needs a token: `Authorization: Bearer …`"))
-        }
+        (Some(_), None) => Err(Problem::new(
+            ProblemCode::Unauthorized,
+            "a token is required: send `Authorization: Bearer …`",
+        )),
     }
 }
 
 /// Returns the response to a wrong token, presented in any way. The rate limit makes guessing infeasible.
 pub(crate) fn wrong_token(app: &App, peer: Option<Peer>) -> Problem {
     let address = peer.map(|Peer(address)| address.ip());
-    let wrong = Problem::new(ProblemCode::Unauthorized, "the token is not one of this server's");
+    let wrong = Problem::new(ProblemCode::Unauthorized, "invalid token");
     app.buckets().take(Client::new(None, address), WRONG_TOKEN_COST).err().unwrap_or(wrong)
 }
 
@@ -126,7 +127,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let unknown = || Problem::new(ProblemCode::Unauthorized, "this needs a token");
+        let unknown = || Problem::new(ProblemCode::Unauthorized, "a token is required");
         parts.extensions.get::<Found>().and_then(|found| found.0.clone()).ok_or_else(unknown)
     }
 }

@@ -24,14 +24,13 @@ impl Names {
     pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let host = authority(uri, headers);
         if !self.knows(host) {
-            let detail =
-                "the request names a host that this server is not; `server.hosts` in the settings can add it";
+            let detail = "unknown host name in the request; add it to `server.hosts` in the settings";
             return Err(Problem::new(ProblemCode::UnknownHost, detail));
         }
         if is_own_page(host, headers) || is_visit(method, uri, headers) {
             return Ok(());
         }
-        Err(Problem::new(ProblemCode::CrossSite, "pages of other sites may not ask this server for anything"))
+        Err(Problem::new(ProblemCode::CrossSite, "requests from pages of other sites are refused"))
     }
 
     fn knows(&self, authority: &str) -> bool {

@@ -103,7 +103,7 @@ async fn members(app: &App) -> Result<Vec<(String, Vec<String>)>, Problem> {
 async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<Response, Problem> {
     let gate = app.gate()?;
     let mut parts = request.into_parts().0;
-    let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "this is not how a WebSocket begins");
+    let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
     let trusted = caller.is_some_and(|caller| caller.role >= Role::Operate);
     let (asked, peer) = (app.clone(), parts.extensions.get::<Peer>().copied());

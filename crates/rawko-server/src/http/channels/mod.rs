@@ -202,7 +202,7 @@ async fn act(
             return Ok(axum::Json(Channel::from(&before.channel)));
         }
         action => {
-            let unknown = || Problem::new(ProblemCode::InvalidBody, "this is not an action");
+            let unknown = || Problem::new(ProblemCode::InvalidBody, "unknown action");
             apply(&app, name.clone(), action.event(by).ok_or_else(unknown)?).await?;
         }
     }
@@ -217,6 +217,6 @@ async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Pro
         | ChannelAnswer::Messages(_)
         | ChannelAnswer::Log(_)
         | ChannelAnswer::News { .. }
-        | ChannelAnswer::Done => Err(Problem::internal("a channel answered something else than effects")),
+        | ChannelAnswer::Done => Err(Problem::internal("unexpected response of a channel")),
     }
 }

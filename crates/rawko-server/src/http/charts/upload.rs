@@ -48,7 +48,7 @@ fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
     let findings = checked.wire();
     let Some(chart) = &checked.chart else {
         let findings = serde_json::to_value(findings).unwrap_or_default();
-        let problem = Problem::new(ProblemCode::InvalidChart, "the chart cannot run; `findings` says why");
+        let problem = Problem::new(ProblemCode::InvalidChart, "the chart has errors; see `findings`");
         return Err(problem.with("findings", findings));
     };
     let (id, version, hash) = (chart.id().to_owned(), chart.version().to_owned(), chart.hash());
@@ -56,13 +56,12 @@ fn keep(app: &App, new: &ChartText) -> Result<Uploaded, Problem> {
     let is_same = library.offered().iter().any(|known| known.chart.hash() == hash);
     let is_files = app.project().origin(&id, &version) == Some(ChartOrigin::Project);
     if is_files && !is_same {
-        let detail = format!("`{id}` {version} is a file of the project; give the new one another version");
+        let detail = format!("chart `{id}` {version} is a file of the project; upload with another version");
         return Err(Problem::new(ProblemCode::Exists, detail));
     }
     if !is_files {
-        let failed = |_| {
-            Problem::new(ProblemCode::StoreUnavailable, "the chart could not be written; nothing is changed")
-        };
+        let failed =
+            |_| Problem::new(ProblemCode::StoreUnavailable, "cannot write the chart; nothing was changed");
         app.project().keep_chart(&id, &version, &new.text).map_err(failed)?;
         library.offer(Edition::read(new.name(), &new.text)?);
         app.shelf().forget_findings();

@@ -41,7 +41,7 @@ pub(super) async fn send(
     Json(EventBody { kind, data }): Json<EventBody>,
 ) -> Done {
     if kind.trim().is_empty() || kind.chars().count() > TYPE_CHARS_MAX {
-        let detail = format!("the `type` of an event has 1 to {TYPE_CHARS_MAX} characters");
+        let detail = format!("the `type` of an event must have 1 to {TYPE_CHARS_MAX} characters");
         return Err(Problem::new(ProblemCode::InvalidBody, detail));
     }
     let receipt = app.engine().send(id, NamedEvent::new(kind, data.into()), key).await?;
@@ -96,7 +96,7 @@ pub(crate) struct ForkBody {
 /// Creates an instance that continues from a past step of this one.
 #[utoipa::path(post, path = "/v1/instances/{id}/fork", tag = "instances", params(("id" = String, Path)),
     request_body = ForkBody,
-    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn fork(
     State(app): State<App>,
     Path(id): Path<String>,

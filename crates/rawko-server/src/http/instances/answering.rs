@@ -55,7 +55,10 @@ fn who_asks(app: &App, id: String, invoke: Option<&str>) -> Result<String, Probl
         _ if who.contains(&id.as_str()) => Ok(id),
         [one] => Ok((*one).to_owned()),
         several => {
-            let detail = format!("several below `{id}` ask: {}; answer one of them", several.join(", "));
+            let detail = format!(
+                "several instances below `{id}` have pending requests: {}; answer one of them",
+                several.join(", ")
+            );
             Err(Problem::new(ProblemCode::SeveralAsked, detail))
         }
     }

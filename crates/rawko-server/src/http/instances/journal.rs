@@ -66,7 +66,7 @@ pub(super) async fn journal(
 ) -> Result<axum::Json<Journal>, Problem> {
     let limit = query.limit.unwrap_or(STEPS);
     if !(1..=STEPS_MAX).contains(&limit) {
-        let detail = format!("`limit` is between 1 and {STEPS_MAX}");
+        let detail = format!("`limit` must be between 1 and {STEPS_MAX}");
         return Err(Problem::new(ProblemCode::InvalidRequest, detail));
     }
     app.read(move |app| stretch(app, &id, query, limit)).await.map(axum::Json)

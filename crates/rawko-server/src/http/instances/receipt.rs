@@ -56,7 +56,7 @@ pub(super) fn check_id(id: Option<&str>) -> Result<(), Problem> {
     if !id.is_empty() && id.chars().count() <= ID_CHARS_MAX && id.chars().all(fits) && !is_dots {
         return Ok(());
     }
-    let detail = format!("an id has 1 to {ID_CHARS_MAX} letters, digits, `-`, `_`, `.`, `:` and `@`");
+    let detail = format!("an id must have 1 to {ID_CHARS_MAX} letters, digits, `-`, `_`, `.`, `:` and `@`");
     Err(Problem::new(ProblemCode::InvalidName, detail))
 }
 

@@ -47,7 +47,7 @@ struct Budget {
 
 /// Start an instance
 #[utoipa::path(post, path = "/v1/instances", tag = "instances", request_body = StartBody,
-    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(
     State(app): State<App>,
     caller: Caller,
@@ -55,12 +55,13 @@ pub(super) async fn start(
 ) -> Result<Response, Problem> {
     check_id(body.id.as_deref())?;
     if body.text.is_some() && caller.role < Role::Admin {
-        let detail = "a chart that is not offered needs a token with the role `admin`; start one by `chart`";
+        let detail =
+            "starting a chart from `text` requires the role `admin`; start a published one with `chart`";
         return Err(Problem::new(ProblemCode::Forbidden, detail));
     }
     let StartBody { chart, text, input, id, budget } = body;
     if !input.is_object() && !input.is_null() {
-        return Err(Problem::new(ProblemCode::InvalidBody, "`input` is an object"));
+        return Err(Problem::new(ProblemCode::InvalidBody, "`input` must be an object"));
     }
     let edition = app.read(move |app| edition(app, chart, text)).await?;
     let budget = budget.map(Budget::value).transpose()?.unwrap_or_default();
@@ -73,7 +74,7 @@ fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edi
         (Some(chart), None) => app.engine().library().resolve(&chart),
         (None, Some(text)) => Edition::read("chart.yaml", &text),
         (Some(_), Some(_)) | (None, None) => {
-            return Err(Problem::new(ProblemCode::InvalidBody, "give either `chart` or `text`"));
+            return Err(Problem::new(ProblemCode::InvalidBody, "pass either `chart` or `text`"));
         }
     };
     found.map_err(Problem::from)
@@ -82,7 +83,7 @@ fn edition(app: &App, chart: Option<String>, text: Option<String>) -> Result<Edi
 impl Budget {
     fn value(self) -> Result<Data, Problem> {
         if self.cost_usd.is_some_and(|most| !most.is_finite() || most < 0.0) {
-            return Err(Problem::new(ProblemCode::InvalidBody, "`cost_usd` is an amount of money"));
+            return Err(Problem::new(ProblemCode::InvalidBody, "`cost_usd` must be a number of at least 0"));
         }
         let whole = |limit: Option<u32>| limit.map(|limit| Data::Int(i64::from(limit)));
         let limits = [

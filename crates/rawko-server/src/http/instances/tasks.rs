@@ -56,11 +56,11 @@ fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
 ///
 /// Responds once the task has started.
 #[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
-    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "where it is")))))]
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(State(app): State<App>, Json(task): Json<NewTask>) -> Result<Response, Problem> {
     check_id(task.id.as_deref())?;
     if task.task.trim().is_empty() {
-        return Err(Problem::new(ProblemCode::InvalidBody, "the task is empty; say what is to be done"));
+        return Err(Problem::new(ProblemCode::InvalidBody, "the task is empty; describe what to do"));
     }
     app.project().start_task(task).await.map(created)
 }

@@ -38,15 +38,15 @@ pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: N
 }
 
 async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, Problem> {
-    let slow = |_| Problem::new(ProblemCode::SlowBody, "the body did not come in time");
+    let slow = |_| Problem::new(ProblemCode::SlowBody, "timeout while reading the body");
     let collected = tokio::time::timeout(within, Limited::new(body, most).collect()).await.map_err(slow)?;
     match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large(most)),
-        Err(_) => Err(Problem::new(ProblemCode::InvalidRequest, "the body could not be read")),
+        Err(_) => Err(Problem::new(ProblemCode::InvalidRequest, "cannot read the body")),
     }
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(ProblemCode::TooLarge, format!("a body here has at most {most} bytes"))
+    Problem::new(ProblemCode::TooLarge, format!("the body is larger than {most} bytes"))
 }

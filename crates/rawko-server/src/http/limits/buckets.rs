@@ -42,8 +42,7 @@ impl Buckets {
     /// Takes `cost` from the bucket, or returns a problem with the time to retry.
     pub(crate) fn take(&self, client: Client, cost: f64) -> Result<(), Problem> {
         self.take_at(client, cost, Instant::now()).map_err(|seconds| {
-            Problem::new(ProblemCode::TooManyRequests, "too many requests; come again later")
-                .retry_after(seconds)
+            Problem::new(ProblemCode::TooManyRequests, "too many requests; retry later").retry_after(seconds)
         })
     }
 

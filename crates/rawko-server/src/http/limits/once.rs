@@ -67,7 +67,7 @@ pub(crate) async fn once(
     let key = match key.to_str() {
         Ok(key) if !key.is_empty() && key.len() <= KEY_BYTES_MAX => key.to_owned(),
         Ok(_) | Err(_) => {
-            let detail = format!("an `Idempotency-Key` has 1 to {KEY_BYTES_MAX} visible characters");
+            let detail = format!("`Idempotency-Key` must have 1 to {KEY_BYTES_MAX} visible characters");
             return Problem::new(ProblemCode::InvalidRequest, detail).into_response();
         }
     };
@@ -76,7 +76,7 @@ pub(crate) async fn once(
     let place = (caller.name, request.method().clone(), uri, key);
     match app.answers().join(&place, blake3::hash(&whole.0)) {
         Joined::Conflict => {
-            let detail = "this key was used with another body; take a new one for a new request";
+            let detail = "this key was used with another body; use a new key for each request";
             Problem::new(ProblemCode::IdempotencyConflict, detail).into_response()
         }
         Joined::Again(answer) => wait(&app, &place, answer).await,
@@ -134,7 +134,7 @@ async fn wait(app: &App, place: &Place, mut answer: watch::Receiver<Option<Answe
     let Some(Answer { status, headers, body, cause }) = answered else {
         // The request panicked. A retry may succeed.
         app.answers().forget(place);
-        return Problem::internal("a panic, in a request with a key").into_response();
+        return Problem::internal("panic in a request with an idempotency key").into_response();
     };
     let mut response = (status, body).into_response();
     *response.headers_mut() = headers;

@@ -9,7 +9,7 @@ use crate::http::problem::{Problem, ProblemCode};
 
 pub(crate) async fn in_time(State(app): State<App>, request: Request, next: Next) -> Response {
     let late = |_| {
-        let detail = "the answer takes too long; what was asked may still be done";
+        let detail = "timeout; the operation may still complete";
         Problem::new(ProblemCode::TimedOut, detail).into_response()
     };
     tokio::time::timeout(app.patience().answer, next.run(request)).await.unwrap_or_else(late)

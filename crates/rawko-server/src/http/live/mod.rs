@@ -68,7 +68,7 @@ pub(crate) struct StreamQuery {
 /// `channel` reports that a channel changed (only without). A client that cannot keep up is disconnected and should
 /// reconnect.
 #[utoipa::path(get, path = "/v1/stream", tag = "live",
-    params(StreamQuery, ("Last-Event-ID" = Option<u64>, Header, description = "The last record that was seen.")),
+    params(StreamQuery, ("Last-Event-ID" = Option<u64>, Header, description = "Number of the last record received.")),
     responses((status = 200, body = String, content_type = "text/event-stream")))]
 async fn stream(
     State(app): State<App>,
@@ -91,7 +91,7 @@ async fn stream(
 }
 
 fn no_id() -> Problem {
-    Problem::new(ProblemCode::InvalidRequest, "`Last-Event-ID` is the number of a record")
+    Problem::new(ProblemCode::InvalidRequest, "`Last-Event-ID` must be the number of a record")
 }
 
 fn group(app: &App, query: StreamQuery) -> Result<Group, Problem> {

@@ -30,51 +30,51 @@ macro_rules! codes {
 }
 
 codes! {
-    InvalidRequest 400 "invalid_request" "the request is not well-formed";
-    InvalidJson 400 "invalid_json" "the body is not JSON";
-    InvalidCursor 400 "invalid_cursor" "the cursor is not one that a list gave";
-    Unauthorized 401 "unauthorized" "a token is needed";
-    Forbidden 403 "forbidden" "the token may not do this";
-    CrossSite 403 "cross_site" "a page of another site asks";
-    UnknownHost 403 "unknown_host" "the server is not called this";
-    NotFound 404 "not_found" "there is nothing here";
-    NoInstance 404 "no_instance" "there is no such instance";
-    NoStep 404 "no_step" "the instance has no such step";
-    NoChart 404 "no_chart" "there is no such chart";
-    NoVersion 404 "no_version" "the chart has no such version";
-    NoChannel 404 "no_channel" "there is no such channel";
-    NoAgent 404 "no_agent" "there is no such agent";
-    MethodNotAllowed 405 "method_not_allowed" "this cannot be done here";
-    SlowBody 408 "slow_body" "the body took too long";
-    Exists 409 "exists" "there is one already";
-    Over 409 "over" "the instance is over";
-    NothingAsked 409 "nothing_asked" "the instance asks nobody for anything";
-    SeveralAsked 409 "several_asked" "the instance asks for several things";
-    NotAsked 409 "not_asked" "the instance does not ask for this";
-    NotFailed 409 "not_failed" "the instance did not fail";
+    InvalidRequest 400 "invalid_request" "malformed request";
+    InvalidJson 400 "invalid_json" "the body is not valid JSON";
+    InvalidCursor 400 "invalid_cursor" "invalid cursor";
+    Unauthorized 401 "unauthorized" "a valid token is required";
+    Forbidden 403 "forbidden" "the role of the token is not sufficient";
+    CrossSite 403 "cross_site" "cross-site request";
+    UnknownHost 403 "unknown_host" "unknown host name";
+    NotFound 404 "not_found" "not found";
+    NoInstance 404 "no_instance" "instance not found";
+    NoStep 404 "no_step" "step not found";
+    NoChart 404 "no_chart" "chart not found";
+    NoVersion 404 "no_version" "chart version not found";
+    NoChannel 404 "no_channel" "channel not found";
+    NoAgent 404 "no_agent" "agent not found";
+    MethodNotAllowed 405 "method_not_allowed" "method not allowed";
+    SlowBody 408 "slow_body" "timeout while reading the body";
+    Exists 409 "exists" "already exists";
+    Over 409 "over" "the instance has ended";
+    NothingAsked 409 "nothing_asked" "the instance has no pending request";
+    SeveralAsked 409 "several_asked" "the instance has several pending requests";
+    NotAsked 409 "not_asked" "the instance has no such pending request";
+    NotFailed 409 "not_failed" "the instance has not failed";
     /// The turn rules of a channel reject it; `reason` names the rule.
-    Refused 409 "refused" "the channel does not allow it now";
-    IdempotencyConflict 409 "idempotency_conflict" "the key was used for another request";
+    Refused 409 "refused" "refused by the channel";
+    IdempotencyConflict 409 "idempotency_conflict" "the idempotency key was used for another request";
     TooLarge 413 "too_large" "the body is too large";
-    UnsupportedMediaType 415 "unsupported_media_type" "the body must be JSON";
-    InvalidBody 422 "invalid_body" "the body is not what is expected here";
-    InvalidChart 422 "invalid_chart" "the chart cannot be used";
-    InvalidEdit 422 "invalid_edit" "the context cannot be changed like this";
-    InvalidName 422 "invalid_name" "this cannot be a name";
-    StepFailed 422 "step_failed" "the step could not be taken";
+    UnsupportedMediaType 415 "unsupported_media_type" "the content type must be application/json";
+    InvalidBody 422 "invalid_body" "invalid body";
+    InvalidChart 422 "invalid_chart" "invalid chart";
+    InvalidEdit 422 "invalid_edit" "invalid change of the context";
+    InvalidName 422 "invalid_name" "invalid name";
+    StepFailed 422 "step_failed" "the step failed";
     /// `reason` says why: `unknown_event`, `internal_event` or `wrong_event_data`.
-    EventRefused 422 "event_refused" "the chart does not take this event";
+    EventRefused 422 "event_refused" "the chart rejected the event";
     /// `reasons` lists what does not fit.
-    AnswerRefused 422 "answer_refused" "the answer does not fit its form";
-    NotPossible 422 "not_possible" "the project does not allow it";
+    AnswerRefused 422 "answer_refused" "the answer does not match the form";
+    NotPossible 422 "not_possible" "not possible in this project";
     TooManyRequests 429 "too_many_requests" "too many requests";
-    Internal 500 "internal" "a fault of rawko";
-    Busy 503 "busy" "the instance has too many events waiting";
-    Unavailable 503 "unavailable" "this cannot be done now";
-    StoreUnavailable 503 "store_unavailable" "the store takes or gives nothing";
-    TooManyStreams 503 "too_many_streams" "too many event streams";
-    TimedOut 503 "timed_out" "the answer took too long";
-    Closing 503 "closing" "the server is closing";
+    Internal 500 "internal" "internal error";
+    Busy 503 "busy" "the queue of the instance is full";
+    Unavailable 503 "unavailable" "unavailable";
+    StoreUnavailable 503 "store_unavailable" "the store is unavailable";
+    TooManyStreams 503 "too_many_streams" "too many open event streams";
+    TimedOut 503 "timed_out" "timeout";
+    Closing 503 "closing" "the server is shutting down";
 }
 
 impl ProblemCode {

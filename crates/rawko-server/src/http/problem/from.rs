@@ -60,15 +60,13 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
         let words = error.to_string();
         let detail = match error {
-            StoreError::Full(_) => "the store is full: nothing was written, and nothing is lost",
-            StoreError::Io(_) | StoreError::Held { .. } => "the store cannot be read or written now",
+            StoreError::Full(_) => "the store is full; nothing was written and no data was lost",
+            StoreError::Io(_) | StoreError::Held { .. } => "the store cannot be read or written",
             StoreError::Damaged(_) | StoreError::Format { .. } => {
-                "the store cannot be used; `rawko doctor` says why"
+                "the store is damaged or has another format; run `rawko doctor`"
             }
-            StoreError::Fenced { .. } => {
-                "another host has taken over the store; this one has stopped writing"
-            }
-            StoreError::Lost(_) => "the store's file is lost; this host has stopped writing",
+            StoreError::Fenced { .. } => "another host took over the store; this host stopped writing",
+            StoreError::Lost(_) => "the store file was deleted or replaced; this host stopped writing",
             // A bug, or a new variant.
             _ => return Problem::internal(words),
         };

@@ -56,7 +56,7 @@ impl Problem {
 
     /// Creates an internal error. The cause is written to the log and not sent to the client.
     pub fn internal(cause: impl Into<String>) -> Problem {
-        let detail = "something went wrong inside rawko; nothing was changed by halves";
+        let detail = "internal error; no partial change was made; the server log has details";
         Problem::new(ProblemCode::Internal, detail).because(cause)
     }
 
