@@ -260,7 +260,7 @@ impl Eventless<'_, '_> {
                 "eventless transition of `{}` has neither guard nor target, so it is taken for ever",
                 self.index.path(first.source)
             ),
-            _ => format!("eventless transitions without a guard go round for ever: {}", self.route(cycle)),
+            _ => format!("eventless transitions without a guard loop forever: {}", self.route(cycle)),
         };
         self.point_at(EVENTLESS_CYCLE.at(self.index.trigger_span(first), what), cycle)
             .label("taken again and again")
