@@ -105,7 +105,7 @@ codes! {
     NOT_COMPILED = Fatal "not_compiled": "the chart cannot be compiled";
     UNREACHABLE_STATE = Error "unreachable_state": "a state is unreachable (rule 3)";
     REGION_WITHOUT_FINAL = Error "region_without_final": "a parallel state can neither complete nor be left (rule 5)";
-    CIRCULAR_HISTORY = Fatal "circular_history": "a history state leads back to itself when nothing was recorded";
+    CIRCULAR_HISTORY = Fatal "circular_history": "a history state leads back to itself when nothing is recorded";
     HISTORY_ONLY_FROM_INSIDE = Warning "history_only_from_inside":
         "a history state is entered only from inside its own parent";
     EVENTLESS_CYCLE = Error "eventless_cycle": "eventless transitions without a guard loop forever (rule 9)";

@@ -172,7 +172,7 @@ impl<'i, 'a> Timers<'i, 'a> {
             finding = finding.related(self.index.trigger_span(edge), "then this one");
         }
         finding
-            .label("fires at once, again and again")
+            .label("fires immediately, over and over")
             .help("give one of the timers a delay, or a guard that becomes false, or wait for an event")
     }
 }

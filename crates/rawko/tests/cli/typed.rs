@@ -60,11 +60,11 @@ governance: {allow: [pay]}
           --> paying.yaml:12:27
            |
         11 |         onDone: {target: done, actions: [{type: assign, context_updates: {receipt: event.data.reciept}}]}
-           |                          ---- success ends here too
+           |                          ---- successful runs end here too
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
-           |                           ^^^^ nobody can tell it from a success
+           |                           ^^^^ indistinguishable from success
            |
-           = help: give it a final state of its own, or an `output` that says what happened
+           = help: give it its own final state, or an `output` that reports the result
 
         error[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51
@@ -97,11 +97,11 @@ fn a_project_with_settings_knows_all_its_services() {
           --> paying.yaml:12:27
            |
         11 |         onDone: {target: done, actions: [{type: assign, context_updates: {receipt: event.data.reciept}}]}
-           |                          ---- success ends here too
+           |                          ---- successful runs end here too
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
-           |                           ^^^^ nobody can tell it from a success
+           |                           ^^^^ indistinguishable from success
            |
-           = help: give it a final state of its own, or an `output` that says what happened
+           = help: give it its own final state, or an `output` that reports the result
 
         error[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51

@@ -32,7 +32,7 @@ fn a_transition_without_target_is_taken_for_ever() {
     check(
         "a: always -",
         &[
-            "eventless_cycle: eventless transition of `a` has neither guard nor target, so it is taken for ever",
+            "eventless_cycle: eventless transition of `a` has neither guard nor target, so it loops forever",
         ],
     );
 }
