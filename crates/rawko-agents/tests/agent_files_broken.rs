@@ -118,13 +118,13 @@ fn yaml_that_is_none() {
         "a.md",
         "---\nname: a\ndescription: Use when: always\n---\nText\n",
         expect![[r#"
-        error[rawko::chart::yaml_syntax]: this is not YAML: mapping values are not allowed in this context
+        error[rawko::chart::yaml_syntax]: invalid YAML: mapping values are not allowed in this context
          --> a.md:3:22
           |
         3 | description: Use when: always
           |                      ^
           |
-          = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+          = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
     "#]],
     );

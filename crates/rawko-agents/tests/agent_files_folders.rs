@@ -54,7 +54,7 @@ fn what_only_shows_in_folders() {
           |
           = help: give one of them another `name`
 
-        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xfc) does not belong there
+        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xfc) is invalid
          --> .rawko/agents/latin.md:2:15
           |
         2 | description: f�r alle

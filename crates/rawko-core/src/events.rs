@@ -69,7 +69,7 @@ impl fmt::Display for EventRefusal {
             }
             EventRefusal::WrongData { event, violations } => {
                 let all: Vec<String> = violations.iter().map(Violation::to_string).collect();
-                write!(f, "the data of `{event}` does not fit its schema: {}", all.join("; "))
+                write!(f, "the data of `{event}` does not match its schema: {}", all.join("; "))
             }
         }
     }

@@ -292,8 +292,8 @@ fn what_is_not_yaml_is_said_as_for_charts() {
     check(
         "services: [a\n",
         expect![[r#"
-        1:11 chart::yaml_syntax: this is not YAML: unclosed bracket '['
-             look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+        1:11 chart::yaml_syntax: invalid YAML: unclosed bracket '['
+             check for a missing colon, quote or bracket, or wrong indentation, here or just before
     "#]],
     );
     check(

@@ -86,7 +86,7 @@ memories: {remember: maybe, tokens_max: few}
         .rawko/config.yaml: Error: `remember` of `memories` must be true or false ()
         .rawko/config.yaml: Error: `tokens_max` of `memories` must be a whole number ()
         .rawko/prompts: Warning: the prompt `select` asks for `{taks}`, which nothing takes the place of (task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions are known)
-        .rawko/memories/broken.md: Warning: this is not YAML: unclosed bracket '[' ()
+        .rawko/memories/broken.md: Warning: invalid YAML: unclosed bracket '[' ()
         .rawko/memories/broken.md: Warning: there is nothing to remember in this file ()
     "#]].assert_eq(&read(&files).1);
 }

@@ -23,7 +23,7 @@ impl<'a> Lowering<'a> {
             if !is_event(pair.key) || pair.key.ends_with('*') {
                 let message = format!("`{}` cannot be the name of an event", pair.key);
                 let finding = INVALID_EVENT.at(pair.key_span, message);
-                self.report(finding.help("a name without spaces and wildcards"));
+                self.report(finding.help("use a name without spaces or wildcards"));
             }
             declared.push(self.event_spec(pair.key, pair.value));
         }

@@ -55,11 +55,11 @@ impl Lowering<'_> {
         let (message, help) = match self.registry.resolve(id, range) {
             Resolution::Found(_) => return,
             Resolution::NoVersion(versions) => (
-                format!("no version of the chart `{id}` fits `{range}`"),
-                format!("there are {}", versions.join(", ")),
+                format!("no version of the chart `{id}` matches `{range}`"),
+                format!("known versions: {}", versions.join(", ")),
             ),
             Resolution::BadRange => (
-                format!("`{range}` is not a range of versions"),
+                format!("`{range}` is not a version range"),
                 "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`"
                     .to_owned(),
             ),

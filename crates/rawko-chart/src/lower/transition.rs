@@ -72,7 +72,7 @@ impl<'a> Lowering<'a> {
             let message = format!("`{name}` cannot be the name of an event");
             self.report(
                 Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
-                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
+                    .help("use a name without spaces, `name.*` for all events that start with `name`, or `*` for all events"),
             );
         }
         self.check_declared(name, span);
@@ -219,9 +219,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn negative_delay(&mut self, text: &str, span: Span) -> Delay {
-        let message = format!("`{text}` is negative; a delay is 0 or more");
+        let message = format!("`{text}` is negative; a delay must be 0 or more");
         self.report(
-            Finding::new(INVALID_DELAY, Severity::Fatal, span, message).help("write it without the minus"),
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, message).help("remove the minus sign"),
         );
         Delay::Millis(0)
     }

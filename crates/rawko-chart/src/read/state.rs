@@ -139,7 +139,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
             let message = format!("`{key}` cannot be the key of a state");
             self.findings.push(
                 Finding::new(INVALID_NAME, Severity::Fatal, span, message)
-                    .help("targets use `.` and `#` to find states: use letters, digits, `_` and `-`"),
+                    .help("use letters, digits, `_` and `-`; `.` and `#` have a meaning in targets"),
             );
         }
     }
@@ -150,7 +150,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let message = format!("`{}` is {word} but has states below it", state.key);
         self.findings.push(
             Finding::new(TYPE_CONFLICT, Severity::Fatal, state.key_span, message)
-                .related(block.span(), "these states could never be entered")
+                .related(block.span(), "these states can never be entered")
                 .help("leave `type` out, or make it `compound` or `parallel`"),
         );
     }
@@ -202,9 +202,9 @@ impl<'a, 'f> StateReader<'a, 'f> {
                         DUPLICATE_KEY,
                         Severity::Fatal,
                         child.key_span,
-                        format!("two regions are called `{}`", child.key),
+                        format!("two regions are named `{}`", child.key),
                     )
-                    .label("called the same here")
+                    .label("same name here")
                     .related(earlier, "first used here")
                     .help("give each region its own name"),
                 );
@@ -217,7 +217,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let wrong = misplaced(state.kind);
         for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
-            let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
+            let message = format!("`{}` is not allowed on `{}`, which is {word}", pair.key, state.key);
             let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);
             self.findings.push(finding.help(misplaced_help(pair.key)));
         }
@@ -241,14 +241,14 @@ fn kind_word(kind: NodeKind) -> &'static str {
 fn misplaced_help(key: &str) -> &'static str {
     match key {
         "target" | "actions" => {
-            "transitions stand under `on`, `always` or `after`: is the indentation right?"
+            "transitions go under `on`, `always` or `after`; check the indentation"
         }
-        "initial" => "only a state with `states` starts in one of them",
+        "initial" => "only a state with `states` has an initial state",
         "output" => "only a `type: final` state has a result",
         "variant" => "add `type: history`, or remove it",
         "onDone" | "onAllDone" => {
-            "for an invoke's result, write it below `invoke`; otherwise only states with states are done"
+            "to handle an invoke's result, put it under `invoke`; only states with child states complete"
         }
-        _ => "a history state only remembers: put this on the state that it stands for",
+        _ => "a history state only records: put this on its parent state",
     }
 }

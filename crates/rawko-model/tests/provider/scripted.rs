@@ -146,7 +146,7 @@ fn everything_wrong_with_a_script_is_said() {
             script.yaml:9: a step must be a map
             script.yaml:9: the step says nothing"#]],
     );
-    check_problem("- [", expect!["script.yaml:1: this is not YAML: unclosed bracket '['"]);
+    check_problem("- [", expect!["script.yaml:1: invalid YAML: unclosed bracket '['"]);
     check_problem("hello", expect!["script.yaml:1: a script must be a list of steps"]);
     let missing = Scripted::read(std::path::Path::new("no/such/script.yaml")).err().unwrap();
     assert!(missing.to_string().starts_with("no/such/script.yaml:1: cannot be read: "), "{missing}");

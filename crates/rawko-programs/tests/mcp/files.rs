@@ -169,13 +169,13 @@ fn files_that_are_no_list_of_servers() {
     check(
         "{",
         expect![[r#"
-        error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '{'
+        error[rawko::chart::yaml_syntax]: invalid YAML: unclosed bracket '{'
          --> .mcp.json:1:1
           |
         1 | {
           | ^
           |
-          = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+          = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
     "#]],
     );

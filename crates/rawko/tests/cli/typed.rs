@@ -167,7 +167,7 @@ fn an_event_or_an_answer_that_does_not_fit_is_refused_with_the_reasons() {
         --- exit code 1
         $ rawko send f SUBMIT --data title=5
         --- stderr
-        error: instance `f` refuses the event: the data of `SUBMIT` does not fit its schema: `title`: expected a string, found a whole number
+        error: instance `f` refuses the event: the data of `SUBMIT` does not match its schema: `title`: expected a string, found a whole number
         --- exit code 1
         $ rawko send f SUBMIT --data title=Notes
         > SUBMIT {"title":"Notes"}   [asking]
