@@ -57,7 +57,7 @@ impl fmt::Display for EventRefusal {
                 }
                 match close {
                     Some(close) => write!(f, "; did you mean `{close}`?"),
-                    None if known.is_empty() => write!(f, "; it takes no events"),
+                    None if known.is_empty() => write!(f, "; it accepts no events"),
                     None => {
                         let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
                         write!(f, "; its events are {}", names.join(", "))

@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
         "[0]",
         ("[7][0]", "7"),
         ("null[0]", "null"),
-        ("'text'[0]", "error: a string has no elements"),
+        ("'text'[0]", "error: a string cannot be indexed"),
     ),
     row("**", "**", ("2 ** 3", "8"), ("null ** 2", "error: `**`"), ("'2' ** 2", "error: `**`")),
     row("-x", "-", ("-(3)", "-3"), ("-null", "error: `-`"), ("-'3'", "error: `-`")),
@@ -75,7 +75,7 @@ const ROWS: &[Row] = &[
         " in ",
         ("1 in [1]", "true"),
         ("1 in null", "false"),
-        ("1 in 2", "error: something can be in a list"),
+        ("1 in 2", "error: `in` needs a list"),
     ),
     row(
         "not in",

@@ -34,7 +34,7 @@ governance: {allow: [pay]}
     let dir = directory(&[("paying.yaml", PAYING), (".rawko/config.yaml", settings)]);
     expect![[r#"
         $ rawko check paying.yaml
-        error[rawko::chart::wrong_data]: the input of `pay` does not fit: `amount` is missing
+        error[rawko::chart::wrong_data]: the input of `pay` does not match its schema: `amount` is missing
           --> paying.yaml:10:16
            |
         10 |         input: {amout: 5}
