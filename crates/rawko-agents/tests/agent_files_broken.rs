@@ -82,7 +82,7 @@ fn places_behind_a_byte_order_mark_and_umlauts() {
         "a.md",
         "\u{feff}---\r\nname: a\r\ndescription: für Änderungen\r\nlimits: {maxTokens: 0}\r\n---\r\nText\r\n",
         expect![[r#"
-            error[rawko::agents::invalid_value]: `maxTokens` of `limits` is at least 1
+            error[rawko::agents::invalid_value]: `maxTokens` of `limits` must be at least 1
              --> a.md:4:21
               |
             4 | limits: {maxTokens: 0}␍

@@ -68,9 +68,9 @@ fn limits_that_are_none() {
             3 | limits: {maxIterations: many, timeout: soon, maxTokens: -1}
               |                                        ^^^^
               |
-              = help: `timeout` is a length of time
+              = help: `timeout` is a duration
 
-            error[rawko::agents::invalid_value]: `maxTokens` of `limits` is at least 1
+            error[rawko::agents::invalid_value]: `maxTokens` of `limits` must be at least 1
              --> a.yaml:3:57
               |
             3 | limits: {maxIterations: many, timeout: soon, maxTokens: -1}

@@ -52,13 +52,13 @@ pub enum StoreError {
     Io(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    #[error("the store {place} has format {found}, and this rawko knows formats up to {known}")]
+    #[error("the store {place} has format {found}, and this rawko supports formats up to {known}")]
     Format { place: String, found: u32, known: u32 },
     #[error("{place} is in use by {holder}")]
     Held { place: String, holder: String },
     /// Another host has opened the store since; this one must not write again.
     #[error(
-        "another host has taken over the store {place}; this one has stopped writing, stop it or start it again"
+        "another host has taken over the store {place}; this one no longer writes to it; restart it or stop it"
     )]
     Fenced { place: String },
     /// The file was deleted, replaced or truncated while it was open. Nothing was acknowledged since; nothing is

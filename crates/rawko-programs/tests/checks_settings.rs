@@ -153,7 +153,7 @@ fn checks_with_something_wrong() {
           |
           = help: write a path of the project, without `..`
 
-        error[rawko::settings::invalid_value]: `timeout` of a check is nothing
+        error[rawko::settings::invalid_value]: `timeout` of a check must be longer than 0
           --> config.yaml:10:40
            |
         10 |       - {name: e, command: x, timeout: 0s}

@@ -129,7 +129,7 @@ fn what_is_no_store_of_ours_is_left_alone() {
     let text: Make = |path| std::fs::write(path, "not a database, but long enough to look at").unwrap();
     let foreign: Make = |path| Connection::open(path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     for (make, says) in [
-        (newer, "has format 99, and this rawko knows formats up to 4"),
+        (newer, "has format 99, and this rawko supports formats up to 4"),
         (text, "is not a rawko store"),
         (foreign, "is a database, but not a rawko store"),
     ] {

@@ -45,7 +45,7 @@ const ROWS: &[Row] = &[
         "['a']",
         ("{a: 1}['a']", "1"),
         ("null['a']", "null"),
-        ("true['a']", "error: a boolean has no"),
+        ("true['a']", "error: a boolean "),
     ),
     row(
         "x[i]",

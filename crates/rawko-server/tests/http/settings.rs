@@ -50,7 +50,7 @@ fn mistakes_are_all_told() {
     expect![[r#"
         `server` has no key `listn`
         `here` is not an address and a port
-        `burst` of `rate` is at least 1
+        `burst` of `rate` must be at least 1
         `a b` cannot be a name
         there is no role `king`
         there are two tokens `ci`"#]]
