@@ -124,7 +124,7 @@ fn a_tool_allowed_and_blocked() {
             5 |   blocked: [Bash]
               |             ---- blocked wins
               |
-              = help: take it out of one of the lists
+              = help: remove it of one of the lists
 
         "#]],
     );
@@ -154,13 +154,13 @@ fn a_path_out_of_the_project() {
         "a.yaml",
         "whenToUse: x\nkind: process\ncommand: run\ncwd: ../other\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: `cwd` leads out of the project
+        error[rawko::agents::invalid_value]: `cwd` is outside the project
          --> a.yaml:4:6
           |
         4 | cwd: ../other
           |      ^^^^^^^^
           |
-          = help: write a path of the project, without `..`
+          = help: write a path inside the project, without `..`
 
     "#]],
     );

@@ -74,7 +74,7 @@ fn thresholds_that_are_none() {
         5 | prompt_tokens_max: many
           |                    ^^^^ found text
 
-        error[rawko::settings::invalid_value]: an agent is told after 3 rounds, blocked after 4 and stopped after 2
+        error[rawko::settings::invalid_value]: an agent is warned after 3 rounds, blocked after 4 and stopped after 2
          --> config.yaml:1:1
           |
         1 | notice_aftr: 2

@@ -92,8 +92,8 @@ impl One<'_, '_, '_> {
         let is_inside =
             path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_inside {
-            let help = "write a path of the project, without `..`";
-            self.reader.invalid(at.span, format!("{what} leads out of the project"), help);
+            let help = "write a path inside the project, without `..`";
+            self.reader.invalid(at.span, format!("{what} is outside the project"), help);
         }
         is_inside.then(|| path.to_owned())
     }

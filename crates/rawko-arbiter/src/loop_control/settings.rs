@@ -125,7 +125,7 @@ impl LoopSettings {
         }
         if !(self.notice_after <= self.block_after && self.block_after <= self.doom_after) {
             let message = format!(
-                "an agent is told after {} rounds, blocked after {} and stopped after {}",
+                "an agent is warned after {} rounds, blocked after {} and stopped after {}",
                 self.notice_after, self.block_after, self.doom_after
             );
             reader.invalid(section.span, message, "`notice_after` ≤ `block_after` ≤ `doom_after`");
