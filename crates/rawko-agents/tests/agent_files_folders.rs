@@ -46,7 +46,7 @@ fn what_only_shows_in_folders() {
           |
           = help: rename it, or move it elsewhere
 
-        error[rawko::agents::duplicate_agent]: there is an agent `same` already: .rawko/agents/a.md
+        error[rawko::agents::duplicate_agent]: there is already an agent `same`: .rawko/agents/a.md
          --> .rawko/agents/b.yaml:3:7
           |
         3 | name: same
@@ -68,7 +68,7 @@ fn what_only_shows_in_folders() {
         1 |
           | ^
           |
-          = help: make it readable, or take it away
+          = help: make it readable, or remove it
 
     "#]].assert_eq(&shown.replace(&format!("{}/", root.display()), ""));
 }

@@ -33,8 +33,11 @@ impl Lowering<'_> {
     fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {
         let complete = self.registry.is_complete();
         let severity = if complete { Severity::Error } else { Severity::Warning };
-        let place = if complete { "in this project" } else { "that is known here" };
-        let message = format!("there is no {kind} `{name}` {place}");
+        let message = if complete {
+            format!("there is no {kind} `{name}` in this project")
+        } else {
+            format!("unknown {kind} `{name}`")
+        };
         let names: Vec<&str> = match kind {
             "agent" => self.registry.agents().collect(),
             _ => self.registry.services().collect(),

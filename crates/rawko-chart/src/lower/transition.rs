@@ -69,7 +69,7 @@ impl<'a> Lowering<'a> {
         let known = self.events.entry(name).or_insert_with(|| (name.into(), is_event(name)));
         let (shared, is_event) = (Arc::clone(&known.0), known.1);
         if !is_event {
-            let message = format!("`{name}` cannot be the name of an event");
+            let message = format!("`{name}` is not a valid event name");
             self.report(
                 Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
                     .help("use a name without spaces, `name.*` for all events that start with `name`, or `*` for all events"),
@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn invalid_delay(&mut self, words: &str, span: Span) -> Delay {
         self.report(
-            Finding::new(INVALID_DELAY, Severity::Fatal, span, format!("{words} is not a delay"))
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, format!("{words} is not a valid delay"))
                 .help("write milliseconds, `250ms`, `30s`, `15m`, `24h`, `7d`, `PT1H`, or an expression"),
         );
         Delay::Millis(0)

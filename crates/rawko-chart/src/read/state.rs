@@ -136,7 +136,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     fn check_name(&mut self, key: &str, span: Span) {
         if key.is_empty() || key.contains('.') || key.starts_with('#') {
-            let message = format!("`{key}` cannot be the key of a state");
+            let message = format!("`{key}` is not a valid state key");
             self.findings.push(
                 Finding::new(INVALID_NAME, Severity::Fatal, span, message)
                     .help("use letters, digits, `_` and `-`; `.` and `#` have a meaning in targets"),
@@ -147,7 +147,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     fn report_conflict(&mut self, node: u32, block: View<'a>) {
         let state = &self.states[node as usize];
         let word = kind_word(state.kind);
-        let message = format!("`{}` is {word} but has states below it", state.key);
+        let message = format!("`{}` is {word} but has child states", state.key);
         self.findings.push(
             Finding::new(TYPE_CONFLICT, Severity::Fatal, state.key_span, message)
                 .related(block.span(), "these states can never be entered")
@@ -166,7 +166,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let words = if state.parent.is_some() { format!("`{}`", state.key) } else { "the chart".to_owned() };
         match state.kind {
             NodeKind::Compound if real == 0 => {
-                let message = format!("{words} is compound but has no states");
+                let message = format!("{words} is compound but has no child states");
                 let help = "add at least one state under `states`";
                 self.findings.push(Finding::new(NO_STATES, Severity::Fatal, span, message).help(help));
             }
