@@ -120,7 +120,9 @@ impl<'e> Reader<'e> {
     pub fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
         let text = self.scalar(at, what)?;
         match parse_ms(&text) {
-            Ok(0) => self.invalid(at.span, format!("{what} must be longer than 0"), "write for example `30s`"),
+            Ok(0) => {
+                self.invalid(at.span, format!("{what} must be longer than 0"), "write for example `30s`")
+            }
             Ok(ms) => return Some(Duration::from_millis(ms)),
             Err(error) => self.invalid(at.span, error.to_string(), format!("{what} is a duration")),
         }

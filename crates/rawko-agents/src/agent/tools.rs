@@ -81,9 +81,8 @@ fn granted(reader: &mut Reader<'_>, words: Vec<(String, Span)>) -> ToolRules {
         match rule {
             Some(rule) if name == BASH => commands.extend(commands_of(rule)),
             Some(_) => {
-                let message = format!(
-                    "`{word}` is narrower than rawko can enforce, so `{name}` is not allowed"
-                );
+                let message =
+                    format!("`{word}` is narrower than rawko can enforce, so `{name}` is not allowed");
                 let help = format!("allow all of `{name}`, or confine the agent in the project's settings");
                 reader.report(NOT_ENFORCED.at(span, message).help(help));
                 continue;

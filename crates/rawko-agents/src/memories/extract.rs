@@ -188,11 +188,7 @@ mod tests {
                 json!("Nothing to remember."),
                 "the answer is not a list of memories: invalid type: string \"Nothing to remember.\", expected struct Answer",
             ),
-            (
-                "no title",
-                json!({"memories": [new(" ", "x")]}),
-                "` ` is not a valid memory: it has no title",
-            ),
+            ("no title", json!({"memories": [new(" ", "x")]}), "` ` is not a valid memory: it has no title"),
             (
                 "too long",
                 json!({"memories": [new("a", &"x".repeat(1_001))]}),

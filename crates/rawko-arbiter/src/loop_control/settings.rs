@@ -149,7 +149,11 @@ impl LoopSettings {
                 let (least, most) = bounds(key);
                 let number = reader.whole(at, &what, least);
                 if number.is_some_and(|number| number > most) {
-                    reader.invalid(at.span, format!("{what} must be at most {most}"), "write a smaller number");
+                    reader.invalid(
+                        at.span,
+                        format!("{what} must be at most {most}"),
+                        "write a smaller number",
+                    );
                 } else if let (Some(number), Some(own)) = (number, self.count_mut(key)) {
                     *own = u32::try_from(number).unwrap_or(u32::MAX);
                 }

@@ -115,5 +115,8 @@ fn finding(index: &Index<'_>, star: &Edge<'_>, swallowed: &Waiting<'_, '_>) -> F
         )
         .label("matches every event, completions and errors included")
         .related(index.trigger_span(swallowed.edge), "waits for it here")
-        .help(format!("list the events that `{inner}` handles, or handle `{}` there as well", swallowed.event))
+        .help(format!(
+            "list the events that `{inner}` handles, or handle `{}` there as well",
+            swallowed.event
+        ))
 }

@@ -179,7 +179,8 @@ impl Context {
                 continue;
             }
             if let Some(first) = part.violations(&key.initial).first() {
-                let message = format!("the initial value of `{}` does not match its schema: {first}", key.name);
+                let message =
+                    format!("the initial value of `{}` does not match its schema: {first}", key.name);
                 findings.push(
                     Finding::new(TYPE_MISMATCH, Severity::Error, facts.place, message)
                         .help("change the initial value or the schema"),

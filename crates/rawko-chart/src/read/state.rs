@@ -240,9 +240,7 @@ fn kind_word(kind: NodeKind) -> &'static str {
 
 fn misplaced_help(key: &str) -> &'static str {
     match key {
-        "target" | "actions" => {
-            "transitions go under `on`, `always` or `after`; check the indentation"
-        }
+        "target" | "actions" => "transitions go under `on`, `always` or `after`; check the indentation",
         "initial" => "only a state with `states` has an initial state",
         "output" => "only a `type: final` state has a result",
         "variant" => "add `type: history`, or remove it",

@@ -44,7 +44,8 @@ impl<'t> Reader<'t> {
         self.value()?;
         self.space();
         if self.at < self.bytes.len() {
-            return self.fail("unexpected content after the end of the document", "put each chart in its own file");
+            return self
+                .fail("unexpected content after the end of the document", "put each chart in its own file");
         }
         Ok(())
     }
@@ -77,8 +78,7 @@ impl<'t> Reader<'t> {
         }
         loop {
             if self.peek() != b'"' {
-                return self
-                    .fail("expected a key in double quotes", "check for an extra comma before this");
+                return self.fail("expected a key in double quotes", "check for an extra comma before this");
             }
             let start = self.at;
             let key = self.string()?;

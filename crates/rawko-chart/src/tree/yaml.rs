@@ -79,7 +79,11 @@ impl<'t> Reader<'t> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return self.fail(span, "a second document starts here", "put each chart in its own file");
+                    return self.fail(
+                        span,
+                        "a second document starts here",
+                        "put each chart in its own file",
+                    );
                 }
                 Ok(())
             }

@@ -61,11 +61,7 @@ fn floats(operator: Arithmetic, a: f64, b: f64) -> Outcome<Value> {
 }
 
 pub(crate) fn finite(result: f64) -> Outcome<Value> {
-    if result.is_finite() {
-        Ok(Value::Float(result))
-    } else {
-        fault("the result is not a finite number")
-    }
+    if result.is_finite() { Ok(Value::Float(result)) } else { fault("the result is not a finite number") }
 }
 
 /// `+` of two strings or two lists.

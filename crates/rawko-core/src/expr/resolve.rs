@@ -250,7 +250,9 @@ impl Resolver<'_> {
         let known = synonym(name).or_else(|| nearest(name, functions::function_names()));
         let problem = match known {
             Some(known) => problem.help(format!("did you mean `{known}`?")),
-            None if name.starts_with("agents.") => problem.help("the functions are `select`, `get` and `list`"),
+            None if name.starts_with("agents.") => {
+                problem.help("the functions are `select`, `get` and `list`")
+            }
             None => problem,
         };
         self.problem(problem)

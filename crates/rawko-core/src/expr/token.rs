@@ -143,7 +143,8 @@ impl Lexer<'_> {
                 '\\' => match self.escape() {
                     Some(escaped) => content.push(escaped),
                     None => {
-                        let help = "known escapes are \\n \\t \\r \\0 \\\\ \\' \\\" and \\u{1F600} or \\u00e9";
+                        let help =
+                            "known escapes are \\n \\t \\r \\0 \\\\ \\' \\\" and \\u{1F600} or \\u00e9";
                         self.problem(place, "unknown escape in a string", Some(help));
                     }
                 },

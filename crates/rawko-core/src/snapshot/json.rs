@@ -29,9 +29,7 @@ pub enum SnapshotError {
     OtherChart { found: String, expected: String },
     #[error("this is a snapshot of `{chart}` at version {found}, and the chart here is version {expected}")]
     OtherVersion { chart: String, found: String, expected: String },
-    #[error(
-        "this is a snapshot of a different `{chart}`: the version is the same but the content differs"
-    )]
+    #[error("this is a snapshot of a different `{chart}`: the version is the same but the content differs")]
     OtherContent { chart: String },
     #[error("the snapshot names {what} `{name}`, which chart `{chart}` does not have")]
     UnknownName { what: &'static str, name: String, chart: String },

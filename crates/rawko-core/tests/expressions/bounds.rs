@@ -69,7 +69,11 @@ fn work() {
         );
     }
     let lists = Value::list((0..2_000).map(|number| Value::list(vec![Value::Int(number)])).collect());
-    assert!(with(lists, "unique(context.missing)").unwrap_err().starts_with("the expression exceeds its work limit"));
+    assert!(
+        with(lists, "unique(context.missing)")
+            .unwrap_err()
+            .starts_with("the expression exceeds its work limit")
+    );
     let text = Value::from("ab".repeat(500_000));
     let work = format!("[{}]", vec!["context.missing == context.missing ~ ''"; 20].join(","));
     assert!(with(text.clone(), &work).unwrap_err().starts_with("the expression exceeds its work limit"));
@@ -144,7 +148,9 @@ fn values_that_nest() {
     let nested = |times: usize| Value::from(format!("{}{}", "[".repeat(times), "]".repeat(times)));
     assert!(with(nested(100), "parse_json(context.missing)").is_ok());
     assert!(
-        with(nested(101), "parse_json(context.missing)").unwrap_err().starts_with("lists and maps are nested deeper")
+        with(nested(101), "parse_json(context.missing)")
+            .unwrap_err()
+            .starts_with("lists and maps are nested deeper")
     );
     assert_eq!(with(nested(100_000), "parse_json(context.missing)"), Ok(Value::Null));
 }

@@ -88,10 +88,7 @@ fn fields_and_elements() {
         ("context.list.length", "error: a list has no field `length`; length() counts"),
         ("context.items.id", "error: a list has no field `id`; pluck() takes a field of each element"),
         ("context.yes.field", "error: a boolean has no field `field`"),
-        (
-            "context.list[context.key]",
-            "error: a list index must be a number, not a string",
-        ),
+        ("context.list[context.key]", "error: a list index must be a number, not a string"),
         ("context.list[0.5]", "error: expected a whole number, found 0.5"),
         ("context.map[1]", "error: a map key must be a string, not a number"),
         ("context.name[0]", "error: a string cannot be indexed; slice() takes a part of it"),

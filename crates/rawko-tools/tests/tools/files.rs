@@ -198,5 +198,9 @@ async fn grep_finds_lines() {
         assert_eq!(bench.run("Grep", input.clone()).await.content, expected, "{input}");
     }
     let wrong = bench.run("Grep", json!({ "pattern": "(" })).await;
-    assert!(wrong.is_error && wrong.content.starts_with("`(` is not a regular expression"), "{}", wrong.content);
+    assert!(
+        wrong.is_error && wrong.content.starts_with("`(` is not a regular expression"),
+        "{}",
+        wrong.content
+    );
 }

@@ -170,8 +170,7 @@ impl Program {
         let wrong =
             |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
         let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
-        let cwd =
-            place(workshop, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
+        let cwd = place(workshop, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
         let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let environment = workshop.environment.clone();
         // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.

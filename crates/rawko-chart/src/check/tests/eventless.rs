@@ -31,9 +31,7 @@ fn a_state_that_goes_on_inside_itself_is_asked_again() {
 fn a_transition_without_target_is_taken_for_ever() {
     check(
         "a: always -",
-        &[
-            "eventless_cycle: eventless transition of `a` has neither guard nor target, so it loops forever",
-        ],
+        &["eventless_cycle: eventless transition of `a` has neither guard nor target, so it loops forever"],
     );
 }
 

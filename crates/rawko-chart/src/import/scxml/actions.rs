@@ -83,7 +83,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if !is_variable_name(root) || !self.variables.types.contains_key(root) {
             self.changed(
                 xml,
-                format!("assigning to `{location}` fails, as in SCXML: it is not a variable of the data model"),
+                format!(
+                    "assigning to `{location}` fails, as in SCXML: it is not a variable of the data model"
+                ),
             );
             return self.failing_action(&format!("`{location}` is not a variable of the data model"));
         }
@@ -124,7 +126,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let index = xml.attribute("index").map(|index| index.trim().to_owned());
         for name in std::iter::once(&item).chain(&index) {
             if !is_variable_name(name) {
-                self.changed(xml, format!("the loop fails, as in SCXML: `{name}` is not a valid variable name"));
+                self.changed(
+                    xml,
+                    format!("the loop fails, as in SCXML: `{name}` is not a valid variable name"),
+                );
                 return self.failing_action(&format!("{name} is not a valid variable name"));
             }
         }

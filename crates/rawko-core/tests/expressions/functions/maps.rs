@@ -70,10 +70,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("remove(context.missing, 'a')", "null")],
         &[
             ("remove('abc', 0)", "error: `remove` takes a list or a map as x, not a string"),
-            (
-                "remove(context.list, 'a')",
-                "error: a list index must be a number, not a string",
-            ),
+            ("remove(context.list, 'a')", "error: a list index must be a number, not a string"),
         ],
     ),
     rows(

@@ -218,8 +218,9 @@ impl HttpProvider {
             Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), ""),
         };
         if let Some(key) = &self.key {
-            let cannot =
-                || ProviderError::new(ErrorCode::AuthenticationFailed, "the API key is not a valid header value");
+            let cannot = || {
+                ProviderError::new(ErrorCode::AuthenticationFailed, "the API key is not a valid header value")
+            };
             headers.insert(name, key.header(before).ok_or_else(cannot)?);
         }
         Ok(headers)
