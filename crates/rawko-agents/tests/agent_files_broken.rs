@@ -64,7 +64,7 @@ fn places_in_markdown_are_lines_of_the_file() {
         "a.md",
         "---\nname: a\ndescription: x\nkind: proces\n---\nYou are an agent.\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: there is no kind of agent `proces`
+        error[rawko::agents::invalid_value]: unknown agent kind `proces`
          --> a.md:4:7
           |
         4 | kind: proces
@@ -82,7 +82,7 @@ fn places_behind_a_byte_order_mark_and_umlauts() {
         "a.md",
         "\u{feff}---\r\nname: a\r\ndescription: für Änderungen\r\nlimits: {maxTokens: 0}\r\n---\r\nText\r\n",
         expect![[r#"
-            error[rawko::agents::invalid_value]: `maxTokens` of `limits` is at least 1
+            error[rawko::agents::invalid_value]: `maxTokens` of `limits` must be at least 1
              --> a.md:4:21
               |
             4 | limits: {maxTokens: 0}␍
@@ -100,7 +100,7 @@ fn frontmatter_without_end() {
         "a.md",
         "---\nname: a\n\nYou are an agent.\n",
         expect![[r#"
-        error[rawko::agents::unclosed_frontmatter]: the frontmatter that begins here has no end
+        error[rawko::agents::unclosed_frontmatter]: the frontmatter that begins here is not closed
          --> a.md:1:1
           |
         1 | ---
@@ -118,13 +118,13 @@ fn yaml_that_is_none() {
         "a.md",
         "---\nname: a\ndescription: Use when: always\n---\nText\n",
         expect![[r#"
-        error[rawko::chart::yaml_syntax]: this is not YAML: mapping values are not allowed in this context
+        error[rawko::chart::yaml_syntax]: invalid YAML: mapping values are not allowed in this context
          --> a.md:3:22
           |
         3 | description: Use when: always
           |                      ^
           |
-          = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+          = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
     "#]],
     );
@@ -168,13 +168,13 @@ fn nothing_at_all() {
         "a.md",
         "",
         expect![[r#"
-        warning[rawko::agents::no_description]: nothing says when to choose this agent
+        warning[rawko::agents::no_description]: this agent has no `whenToUse`
          --> a.md:1:1
           |
         1 |
           | ^
           |
-          = help: add `whenToUse`; only a chart that names the agent uses it now
+          = help: add `whenToUse`; until then only charts that name the agent use it
 
         error[rawko::agents::missing_key]: the agent has no prompt
          --> a.md:1:1
@@ -190,13 +190,13 @@ fn nothing_at_all() {
         "b.yaml",
         "# later\n",
         expect![[r#"
-        warning[rawko::agents::no_description]: nothing says when to choose this agent
+        warning[rawko::agents::no_description]: this agent has no `whenToUse`
          --> b.yaml:1:1
           |
         1 | # later
           | ^
           |
-          = help: add `whenToUse`; only a chart that names the agent uses it now
+          = help: add `whenToUse`; until then only charts that name the agent use it
 
         error[rawko::agents::missing_key]: the agent has no prompt
          --> b.yaml:1:1
@@ -239,7 +239,7 @@ fn the_prompt_twice() {
           | ^^^^^^^^^^^^
         5 | ---
         6 | Text
-          | - the text of the file is the prompt too
+          | - the body of the file is also the prompt
           |
           = help: keep one of them
 
@@ -273,13 +273,13 @@ fn nothing_says_when_to_use_it() {
         "helper.md",
         "You help.",
         expect![[r#"
-        warning[rawko::agents::no_description]: nothing says when to choose this agent
+        warning[rawko::agents::no_description]: this agent has no `whenToUse`
          --> helper.md:1:1
           |
         1 | You help.
           | ^
           |
-          = help: add `whenToUse`; only a chart that names the agent uses it now
+          = help: add `whenToUse`; until then only charts that name the agent use it
 
     "#]],
     );

@@ -46,7 +46,7 @@ fn what_only_shows_in_folders() {
           |
           = help: rename it, or move it elsewhere
 
-        error[rawko::agents::duplicate_agent]: there is an agent `same` already: .rawko/agents/a.md
+        error[rawko::agents::duplicate_agent]: there is already an agent `same`: .rawko/agents/a.md
          --> .rawko/agents/b.yaml:3:7
           |
         3 | name: same
@@ -54,7 +54,7 @@ fn what_only_shows_in_folders() {
           |
           = help: give one of them another `name`
 
-        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xfc) does not belong there
+        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xfc) is invalid
          --> .rawko/agents/latin.md:2:15
           |
         2 | description: f�r alle
@@ -68,7 +68,7 @@ fn what_only_shows_in_folders() {
         1 |
           | ^
           |
-          = help: make it readable, or take it away
+          = help: make it readable, or remove it
 
     "#]].assert_eq(&shown.replace(&format!("{}/", root.display()), ""));
 }

@@ -68,9 +68,9 @@ fn limits_that_are_none() {
             3 | limits: {maxIterations: many, timeout: soon, maxTokens: -1}
               |                                        ^^^^
               |
-              = help: `timeout` is a length of time
+              = help: `timeout` is a duration
 
-            error[rawko::agents::invalid_value]: `maxTokens` of `limits` is at least 1
+            error[rawko::agents::invalid_value]: `maxTokens` of `limits` must be at least 1
              --> a.yaml:3:57
               |
             3 | limits: {maxIterations: many, timeout: soon, maxTokens: -1}
@@ -116,7 +116,7 @@ fn a_tool_allowed_and_blocked() {
         "a.yaml",
         "whenToUse: x\nsystemPrompt: p\ntools:\n  allowed: [Read, Bash]\n  blocked: [Bash]\n",
         expect![[r#"
-            warning[rawko::agents::never_allowed]: `Bash` is allowed and blocked
+            warning[rawko::agents::never_allowed]: `Bash` is both allowed and blocked
              --> a.yaml:4:19
               |
             4 |   allowed: [Read, Bash]
@@ -124,7 +124,7 @@ fn a_tool_allowed_and_blocked() {
             5 |   blocked: [Bash]
               |             ---- blocked wins
               |
-              = help: take it out of one of the lists
+              = help: remove it of one of the lists
 
         "#]],
     );
@@ -136,7 +136,7 @@ fn a_rule_that_nobody_could_hold_to() {
         "a.md",
         "---\ndescription: x\ntools: Grep, Read(src/**), Bash(git log:*)\n---\nText",
         expect![[r#"
-            warning[rawko::agents::not_enforced]: `Read(src/**)` is a finer rule than an agent can be held to, so `Read` is not allowed
+            warning[rawko::agents::not_enforced]: `Read(src/**)` is narrower than rawko can enforce, so `Read` is not allowed
              --> a.md:3:14
               |
             3 | tools: Grep, Read(src/**), Bash(git log:*)
@@ -154,13 +154,13 @@ fn a_path_out_of_the_project() {
         "a.yaml",
         "whenToUse: x\nkind: process\ncommand: run\ncwd: ../other\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: `cwd` leads out of the project
+        error[rawko::agents::invalid_value]: `cwd` is outside the project
          --> a.yaml:4:6
           |
         4 | cwd: ../other
           |      ^^^^^^^^
           |
-          = help: write a path of the project, without `..`
+          = help: write a path inside the project, without `..`
 
     "#]],
     );
@@ -172,13 +172,13 @@ fn names_that_are_none() {
         "a.yaml",
         "name: The Planner\nwhenToUse: x\nsystemPrompt: p\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: `The Planner` cannot be the name of an agent
+        error[rawko::agents::invalid_value]: `The Planner` is not a valid agent name
          --> a.yaml:1:7
           |
         1 | name: The Planner
           |       ^^^^^^^^^^^
           |
-          = help: letters, digits, `-`, `_` and `.`; words for people go into `displayName`
+          = help: use letters, digits, `-`, `_` and `.`; a name for people goes into `displayName`
 
     "#]],
     );
@@ -186,13 +186,13 @@ fn names_that_are_none() {
         "complete.md",
         "---\nwhenToUse: x\n---\nText",
         expect![[r#"
-        error[rawko::agents::invalid_value]: no agent can be called `complete`
+        error[rawko::agents::invalid_value]: no agent can be named `complete`
          --> complete.md:1:1
           |
         1 | ---
           | ^
           |
-          = help: it is where transitions lead when nothing is left to do
+          = help: it is the target of transitions that end the task
 
     "#]],
     );
@@ -266,13 +266,13 @@ fn a_program_without_command_and_a_command_without_program() {
         "a.yaml",
         "whenToUse: x\nkind: process\ncommand: python3 agent.py\n",
         expect![[r#"
-        error[rawko::agents::invalid_value]: `python3 agent.py` cannot be the name of a program
+        error[rawko::agents::invalid_value]: `python3 agent.py` is not a valid program name
          --> a.yaml:3:10
           |
         3 | command: python3 agent.py
           |          ^^^^^^^^^^^^^^^^
           |
-          = help: no shell takes it apart: write `command: [python3, agent.py]`
+          = help: the command is not run by a shell: write `command: [python3, agent.py]`
 
     "#]],
     );
@@ -280,7 +280,7 @@ fn a_program_without_command_and_a_command_without_program() {
         "a.yaml",
         "whenToUse: x\nkind: process\ncommand: []\n",
         expect![[r#"
-            error[rawko::agents::invalid_value]: `command` names no program
+            error[rawko::agents::invalid_value]: `command` has no program
              --> a.yaml:3:10
               |
             3 | command: []
@@ -294,21 +294,21 @@ fn a_program_without_command_and_a_command_without_program() {
         "a.yaml",
         "whenToUse: x\nsystemPrompt: p\ncommand: [python3]\ncwd: .\n",
         expect![[r#"
-        error[rawko::agents::conflicting_keys]: `command` means nothing for an agent of kind `llm`
+        error[rawko::agents::conflicting_keys]: `command` is not valid for an agent of kind `llm`
          --> a.yaml:3:1
           |
         3 | command: [python3]
           | ^^^^^^^
           |
-          = help: it is for `kind: process` and `kind: acp`
+          = help: use it with `kind: process` or `kind: acp`
 
-        error[rawko::agents::conflicting_keys]: `cwd` means nothing for an agent of kind `llm`
+        error[rawko::agents::conflicting_keys]: `cwd` is not valid for an agent of kind `llm`
          --> a.yaml:4:1
           |
         4 | cwd: .
           | ^^^
           |
-          = help: it is for `kind: process` and `kind: acp`
+          = help: use it with `kind: process` or `kind: acp`
 
     "#]],
     );

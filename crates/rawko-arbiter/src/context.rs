@@ -99,9 +99,9 @@ pub struct ErrorEntry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
-    #[error("the chart's context is not the orchestrator's: {0}")]
+    #[error("the chart's context does not match the orchestrator's: {0}")]
     Unreadable(String),
-    #[error("there is nothing to evaluate: no agent has worked yet")]
+    #[error("nothing to evaluate: no agent has run yet")]
     NothingDone,
 }
 

@@ -352,8 +352,8 @@ fn the_arbiters_own_failure_does_not_hide_the_agents() {
 #[test]
 fn what_is_not_the_orchestrators_context_is_said() {
     let error = Orchestration::of(&Value::from_json(json!({"history": 5}))).unwrap_err();
-    expect!["the chart's context is not the orchestrator's: invalid type: integer `5`, expected a sequence"]
+    expect!["the chart's context does not match the orchestrator's: invalid type: integer `5`, expected a sequence"]
         .assert_eq(&error.to_string());
     let error = evaluate_progress_input(&context(&first()), &agents(), 0).unwrap_err();
-    expect!["there is nothing to evaluate: no agent has worked yet"].assert_eq(&error.to_string());
+    expect!["nothing to evaluate: no agent has run yet"].assert_eq(&error.to_string());
 }

@@ -44,7 +44,7 @@ fn thresholds_that_are_none() {
           |
           = help: did you mean `notice_after`?
 
-        error[rawko::settings::invalid_value]: `block_after` of `loop` is at least 2
+        error[rawko::settings::invalid_value]: `block_after` of `loop` must be at least 2
          --> config.yaml:2:14
           |
         2 | block_after: 1
@@ -52,7 +52,7 @@ fn thresholds_that_are_none() {
           |
           = help: write a larger number
 
-        error[rawko::settings::invalid_value]: `cycle_max` of `loop` is at most 5
+        error[rawko::settings::invalid_value]: `cycle_max` of `loop` must be at most 5
          --> config.yaml:3:12
           |
         3 | cycle_max: 9
@@ -66,7 +66,7 @@ fn thresholds_that_are_none() {
         4 | build_time_max: soon
           |                 ^^^^
           |
-          = help: `build_time_max` of `loop` is a length of time
+          = help: `build_time_max` of `loop` is a duration
 
         error[rawko::settings::wrong_type]: `prompt_tokens_max` of `loop` must be a whole number
          --> config.yaml:5:20
@@ -74,7 +74,7 @@ fn thresholds_that_are_none() {
         5 | prompt_tokens_max: many
           |                    ^^^^ found text
 
-        error[rawko::settings::invalid_value]: an agent is told after 3 rounds, blocked after 4 and stopped after 2
+        error[rawko::settings::invalid_value]: an agent is warned after 3 rounds, blocked after 4 and stopped after 2
          --> config.yaml:1:1
           |
         1 | notice_aftr: 2

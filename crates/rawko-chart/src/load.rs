@@ -118,8 +118,7 @@ fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
     let rest = rest.split('\n').next().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[..offset]).into_owned() + rest;
     let span = Span::new(offset, offset + rest.chars().next().map_or(0, char::len_utf8));
-    let message =
-        format!("the text is not UTF-8: byte {offset} (0x{:02x}) does not belong there", bytes[offset]);
+    let message = format!("the text is not UTF-8: byte {offset} (0x{:02x}) is invalid", bytes[offset]);
     let finding = Finding::new(INVALID_UTF8, Severity::Fatal, span, message).help("save the file as UTF-8");
     (Source::new(name, text), finding)
 }

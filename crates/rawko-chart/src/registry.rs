@@ -175,7 +175,7 @@ pub fn read_registry(source: &Source) -> RegistryFile {
 }
 
 fn not_a_registry(span: Span) -> Finding {
-    Finding::new(NOT_A_REGISTRY, Severity::Fatal, span, "there is no `machine_registry` here")
+    Finding::new(NOT_A_REGISTRY, Severity::Fatal, span, "the file has no `machine_registry`")
         .help("a registry is a list under `machine_registry:`, each entry with `id`, `version` and `src`")
 }
 

@@ -167,18 +167,18 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_index_lists_every_code() {
     let mut index = String::from(
-        "# Findings\n\nEverything `rawko check` can tell you. **Fatal**: there is no chart to run. **Error**: fails `check`, but the\n\
-         chart can run. **Warning**: worth knowing; fails `check --strict`. A code comes in the severity given here at worst.\n\n\
+        "# Findings\n\nThe findings of `rawko check`. **Fatal**: there is no chart to run. **Error**: fails `check`, but the\n\
+         chart can run. **Warning**: fails only `check --strict`. The table gives the highest severity of each code.\n\n\
          | Code | Severity | Meaning |\n|---|---|---|\n",
     );
     index.extend(ALL.iter().map(|code| row(code, "")));
-    index += "\n## Projects\n\nWhat is wrong between the files of a project; the codes are `rawko::project::…`.\n\n\
+    index += "\n## Projects\n\nProblems between the files of a project; the codes are `rawko::project::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::project::ALL.iter().map(|code| row(code, "project/")));
-    index += "\n## Settings\n\nWhat is wrong with a `config.yaml` ([settings](../guide/settings.md)); the codes are `rawko::settings::…`.\n\n\
+    index += "\n## Settings\n\nProblems in a `config.yaml` ([settings](../guide/settings.md)); the codes are `rawko::settings::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::settings::ALL.iter().map(|code| row(code, "settings/")));
-    index += "\n## Agents\n\nWhat is wrong with an agent file; the codes are `rawko::agents::…`.\n\n\
+    index += "\n## Agents\n\nProblems in an agent file; the codes are `rawko::agents::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::agents::ALL.iter().map(|code| row(code, "agents/")));
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);

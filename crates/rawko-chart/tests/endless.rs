@@ -28,21 +28,21 @@ fn check(states: &str, expected: &[&str]) {
 fn timers_of_no_time_that_lead_round_are_found() {
     check(
         "a: {after: {0: b}}, b: {after: {0ms: a}}",
-        &["timers of 0 ms without a guard repeat without end: `a` → `b` → `a`"],
+        &["timers of 0 ms without a guard loop forever: `a` → `b` → `a`"],
     );
     check(
         "a: {after: {0: {target: a, reenter: true}}, on: {STOP: b}}, b: {}",
-        &["timers of 0 ms without a guard repeat without end: `a` → `a`"],
+        &["timers of 0 ms without a guard loop forever: `a` → `a`"],
     );
     // Through an eventless transition, an initial state and a region beside the target.
     check(
         "a: {after: {0: b}}, b: {initial: c, states: {c: {after: {0: d}}, d: {always: '#home'}}}, home: {id: home, always: a}",
-        &["timers of 0 ms without a guard repeat without end: `a` → `b.c` → `b.d` → `home` → `a`"],
+        &["timers of 0 ms without a guard loop forever: `a` → `b.c` → `b.d` → `home` → `a`"],
     );
     check(
         "a: {after: {0: p.left.l}}, p: {type: parallel, states: {
             left: {initial: l, states: {l: {}}}, right: {initial: r, states: {r: {after: {0: '#start'}}}}}}, start: {id: start, after: {0: a}}",
-        &["timers of 0 ms without a guard repeat without end: `a` → `p.right.r` → `start` → `a`"],
+        &["timers of 0 ms without a guard loop forever: `a` → `p.right.r` → `start` → `a`"],
     );
 }
 

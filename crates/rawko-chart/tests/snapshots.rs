@@ -81,7 +81,7 @@ fn what_is_no_snapshot_of_this_chart_is_refused() {
         &chart(&CHART.replace("24h", "48h")),
         &good,
         expect![
-            "this is a snapshot of another edition of `keeper`: the version is the same but the content differs"
+            "this is a snapshot of a different `keeper`: the version is the same but the content differs"
         ],
     );
     refused(
@@ -98,7 +98,7 @@ fn what_is_no_snapshot_of_this_chart_is_refused() {
         &original,
         &good.replace("[\"paused\"]", "[\"paused\",\"work.a\"]"),
         expect![
-            "the snapshot's configuration [paused, work.a] cannot be: a compound state needs one active child, a parallel all"
+            "the snapshot's configuration [paused, work.a] is not legal: a compound state needs one active child, a parallel state all of them"
         ],
     );
     refused(
@@ -124,6 +124,6 @@ fn a_step_with_another_charts_snapshot_is_refused() {
     let mut snapshot = paused(&one);
     let before = snapshot.clone();
     let error = step(&other, &mut snapshot, Event::named("WAKE", Value::Null), 0).unwrap_err();
-    expect!["this snapshot belongs to another chart than `keeper`"].assert_eq(&error.to_string());
+    expect!["this snapshot does not belong to chart `keeper`"].assert_eq(&error.to_string());
     assert_eq!(snapshot, before);
 }

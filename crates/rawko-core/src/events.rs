@@ -57,7 +57,7 @@ impl fmt::Display for EventRefusal {
                 }
                 match close {
                     Some(close) => write!(f, "; did you mean `{close}`?"),
-                    None if known.is_empty() => write!(f, "; it takes no events"),
+                    None if known.is_empty() => write!(f, "; it accepts no events"),
                     None => {
                         let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
                         write!(f, "; its events are {}", names.join(", "))
@@ -69,7 +69,7 @@ impl fmt::Display for EventRefusal {
             }
             EventRefusal::WrongData { event, violations } => {
                 let all: Vec<String> = violations.iter().map(Violation::to_string).collect();
-                write!(f, "the data of `{event}` does not fit its schema: {}", all.join("; "))
+                write!(f, "the data of `{event}` does not match its schema: {}", all.join("; "))
             }
         }
     }

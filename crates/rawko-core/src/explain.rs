@@ -21,9 +21,11 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         TraceEntry::Considered { event: Some(event) } => format!("event {event}"),
         TraceEntry::Considered { event: None } => "eventless transitions".to_owned(),
         TraceEntry::Candidate { transition, outcome } => candidate(chart, *transition, outcome),
-        TraceEntry::Unhandled { event, deferred: false } => format!("  nothing takes {event}; it is ignored"),
+        TraceEntry::Unhandled { event, deferred: false } => {
+            format!("  ignored   {event}: no transition handles it")
+        }
         TraceEntry::Unhandled { event, deferred: true } => {
-            format!("  nothing takes {event} yet; it is kept for later")
+            format!("  deferred  {event}: no transition handles it yet")
         }
         TraceEntry::Exited { node } => format!("  left      {}", node_words(chart, *node)),
         TraceEntry::Entered { node } => format!("  entered   {}", node_words(chart, *node)),
@@ -37,10 +39,10 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
         TraceEntry::Stalled { id } => {
             format!("  stopped   nothing handles the failure of {id}; the instance waits in status error")
         }
-        TraceEntry::Stale => "  came too late: what it belongs to is over".to_owned(),
+        TraceEntry::Stale => "  stale     its timer or invoke is no longer pending".to_owned(),
         TraceEntry::Retrying(retrying) => {
             let Retrying { id, attempt, delay_ms } = &**retrying;
-            format!("  will try  {id} again in {delay_ms} ms (attempt {attempt} failed)")
+            format!("  retry     {id} in {delay_ms} ms (attempt {attempt} failed)")
         }
     }
 }
@@ -57,7 +59,7 @@ pub fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
     match refusal {
         Refusal::GuardFalse => "its guard is false".to_owned(),
         Refusal::GuardFailed(error) => format!("its guard fails: {error}"),
-        Refusal::Preempted { by } => format!("{} goes first", transition_words(chart, *by)),
+        Refusal::Preempted { by } => format!("{} takes precedence", transition_words(chart, *by)),
     }
 }
 

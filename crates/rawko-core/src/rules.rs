@@ -72,7 +72,7 @@ impl ContextRules {
         let whole = Value::Map(present.map(|(name, value)| (name.clone(), value)).collect::<Map>().into());
         let violations = self.schema.violations(&whole);
         let first = violations.first()?;
-        Some(format!("the context does not fit its schema: {first}"))
+        Some(format!("the context does not match its schema: {first}"))
     }
 
     fn key_violations(&self, slot: Slot, value: &Value) -> Option<Vec<Violation>> {
@@ -99,7 +99,7 @@ impl ContextRules {
         let name = self.names.get(slot.index()).map_or("?", |name| name);
         let first = violations.first();
         let (path, message) = first.map_or(("", ""), |first| (first.path.as_str(), first.message.as_str()));
-        format!("`context.{name}{path}` does not fit the context's schema: {message}")
+        format!("`context.{name}{path}` does not match the context's schema: {message}")
     }
 }
 

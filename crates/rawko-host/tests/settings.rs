@@ -215,7 +215,7 @@ env: [A B]
             4:19 settings::invalid_value: `url` of service `b` has a user or a password in it
                  put them into a header: `Authorization: "Basic ${NAME}"`
             4:50 settings::invalid_value: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
-                 `timeout` of service `b` is a length of time
+                 `timeout` of service `b` is a duration
             4:68 settings::invalid_value: `on_restart` of service `b` cannot be `again`
                  `retry` when calling it twice with one idempotency key does no harm, else `unknown`
             5:26 settings::invalid_value: `cwd` of service `c` is outside the project
@@ -228,7 +228,7 @@ env: [A B]
                  a variable is written `${NAME}`, a plain `${` as `$${`
             5:80 settings::invalid_value: `A-B` cannot be the name of a variable
                  letters, digits and `_`, not beginning with a digit
-            5:95 settings::invalid_value: `timeout` of service `c` is nothing
+            5:95 settings::invalid_value: `timeout` of service `c` must be longer than 0
                  write for example `30s`
             5:110 settings::invalid_value: `huge` is not a size
                  write for example `500MB`, `2GiB` or a number of bytes
@@ -242,7 +242,7 @@ env: [A B]
                  did you mean `governance`?
             10:19 settings::invalid_value: `-1` is not a size
                  write for example `500MB`, `2GiB` or a number of bytes
-            11:29 settings::invalid_value: `instances_in_memory` of `host` is at least 1
+            11:29 settings::invalid_value: `instances_in_memory` of `host` must be at least 1
                  write a larger number
             12:7 settings::invalid_value: `A B` cannot be the name of a variable
                  letters, digits and `_`, not beginning with a digit
@@ -292,8 +292,8 @@ fn what_is_not_yaml_is_said_as_for_charts() {
     check(
         "services: [a\n",
         expect![[r#"
-        1:11 chart::yaml_syntax: this is not YAML: unclosed bracket '['
-             look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+        1:11 chart::yaml_syntax: invalid YAML: unclosed bracket '['
+             check for a missing colon, quote or bracket, or wrong indentation, here or just before
     "#]],
     );
     check(

@@ -155,7 +155,7 @@ impl Notes {
 fn heading(language: &str, notes: &[Note]) -> String {
     let mut heading = format!("# Imported from {language}.");
     if !notes.is_empty() {
-        heading.push_str(" What to look at (lines are those of the original):");
+        heading.push_str(" Review these points (line numbers refer to the original):");
     }
     for note in notes {
         heading.push_str("\n#   ");

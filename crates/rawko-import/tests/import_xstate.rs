@@ -129,7 +129,7 @@ fn what_was_code_is_named_and_noted() {
   }
 }"##,
         expect![[r##"
-            # Imported from XState. What to look at (lines are those of the original):
+            # Imported from XState. Review these points (line numbers refer to the original):
             #   line 5: changed: the action `greet` was code: it became a call of the handler `greet`
             #   line 5: not carried over: an action that was code
             #   line 5: changed: the action `track` was code: it became a call of the handler `track`
@@ -137,7 +137,7 @@ fn what_was_code_is_named_and_noted() {
             #   line 6: changed: `cond` is of XState 4; it became `guard`
             #   line 6: not carried over: the guard `isReady_and_not_isTired` was code: it is `false` until its expression is written under `guards`
             #   line 7: changed: the delay `PATIENCE` was code; it is now `context.PATIENCE`: give it milliseconds
-            #   line 10: changed: `fetchUser` has to be a service of the project, `statechart:<id>` or `agent:<id>`
+            #   line 10: changed: `fetchUser` must be a service of the project, `statechart:<id>` or `agent:<id>`
             #   line 10: not carried over: `systemId` of an invoke
             #   line 11: not carried over: `activities`
             statechart:

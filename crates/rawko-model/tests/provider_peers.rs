@@ -171,25 +171,25 @@ async fn aimock_is_understood_in_every_format() {
             gemini: Stop: 
             ollama: Stop: 
         slow
-            openai: rate_limited in 3000 ms: openai: the provider answered 429: Rate limited
-            anthropic: rate_limited in 3000 ms: anthropic: the provider answered 429: Rate limited
-            gemini: rate_limited in 3000 ms: gemini: the provider answered 429: Rate limited
-            ollama: rate_limited in 3000 ms: ollama: the provider answered 429: Rate limited
+            openai: rate_limited in 3000 ms: openai: the provider returned 429: Rate limited
+            anthropic: rate_limited in 3000 ms: anthropic: the provider returned 429: Rate limited
+            gemini: rate_limited in 3000 ms: gemini: the provider returned 429: Rate limited
+            ollama: rate_limited in 3000 ms: ollama: the provider returned 429: Rate limited
         overloaded
-            openai: model_unavailable: openai: the provider answered 529: Overloaded
-            anthropic: model_unavailable: anthropic: the provider answered 529: Overloaded
-            gemini: model_unavailable: gemini: the provider answered 529: Overloaded
-            ollama: model_unavailable: ollama: the provider answered 529: Overloaded
+            openai: model_unavailable: openai: the provider returned 529: Overloaded
+            anthropic: model_unavailable: anthropic: the provider returned 529: Overloaded
+            gemini: model_unavailable: gemini: the provider returned 529: Overloaded
+            ollama: model_unavailable: ollama: the provider returned 529: Overloaded
         cut
             openai: network_error
             anthropic: network_error
             gemini: network_error
             ollama: network_error
         malformed
-            openai: unknown: openai: the provider's answer cannot be understood: it is no stream of events: `{malformed json: <<<chaos>>>`
-            anthropic: unknown: anthropic: the provider's answer cannot be understood: it is no stream of events: `{malformed json: <<<chaos>>>`
-            gemini: unknown: gemini: the provider's answer cannot be understood: it is no stream of events: `{malformed json: <<<chaos>>>`
-            ollama: unknown: ollama: the provider's answer cannot be understood: key must be a string at line 1 column 2, in `{malformed json: <<<chaos>>>`
+            openai: unknown: openai: the provider's response cannot be parsed: it is not an event stream: `{malformed json: <<<chaos>>>`
+            anthropic: unknown: anthropic: the provider's response cannot be parsed: it is not an event stream: `{malformed json: <<<chaos>>>`
+            gemini: unknown: gemini: the provider's response cannot be parsed: it is not an event stream: `{malformed json: <<<chaos>>>`
+            ollama: unknown: ollama: the provider's response cannot be parsed: key must be a string at line 1 column 2, in `{malformed json: <<<chaos>>>`
     "#]].assert_eq(&lines);
 }
 

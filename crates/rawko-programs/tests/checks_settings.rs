@@ -105,7 +105,7 @@ fn checks_with_something_wrong() {
           |
           = help: did you mean `command`?
 
-        error[rawko::settings::missing_key]: a check does not say what is run
+        error[rawko::settings::missing_key]: a check has no `command`
          --> config.yaml:4:9
           |
         4 |       - {name: a, comand: x}
@@ -113,7 +113,7 @@ fn checks_with_something_wrong() {
           |
           = help: add `command: [program, argument]`
 
-        error[rawko::settings::invalid_value]: `command` of a check names no program
+        error[rawko::settings::invalid_value]: `command` of a check has no program
          --> config.yaml:5:28
           |
         5 |       - {name: b, command: []}
@@ -145,15 +145,15 @@ fn checks_with_something_wrong() {
           |
           = help: did you mean `/errors`?
 
-        error[rawko::settings::invalid_value]: `cwd` of a check leads out of the project
+        error[rawko::settings::invalid_value]: `cwd` of a check is outside the project
          --> config.yaml:9:36
           |
         9 |       - {name: e, command: x, cwd: /etc}
           |                                    ^^^^
           |
-          = help: write a path of the project, without `..`
+          = help: write a path inside the project, without `..`
 
-        error[rawko::settings::invalid_value]: `timeout` of a check is nothing
+        error[rawko::settings::invalid_value]: `timeout` of a check must be longer than 0
           --> config.yaml:10:40
            |
         10 |       - {name: e, command: x, timeout: 0s}
@@ -161,7 +161,7 @@ fn checks_with_something_wrong() {
            |
            = help: write for example `30s`
 
-        error[rawko::settings::invalid_value]: there is a check `e` already
+        error[rawko::settings::invalid_value]: there is already a check `e`
           --> config.yaml:10:9
            |
         10 |       - {name: e, command: x, timeout: 0s}

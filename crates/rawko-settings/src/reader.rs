@@ -112,7 +112,7 @@ impl<'e> Reader<'e> {
         };
         let number = u64::try_from(number).ok().filter(|number| *number >= least);
         if number.is_none() {
-            self.invalid(at.span, format!("{what} is at least {least}"), "write a larger number");
+            self.invalid(at.span, format!("{what} must be at least {least}"), "write a larger number");
         }
         number
     }
@@ -120,9 +120,11 @@ impl<'e> Reader<'e> {
     pub fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
         let text = self.scalar(at, what)?;
         match parse_ms(&text) {
-            Ok(0) => self.invalid(at.span, format!("{what} is nothing"), "write for example `30s`"),
+            Ok(0) => {
+                self.invalid(at.span, format!("{what} must be longer than 0"), "write for example `30s`")
+            }
             Ok(ms) => return Some(Duration::from_millis(ms)),
-            Err(error) => self.invalid(at.span, error.to_string(), format!("{what} is a length of time")),
+            Err(error) => self.invalid(at.span, error.to_string(), format!("{what} is a duration")),
         }
         None
     }

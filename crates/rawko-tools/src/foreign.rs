@@ -62,7 +62,7 @@ impl Toolbox {
             None => {
                 grant.check(name)?;
                 if grant.is_read_only() {
-                    let why = format!("nobody here knows what `{name}` does, and nothing may be written");
+                    let why = format!("it is not known what `{name}` does, and nothing may be written");
                     return Err(Refused::new("tool_unknown", SOURCE, why).into());
                 }
                 Ok(())

@@ -80,7 +80,7 @@ impl Layer {
         let regexes = patterns.filter_map(|pattern| {
             let error = regex::Regex::new(pattern).err()?;
             Some(format!(
-                "{}: `{pattern}` is no regular expression: {}",
+                "{}: `{pattern}` is not a regular expression: {}",
                 self.source,
                 last_line(&error.to_string())
             ))

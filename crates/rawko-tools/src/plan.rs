@@ -71,7 +71,7 @@ impl Plan {
         }
         for step in &self.steps {
             for other in step.depends_on.iter().filter(|other| !seen.contains(other.as_str())) {
-                problems.push(format!("the step `{}` depends on `{other}`, which there is not", step.id));
+                problems.push(format!("the step `{}` depends on `{other}`, which does not exist", step.id));
             }
         }
         if problems.is_empty() { self.circle().into_iter().collect() } else { problems }
@@ -133,7 +133,7 @@ impl StepStatus {
 pub(super) fn write(input: &Value) -> ToolOutcome {
     match Plan::of_value(input) {
         Ok(plan) => plan.outcome("The plan is written."),
-        Err(problems) => ToolOutcome::failed(format!("the plan was not taken: {}", problems.join("; "))),
+        Err(problems) => ToolOutcome::failed(format!("the plan was rejected: {}", problems.join("; "))),
     }
 }
 

@@ -159,8 +159,8 @@ fn patterns(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<Strin
     let texts = reader.texts(&entry.value, "`blocked_patterns` of `tools.bash`");
     for (text, span) in &texts {
         if let Some(problem) = pattern_problem(text) {
-            let message = format!("`{text}` is no regular expression: {problem}");
-            reader.invalid(*span, message, "correct it: until then no command is run");
+            let message = format!("`{text}` is not a regular expression: {problem}");
+            reader.invalid(*span, message, "fix it: until then no command is run");
         }
     }
     texts.into_iter().map(|(text, _)| text.to_owned()).collect()
@@ -192,7 +192,7 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
         Some(other) => {
             reader.invalid(
                 at.span,
-                format!("`{other}` is no kind of sandbox"),
+                format!("unknown sandbox mode `{other}`"),
                 "write `auto`, `off` or `require`",
             );
             Sandbox::Auto
@@ -211,7 +211,7 @@ fn write_paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<Pa
         if path.is_absolute() && path.parent().is_some() {
             paths.push(path);
         } else {
-            let message = format!("`{text}` cannot be opened for writing to all commands");
+            let message = format!("`{text}` cannot be made writable for all commands");
             reader.invalid(span, message, "write an absolute path such as `~/.cargo`");
         }
     }

@@ -66,7 +66,7 @@ fn report_duplicates(files: &mut [One]) {
         let file = &mut rest[0];
         let is_same = |other: &&One| other.level == file.level && other.reading.name == file.reading.name;
         if let Some(first) = before.iter().find(is_same) {
-            let message = format!("there is an agent `{}` already: {}", file.reading.name, first.source.name);
+            let message = format!("there is already an agent `{}`: {}", file.reading.name, first.source.name);
             let finding = DUPLICATE_AGENT.at(file.reading.name_span, message);
             file.reading.findings.push(finding.help("give one of them another `name`"));
             file.reading.agent = None;

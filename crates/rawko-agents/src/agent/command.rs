@@ -16,9 +16,9 @@ impl One<'_, '_, '_> {
         if !kind.has_command() {
             for entry in given {
                 let message =
-                    format!("`{}` means nothing for an agent of kind `{}`", entry.key, kind.as_str());
+                    format!("`{}` is not valid for an agent of kind `{}`", entry.key, kind.as_str());
                 let finding = CONFLICTING_KEYS.at(entry.key_span, message);
-                self.reader.report(finding.help("it is for `kind: process` and `kind: acp`"));
+                self.reader.report(finding.help("use it with `kind: process` or `kind: acp`"));
             }
             return None;
         }
@@ -60,16 +60,16 @@ impl One<'_, '_, '_> {
             if list.is_empty() {
                 self.reader.invalid(
                     at.span,
-                    "`command` names no program",
+                    "`command` has no program",
                     "write for example `[python3, agent.py]`",
                 );
                 return None;
             }
-            let message = format!("`{program}` cannot be the name of a program");
+            let message = format!("`{program}` is not a valid program name");
             self.reader.invalid(
                 at.span,
                 message,
-                format!("no shell takes it apart: write `command: [{list}]`"),
+                format!("the command is not run by a shell: write `command: [{list}]`"),
             );
         }
         is_one_word.then_some(words)
@@ -92,8 +92,8 @@ impl One<'_, '_, '_> {
         let is_inside =
             path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !is_inside {
-            let help = "write a path of the project, without `..`";
-            self.reader.invalid(at.span, format!("{what} leads out of the project"), help);
+            let help = "write a path inside the project, without `..`";
+            self.reader.invalid(at.span, format!("{what} is outside the project"), help);
         }
         is_inside.then(|| path.to_owned())
     }

@@ -112,7 +112,7 @@ fn read(path: &Path, level: Level) -> Found {
         Ok(bytes) => bytes,
         Err(error) => {
             let finding = UNREADABLE.at(Span::new(0, 0), format!("the agent cannot be read: {error}"));
-            return Found::broken(path, level, finding.help("make it readable, or take it away"));
+            return Found::broken(path, level, finding.help("make it readable, or remove it"));
         }
     };
     match source_from_bytes(&path.display().to_string(), &bytes) {

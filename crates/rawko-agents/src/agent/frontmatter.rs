@@ -34,7 +34,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
         at = end;
     }
     let finding = UNCLOSED_FRONTMATTER
-        .at(Span::new(opening, opening + MARK.len()), "the frontmatter that begins here has no end")
+        .at(Span::new(opening, opening + MARK.len()), "the frontmatter that begins here is not closed")
         .help("put a line `---` between the keys and the prompt");
     Err(vec![finding])
 }

@@ -158,11 +158,11 @@ impl One<'_, '_, '_> {
     fn check_name(&mut self, name: &str, span: Span) {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
         if name == COMPLETE {
-            let message = format!("no agent can be called `{COMPLETE}`");
-            self.reader.invalid(span, message, "it is where transitions lead when nothing is left to do");
+            let message = format!("no agent can be named `{COMPLETE}`");
+            self.reader.invalid(span, message, "it is the target of transitions that end the task");
         } else if name.is_empty() || !name.chars().all(is_plain) {
-            let message = format!("`{name}` cannot be the name of an agent");
-            let help = "letters, digits, `-`, `_` and `.`; words for people go into `displayName`";
+            let message = format!("`{name}` is not a valid agent name");
+            let help = "use letters, digits, `-`, `_` and `.`; a name for people goes into `displayName`";
             self.reader.invalid(span, message, help);
         }
     }
@@ -178,7 +178,7 @@ impl One<'_, '_, '_> {
             || "the kinds are `llm`, `process`, `acp`, `human` and `scripted`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        self.reader.invalid(at.span, format!("there is no kind of agent `{text}`"), help);
+        self.reader.invalid(at.span, format!("unknown agent kind `{text}`"), help);
         Kind::Llm
     }
 
@@ -187,11 +187,11 @@ impl One<'_, '_, '_> {
         let is_given = fields.get("whenToUse").or_else(|| fields.get("description")).is_some();
         let said = said.unwrap_or_default();
         if said.is_empty() && !is_given {
-            let message = "nothing says when to choose this agent";
+            let message = "this agent has no `whenToUse`";
             self.reader.report(
                 NO_DESCRIPTION
                     .at(place, message)
-                    .help("add `whenToUse`; only a chart that names the agent uses it now"),
+                    .help("add `whenToUse`; until then only charts that name the agent use it"),
             );
         }
         said
@@ -202,7 +202,7 @@ impl One<'_, '_, '_> {
         let body = self.body.filter(|(body, _)| !body.is_empty());
         if let (Some(entry), Some((_, start))) = (fields.entry("systemPrompt"), body) {
             let finding = CONFLICTING_KEYS.at(entry.key_span, "the prompt is given twice");
-            let finding = finding.related(Span::new(start, start), "the text of the file is the prompt too");
+            let finding = finding.related(Span::new(start, start), "the body of the file is also the prompt");
             self.reader.report(finding.help("keep one of them"));
         }
         let prompt = said.or_else(|| body.map(|(body, _)| body.to_owned())).unwrap_or_default();

@@ -49,8 +49,8 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
         fields.get("blocked").map(|at| words(reader, at, "`blocked` of `tools`")).unwrap_or_default();
     for (name, span) in allowed.iter().flatten() {
         if let Some((_, blocked)) = blocked.iter().find(|(blocked, _)| blocked == name) {
-            let finding = NEVER_ALLOWED.at(*span, format!("`{name}` is allowed and blocked"));
-            reader.report(finding.related(*blocked, "blocked wins").help("take it out of one of the lists"));
+            let finding = NEVER_ALLOWED.at(*span, format!("`{name}` is both allowed and blocked"));
+            reader.report(finding.related(*blocked, "blocked wins").help("remove it from one of the lists"));
         }
     }
     let mut rules = allowed.map_or_else(ToolRules::default, |words| granted(reader, words));
@@ -81,9 +81,8 @@ fn granted(reader: &mut Reader<'_>, words: Vec<(String, Span)>) -> ToolRules {
         match rule {
             Some(rule) if name == BASH => commands.extend(commands_of(rule)),
             Some(_) => {
-                let message = format!(
-                    "`{word}` is a finer rule than an agent can be held to, so `{name}` is not allowed"
-                );
+                let message =
+                    format!("`{word}` is narrower than rawko can enforce, so `{name}` is not allowed");
                 let help = format!("allow all of `{name}`, or confine the agent in the project's settings");
                 reader.report(NOT_ENFORCED.at(span, message).help(help));
                 continue;

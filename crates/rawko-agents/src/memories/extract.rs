@@ -37,9 +37,9 @@ pub struct NewMemory {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractionError {
-    #[error("the answer is no list of memories: {0}")]
+    #[error("the answer is not a list of memories: {0}")]
     Unreadable(String),
-    #[error("`{title}` is not what a memory should be: {why}")]
+    #[error("`{title}` is not a valid memory: {why}")]
     Unusable { title: String, why: &'static str },
 }
 
@@ -186,17 +186,13 @@ mod tests {
             (
                 "prose",
                 json!("Nothing to remember."),
-                "the answer is no list of memories: invalid type: string \"Nothing to remember.\", expected struct Answer",
+                "the answer is not a list of memories: invalid type: string \"Nothing to remember.\", expected struct Answer",
             ),
-            (
-                "no title",
-                json!({"memories": [new(" ", "x")]}),
-                "` ` is not what a memory should be: it has no title",
-            ),
+            ("no title", json!({"memories": [new(" ", "x")]}), "` ` is not a valid memory: it has no title"),
             (
                 "too long",
                 json!({"memories": [new("a", &"x".repeat(1_001))]}),
-                "`a` is not what a memory should be: its body is longer than 1000 characters",
+                "`a` is not a valid memory: its body is longer than 1000 characters",
             ),
         ];
         for (name, answer, expected) in table {

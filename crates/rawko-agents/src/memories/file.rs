@@ -40,7 +40,7 @@ pub fn parse_memory(name: &str, text: &str) -> (Option<Memory>, Vec<Problem>) {
     let text = text.trim_start_matches('\u{feff}');
     let Some((yaml, body)) = split(text) else {
         if text.lines().next().is_some_and(|line| line.trim_end() == MARK) {
-            reader.complain(1, "the frontmatter that begins here has no end");
+            reader.complain(1, "the frontmatter that begins here is not closed");
         }
         return reader.memory(name, Memory { body: text.trim().to_owned(), ..Memory::default() });
     };
@@ -120,14 +120,14 @@ impl Reader {
         let count =
             if let DocumentData::Int(count) = &found.data { u64::try_from(*count).ok() } else { None };
         if count.is_none() {
-            self.complain(line_of(yaml, found.span.start), "`uses` must be a whole number from 0 up");
+            self.complain(line_of(yaml, found.span.start), "`uses` must be a whole number of at least 0");
         }
         count.unwrap_or(0)
     }
 
     fn memory(mut self, name: &str, memory: Memory) -> (Option<Memory>, Vec<Problem>) {
         if memory.title.trim().is_empty() && memory.body.is_empty() {
-            self.complain(1, "there is nothing to remember in this file");
+            self.complain(1, "this memory has no text");
             return (None, self.problems);
         }
         let first = memory.body.lines().next().unwrap_or_default();
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let table: [(&str, &[&str]); 6] = [
-            ("", &["m.md:1: there is nothing to remember in this file"]),
-            ("---\ntitle: x\n", &["m.md:1: the frontmatter that begins here has no end"]),
+            ("", &["m.md:1: this memory has no text"]),
+            ("---\ntitle: x\n", &["m.md:1: the frontmatter that begins here is not closed"]),
             ("---\ntitle: [x]\n---\nBody", &["m.md:2: `title` must be text, not a list"]),
             (
                 "---\ntitle: x\ntag: y\n---\n",
@@ -211,7 +211,7 @@ mod tests {
                 "---\ntags: 5\nuses: -1\n---\nBody",
                 &[
                     "m.md:2: `tags` must be a list of words",
-                    "m.md:3: `uses` must be a whole number from 0 up",
+                    "m.md:3: `uses` must be a whole number of at least 0",
                 ],
             ),
             ("---\nagents: [a, 1]\n---\nBody", &["m.md:2: `agents` must be a list of words"]),

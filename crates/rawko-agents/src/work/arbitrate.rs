@@ -144,8 +144,8 @@ fn unreadable(error: &ContextError) -> ServiceError {
 
 fn nobody(context: &Orchestration) -> ServiceError {
     let message = match &context.agents {
-        Some(names) => format!("there is no agent that could be chosen: the task names {}", names.join(", ")),
-        None => "there is no agent that could be chosen; add one to .rawko/agents".to_owned(),
+        Some(names) => format!("no agent can be chosen: the task names {}", names.join(", ")),
+        None => "no agent can be chosen; add one to .rawko/agents".to_owned(),
     };
     ServiceError::new(Category::Unknown, message)
 }

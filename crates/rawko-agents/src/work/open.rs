@@ -42,7 +42,7 @@ pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named
         Some(phase) => Ok(Some((name, phase))),
         None => {
             let known: Vec<&str> = workshop.phases.names().collect();
-            let message = format!("there is no phase `{name}`; there are {}", known.join(", "));
+            let message = format!("there is no phase `{name}`; the phases are {}", known.join(", "));
             Err(ServiceError::new(Category::Unknown, message))
         }
     }
@@ -163,7 +163,7 @@ pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
         messages.push(Message { role: Role::User, parts });
     }
     if messages.is_empty() {
-        return Err(ServiceError::new(Category::Failed, "the agent was told nothing: give it a `prompt`"));
+        return Err(ServiceError::new(Category::Failed, "the agent has no task: give it a `prompt`"));
     }
     Ok(messages)
 }
@@ -186,7 +186,7 @@ fn prompt(prompt: &Value) -> Result<Vec<Part>, ServiceError> {
         Value::Null => Ok(Vec::new()),
         Value::Str(text) => Ok(vec![Part::Text { text: text.to_string() }]),
         Value::List(_) => serde_json::from_value(prompt.to_json()).map_err(|error| {
-            ServiceError::new(Category::Failed, format!("`prompt` is no list of text and images: {error}"))
+            ServiceError::new(Category::Failed, format!("`prompt` is not a list of text and images: {error}"))
         }),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => {
             Ok(vec![Part::Text { text: pretty(prompt) }])

@@ -145,7 +145,7 @@ impl Said<'_> {
                 Err(problem) => {
                     let finding = UNREADABLE.at(Span::new(0, 0), problem.to_string());
                     let source = Source::new(agent.file.as_str(), "");
-                    self.problems.push((source, vec![finding.help("mend the script, or name another one")]));
+                    self.problems.push((source, vec![finding.help("fix the script, or name another one")]));
                     providers
                 }
             }

@@ -159,10 +159,9 @@ pub(super) fn prompts(
     };
     for (moment, name) in [(Moment::Select, "select"), (Moment::Evaluate, "evaluate")] {
         for slip in unknown_placeholders(prompts.of(moment)) {
-            let message =
-                format!("the prompt `{name}` asks for `{{{slip}}}`, which nothing takes the place of");
+            let message = format!("the prompt `{name}` has an unknown placeholder `{{{slip}}}`");
             let finding = INVALID_VALUE.at(Span::new(0, 0), message);
-            let help = "task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions are known";
+            let help = "the placeholders are task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions";
             problems.push((source(""), vec![Finding { severity: Severity::Warning, ..finding.help(help) }]));
         }
     }

@@ -398,5 +398,5 @@ async fn a_directory_that_leads_out_is_not_worked_in() {
     let yard = program(&json!([[done("never")]])).file(".rawko/agents/program.md", &file("cwd: link\n"));
     std::os::unix::fs::symlink(Path::new("/tmp"), yard.root().join("link")).unwrap();
     let output = yard.run("outer", json!({})).await;
-    assert!(words(&output, "message").contains("leads out of the project"), "{output}");
+    assert!(words(&output, "message").contains("is outside the project"), "{output}");
 }

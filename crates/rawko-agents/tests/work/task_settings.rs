@@ -80,13 +80,13 @@ memories: {remember: maybe, tokens_max: few}
     expect![[r#"
         .rawko/config.yaml: Error: `arbiter` has no key `modell` (did you mean `model`?)
         .rawko/config.yaml: Error: there is no agent `devloper` (did you mean `developer`?)
-        .rawko/config.yaml: Error: `retries` of `arbiter` is at least 0 (write a larger number)
-        .rawko/config.yaml: Error: `max_iterations` of `task` is at least 1 (write a larger number)
-        .rawko/config.yaml: Error: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H` (`timeout` of `task` is a length of time)
+        .rawko/config.yaml: Error: `retries` of `arbiter` must be at least 0 (write a larger number)
+        .rawko/config.yaml: Error: `max_iterations` of `task` must be at least 1 (write a larger number)
+        .rawko/config.yaml: Error: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H` (`timeout` of `task` is a duration)
         .rawko/config.yaml: Error: `remember` of `memories` must be true or false ()
         .rawko/config.yaml: Error: `tokens_max` of `memories` must be a whole number ()
-        .rawko/prompts: Warning: the prompt `select` asks for `{taks}`, which nothing takes the place of (task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions are known)
-        .rawko/memories/broken.md: Warning: this is not YAML: unclosed bracket '[' ()
-        .rawko/memories/broken.md: Warning: there is nothing to remember in this file ()
+        .rawko/prompts: Warning: the prompt `select` has an unknown placeholder `{taks}` (the placeholders are task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions)
+        .rawko/memories/broken.md: Warning: invalid YAML: unclosed bracket '[' ()
+        .rawko/memories/broken.md: Warning: this memory has no text ()
     "#]].assert_eq(&read(&files).1);
 }

@@ -125,7 +125,7 @@ impl LoopSettings {
         }
         if !(self.notice_after <= self.block_after && self.block_after <= self.doom_after) {
             let message = format!(
-                "an agent is told after {} rounds, blocked after {} and stopped after {}",
+                "an agent is warned after {} rounds, blocked after {} and stopped after {}",
                 self.notice_after, self.block_after, self.doom_after
             );
             reader.invalid(section.span, message, "`notice_after` ≤ `block_after` ≤ `doom_after`");
@@ -149,7 +149,11 @@ impl LoopSettings {
                 let (least, most) = bounds(key);
                 let number = reader.whole(at, &what, least);
                 if number.is_some_and(|number| number > most) {
-                    reader.invalid(at.span, format!("{what} is at most {most}"), "write a smaller number");
+                    reader.invalid(
+                        at.span,
+                        format!("{what} must be at most {most}"),
+                        "write a smaller number",
+                    );
                 } else if let (Some(number), Some(own)) = (number, self.count_mut(key)) {
                     *own = u32::try_from(number).unwrap_or(u32::MAX);
                 }

@@ -257,23 +257,23 @@ impl Eventless<'_, '_> {
         let first = self.always[cycle[0]];
         let what = match (cycle.len(), first.domain) {
             (1, None) => format!(
-                "eventless transition of `{}` has neither guard nor target, so it is taken for ever",
+                "eventless transition of `{}` has neither guard nor target, so it loops forever",
                 self.index.path(first.source)
             ),
-            _ => format!("eventless transitions without a guard go round for ever: {}", self.route(cycle)),
+            _ => format!("eventless transitions without a guard loop forever: {}", self.route(cycle)),
         };
         self.point_at(EVENTLESS_CYCLE.at(self.index.trigger_span(first), what), cycle)
-            .label("taken again and again")
+            .label("taken over and over")
             .help("give one of them a guard that becomes false, or wait for an event or a delay")
     }
 
     fn guarded(&self, cycle: &[usize]) -> Finding {
         let first = self.always[cycle[0]];
         let route = self.route(cycle);
-        let what = format!("once the guard holds, eventless transitions go round for ever: {route}");
+        let what = format!("once the guard holds, eventless transitions loop forever: {route}");
         self.point_at(GUARDED_EVENTLESS_CYCLE.at(self.index.guard_span(first), what), cycle)
-            .label("nothing on the way changes what this reads")
-            .help("assign what the guard reads on the way, or let the transition lead out of the cycle")
+            .label("nothing in the cycle assigns what this reads")
+            .help("assign what the guard reads within the cycle, or give the transition a target outside it")
     }
 
     fn point_at(&self, mut finding: Finding, cycle: &[usize]) -> Finding {

@@ -38,7 +38,7 @@ fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
         let known = known.get_or_insert_with(|| Known::new(index));
         if let Some((why, help)) = impossible(index, known, edge, event) {
             let message = format!("`{event}` never occurs: {why}");
-            let finding = EVENT_NEVER_SENT.at(index.trigger_span(edge), message).label("waits in vain");
+            let finding = EVENT_NEVER_SENT.at(index.trigger_span(edge), message).label("never taken");
             findings.push(match help {
                 Some(help) => finding.help(help),
                 None => finding,
@@ -83,7 +83,7 @@ fn impossible(index: &Index<'_>, known: &mut Known<'_>, edge: &Edge<'_>, event: 
             return never_done(index, known, *id);
         }
         let help = known.did_you_mean(name, index.names().keys().copied());
-        return Some((format!("no state is called `{name}`"), help));
+        return Some((format!("no state is named `{name}`"), help));
     }
     let prefixes = ["done.invoke.", "error.invoke.", "timeout.invoke."];
     let Some(id) = prefixes.into_iter().find_map(|prefix| event.strip_prefix(prefix)) else {
@@ -151,7 +151,7 @@ fn misspelt_error(event: &str) -> Option<Reason> {
         .into_iter()
         .filter(|known| *known != event && event.len() <= NAME_MAX)
         .find(|known| strsim::damerau_levenshtein(known, event) <= 2)
-        .map(|known| (format!("the event is called `{known}`"), Some(format!("did you mean `{known}`?"))))
+        .map(|known| (format!("the event is named `{known}`"), Some(format!("did you mean `{known}`?"))))
 }
 
 /// Returns the most similar name, if it is similar enough to be a typo; ties go to the first in the alphabet.
@@ -228,7 +228,7 @@ fn misspelt_handlers(
                 EVENT_NEVER_SENT
                     .at(
                         index.trigger_span(edge),
-                        format!("`{event}` never occurs: the event is called `{}`", raised.event),
+                        format!("`{event}` never occurs: the event is named `{}`", raised.event),
                     )
                     .label("differs only in case or separators")
                     .related(raised.span, sent_here(raised.how))
@@ -270,7 +270,7 @@ fn never_handled(
                 .related(index.trigger_span(handled.exact[name]), "did you mean this one?")
                 .help(format!("did you mean `{name}`?")),
             None => finding.help(format!(
-                "add a transition on `{0}`; to tell the parent or other listeners, use `emit`",
+                "add a transition on `{0}`; to notify the parent or other listeners, use `emit`",
                 raised.event
             )),
         };

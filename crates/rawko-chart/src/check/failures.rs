@@ -99,8 +99,8 @@ fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: 
     };
     findings.push(
         finding
-            .label("its output says that all went well")
-            .help("let the output say what happened, so that whoever started this can tell"),
+            .label("its output reports success")
+            .help("report the failure in the output, so that the caller can detect it"),
     );
 }
 
@@ -116,9 +116,9 @@ fn joined_by_failures(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findin
                         index.target_span(edge),
                         format!("{what} ends in `{}`, like a success", index.path(id)),
                     )
-                    .label("nobody can tell it from a success")
-                    .related(index.target_span(success), "success ends here too")
-                    .help("give it a final state of its own, or an `output` that says what happened"),
+                    .label("indistinguishable from success")
+                    .related(index.target_span(success), "successful runs end here too")
+                    .help("give it its own final state, or an `output` that reports the result"),
             );
         }
     }

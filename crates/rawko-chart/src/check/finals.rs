@@ -29,5 +29,5 @@ fn superfluous(index: &Index<'_>, id: NodeId) -> Option<(&'static str, Span)> {
     if !index.node(id).invokes.is_empty() {
         return Some(("an invoke", index.invoke_places(id, 0).map(|places| places.body).unwrap_or_default()));
     }
-    index.children(id).next().map(|child| ("states of its own", index.key_span(child)))
+    index.children(id).next().map(|child| ("child states", index.key_span(child)))
 }

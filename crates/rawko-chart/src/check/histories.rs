@@ -53,12 +53,12 @@ fn only_from_inside(index: &Index<'_>) -> Vec<Finding> {
 fn inside_finding(index: &Index<'_>, id: NodeId, edge: &Edge<'_>) -> Option<Finding> {
     let (path, parent) = (index.path(id), index.path(index.parent(id)?));
     let message =
-        format!("history `{path}` is entered only from inside `{parent}`, which is not left on the way");
-    let help = format!("let a transition from outside `{parent}` target `{path}`, or remove it");
+        format!("history `{path}` is entered only from inside `{parent}`, which is never exited first");
+    let help = format!("target `{path}` from outside `{parent}`, or remove the state");
     Some(
         HISTORY_ONLY_FROM_INSIDE
             .at(index.key_span(id), message)
-            .label(format!("recorded only when `{parent}` is left"))
+            .label(format!("recorded only when `{parent}` is exited"))
             .related(index.target_span(edge), format!("this transition stays inside `{parent}`"))
             .help(help),
     )
@@ -84,7 +84,7 @@ fn defaults(index: &Index<'_>) -> Successors {
 fn finding(index: &Index<'_>, id: NodeId) -> Finding {
     let path = index.path(id);
     CIRCULAR_HISTORY
-        .at(index.key_span(id), format!("history `{path}` leads back to itself when nothing was recorded"))
+        .at(index.key_span(id), format!("history `{path}` leads back to itself when nothing is recorded"))
         .label("entering it would never end")
         .help(format!("give `{path}` a `target`: the state to start in the first time"))
 }

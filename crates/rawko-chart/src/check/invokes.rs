@@ -73,7 +73,7 @@ fn duplicate_ids(index: &Index<'_>, findings: &mut Vec<Finding>) {
                     )
                     .label(format!("in `{}`", index.path(node)))
                     .related(earlier_span, format!("in `{}`", index.path(earlier)))
-                    .help("give each its own `id`: `onDone` and `onError` listen to whichever has that id"),
+                    .help("give each its own `id`: `onDone` and `onError` match invokes by id"),
             );
         }
     }

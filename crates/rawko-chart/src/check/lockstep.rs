@@ -61,14 +61,14 @@ pub(crate) fn analyse(chart: &Chart, suspects: &Suspects, earlier: &[Finding]) -
     let (states, event) = runaway(chart, &suspects.events)?;
     let when = event.map_or_else(|| "at the start".to_owned(), |event| format!("when `{event}` arrives"));
     let message = format!(
-        "eventless transitions that ask for each other's states go round for ever {when} (last active: {states})"
+        "eventless transitions that test each other's states loop forever {when} (last active: {states})"
     );
     let finding = EVENTLESS_CYCLE
         .at(*first, message)
-        .label("true again after the others were taken")
-        .help("let one of them wait for an event or a delay, or make its guard stay false once it was taken");
+        .label("becomes true again after the other transitions")
+        .help("let one of them wait for an event or a delay, or make its guard stay false afterwards");
     let related = others.iter().take(RELATED_MAX);
-    Some(related.fold(finding, |finding, span| finding.related(*span, "asks for active states as well")))
+    Some(related.fold(finding, |finding, span| finding.related(*span, "also tests active states")))
 }
 
 /// Where the chart does not come to rest, and the event that leads there. Visits each configuration once.

@@ -32,11 +32,11 @@ fn finding(index: &Index<'_>, id: NodeId) -> Finding {
     let (message, help) = match index.kind(id) {
         NodeKind::History(_) => (
             format!("history `{path}` is never used"),
-            format!("let a transition target `{path}`, or remove it"),
+            format!("add a transition to `{path}`, or remove the state"),
         ),
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => (
             format!("state `{path}` can never be reached"),
-            format!("add a transition that leads to `{path}`, or remove it"),
+            format!("add a transition to `{path}`, or remove the state"),
         ),
     };
     UNREACHABLE_STATE.at(index.key_span(id), message).label("nothing leads here").help(help)
@@ -62,7 +62,7 @@ fn point_at_dead_transitions(index: &Index<'_>, findings: &mut [Finding]) {
         for target in edge.targets() {
             let into = orphans[target.index()];
             if into != usize::MAX && into != from && findings[into].related.is_empty() {
-                let label = format!("starts in `{}`, which is unreachable as well", index.path(edge.source));
+                let label = format!("starts in `{}`, which is also unreachable", index.path(edge.source));
                 findings[into].related.push((index.target_span(edge), label));
                 findings[into].label = "nothing reachable leads here".to_owned();
             }

@@ -195,5 +195,5 @@ fn finding(span: Span, route: &[&str]) -> Finding {
     INVOKES_ITSELF
         .at(span, what)
         .label("every instance starts another one")
-        .help("put a guard or an event before the invoke, so that the recursion can end")
+        .help("put a guard or an event before the invoke so that the recursion can end")
 }

@@ -50,7 +50,7 @@ fn finding(index: &Index<'_>, parallel: NodeId, region: NodeId) -> Finding {
     let (region_path, parallel_path) = (index.path(region), index.path(parallel));
     let has_final = index.has_final(region);
     let (what, label) = if has_final {
-        ("no final state that can be reached", "its final state is unreachable")
+        ("no reachable final state", "its final state is unreachable")
     } else {
         ("no final state", "never completes")
     };
@@ -59,6 +59,6 @@ fn finding(index: &Index<'_>, parallel: NodeId, region: NodeId) -> Finding {
         .label(label)
         .related(index.key_span(parallel), "nothing else leaves this parallel state")
         .help(format!(
-            "give `{region_path}` a state of `type: final`, or let `{parallel_path}` handle an event that leaves it"
+            "give `{region_path}` a state of `type: final`, or let `{parallel_path}` handle an event that exits it"
         ))
 }

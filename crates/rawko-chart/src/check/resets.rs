@@ -48,15 +48,15 @@ fn finding(
                 index.path(parallel),
             ),
         )
-        .label("leaves its region but not the parallel state");
+        .label("exits its region but not the parallel state");
     if edge.source == parallel {
-        finding.label = "enters one region anew, and with it all of them".to_owned();
+        finding.label = "re-enters one region, and so all of them".to_owned();
     }
     for region in restarted.iter().filter(|region| !index.within(edge.source, **region)) {
         finding = finding.related(index.key_span(*region), "starts over");
     }
     finding.help(
-        "raise an event that the other region handles itself, or name a target in every region if the reset is meant",
+        "raise an event that the other region handles, or name a target in every region if the reset is intended",
     )
 }
 

@@ -63,7 +63,7 @@ fn in_transient_state(index: &Index<'_>, id: NodeId, edges: &[Edge<'_>], finding
                 format!("`{}` never waits for {}", index.path(id), index.trigger_text(waiting)),
             )
             .label("the state is left before any event arrives")
-            .related(index.trigger_span(leaving), "this eventless transition always applies")
-            .help("give the eventless transition a guard, or remove what cannot happen"),
+            .related(index.trigger_span(leaving), "this eventless transition is always taken")
+            .help("give the eventless transition a guard, or remove the unreachable handlers"),
     );
 }

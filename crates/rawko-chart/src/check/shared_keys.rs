@@ -49,5 +49,5 @@ fn finding(
         .at(later.span, format!("regions `{first}` and `{second}` both assign `context.{key}`"))
         .label(format!("assigned in `{second}`"))
         .related(earlier.span, format!("assigned in `{first}`"))
-        .help(format!("give each region a key of its own, or assign `{key}` when the parallel state is done"))
+        .help(format!("give each region its own key, or assign `{key}` when the parallel state is done"))
 }

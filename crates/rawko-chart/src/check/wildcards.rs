@@ -111,9 +111,12 @@ fn finding(index: &Index<'_>, star: &Edge<'_>, swallowed: &Waiting<'_, '_>) -> F
     WILDCARD_SWALLOWS_COMPLETION
         .at(
             index.trigger_span(star),
-            format!("`*` in `{inner}` takes `{}` before `{outer}` can", swallowed.event),
+            format!("`*` in `{inner}` handles `{}` before `{outer}` can", swallowed.event),
         )
         .label("matches every event, completions and errors included")
         .related(index.trigger_span(swallowed.edge), "waits for it here")
-        .help(format!("name the events that `{inner}` means, or handle `{}` there as well", swallowed.event))
+        .help(format!(
+            "list the events that `{inner}` handles, or handle `{}` there as well",
+            swallowed.event
+        ))
 }

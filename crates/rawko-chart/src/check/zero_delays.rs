@@ -166,13 +166,13 @@ impl<'i, 'a> Timers<'i, 'a> {
             names.splice(ROUTE_MAX / 2..names.len() - ROUTE_MAX / 2, ["…".to_owned()]);
         }
         names.extend(names.first().cloned());
-        let what = format!("timers of 0 ms without a guard repeat without end: {}", names.join(" → "));
+        let what = format!("timers of 0 ms without a guard loop forever: {}", names.join(" → "));
         let mut finding = ZERO_DELAY_CYCLE.at(self.index.trigger_span(cycle[0]), what);
         for edge in cycle.iter().skip(1).take(5) {
             finding = finding.related(self.index.trigger_span(edge), "then this one");
         }
         finding
-            .label("fires at once, again and again")
+            .label("fires immediately, over and over")
             .help("give one of the timers a delay, or a guard that becomes false, or wait for an event")
     }
 }

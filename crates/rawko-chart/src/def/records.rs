@@ -77,9 +77,9 @@ records! {
         Id "id" Text, "The chart's id: how other charts and people refer to it.";
         Version "version" Either(&[TextLike(VERSION), Number]), "The chart's version, as in `1.2.0`.";
         Initial "initial" INITIAL_VALUE, "The state that the chart starts in.";
-        Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "The data the chart carries, with initial values.";
+        Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "The chart's data, with initial values.";
         ContextSchema "context_schema" MapOf(&Any, "a JSON Schema keyword"), "A JSON Schema of the context.";
-        Events "events" Either(&[MapBy(EVENT_NAME, &EVENT_OR_NOTHING, "an event's name"), Null]), "The events that the chart takes; others are refused.";
+        Events "events" Either(&[MapBy(EVENT_NAME, &EVENT_OR_NOTHING, "an event's name"), Null]), "The events that the chart accepts; others are refused.";
         States "states" STATES, "The top-level states by key.";
         Regions "regions" REGIONS, "The regions of a chart that is parallel at the top.";
         Type "type" Word(&["compound", "parallel"]), "Compound unless it has regions.";
@@ -90,14 +90,14 @@ records! {
         After "after" AFTER, "Transitions by delay since the start.";
         Entry "entry" ACTION_LIST, "Actions at the start.";
         Exit "exit" ACTION_LIST, "Actions at the end.";
-        Invoke "invoke" INVOKES, "What runs as long as the chart does.";
-        Unhandled "unhandled" Word(&["ignore", "error", "defer"]), "What happens to an event that no transition takes.";
-        MaxMicrosteps "max_microsteps" Whole(1), "The bound of one macrostep; 1000 unless given.";
+        Invoke "invoke" INVOKES, "Services that run as long as the chart does.";
+        Unhandled "unhandled" Word(&["ignore", "error", "defer"]), "What to do with an event that no transition handles.";
+        MaxMicrosteps "max_microsteps" Whole(1), "The limit of microsteps in one step (default: 1000).";
         Description "description" Text, "What the chart is for.";
-        Tags "tags" TAGS, "Words to find it by.";
+        Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
         Tools "tools" Shape::Record(&TOOLS), "The tools agents may use.";
-        Budget "budget" Shape::Record(&BUDGET), "What agents may spend.";
+        Budget "budget" Shape::Record(&BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
     }
@@ -105,32 +105,32 @@ records! {
     EventSpecKey EVENT_SPEC "event" "an event" {
         Description "description" Text, "What it is for.";
         Data "data" DATA_SCHEMA, "A JSON Schema of its data.";
-        Internal "internal" Bool, "Raised by the chart itself: refused from outside and not offered to people.";
+        Internal "internal" Bool, "Raised by the chart itself: refused from outside and not shown to people.";
     }
 
     StateKey STATE "state" "a state" {
-        Type "type" Word(STATE_TYPES), "Its kind; may be left out where it follows from the other keys.";
+        Type "type" Word(STATE_TYPES), "The kind of state; optional where it follows from the other keys.";
         On "on" ON, "Transitions by event.";
         Entry "entry" ACTION_LIST, "Actions when it is entered.";
         Exit "exit" ACTION_LIST, "Actions when it is left.";
         Always "always" TRANSITIONS, "Eventless transitions.";
         After "after" AFTER, "Transitions by delay since it was entered.";
-        Invoke "invoke" INVOKES, "What runs while it is active.";
+        Invoke "invoke" INVOKES, "Services that run while it is active.";
         Initial "initial" INITIAL_VALUE, "The child it starts in.";
         States "states" STATES, "Its children by key.";
         Regions "regions" REGIONS, "The regions of a parallel state.";
         OnDone "onDone" TRANSITIONS, "Taken when it is done.";
         OnAllDone "onAllDone" TRANSITIONS, "Taken when all regions are done.";
         Id "id" Text, "A name for `#id` and `done.state.<id>`, unique in the chart.";
-        Variant "variant" Word(&["shallow", "deep"]), "What a history state remembers.";
-        Target "target" TARGET, "Where a history state leads before anything was remembered.";
+        Variant "variant" Word(&["shallow", "deep"]), "What a history state records.";
+        Target "target" TARGET, "The target of a history state that has recorded nothing.";
         Actions "actions" ACTION_LIST, "Actions on the way to a history state's default target.";
         Output "output" Any, "A final state's result.";
         Description "description" Text, "What it is for.";
-        Tags "tags" TAGS, "Words to find it by.";
+        Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints: label, description, color, position.";
         Tools "tools" Shape::Record(&TOOLS), "The tools agents may use here.";
-        Budget "budget" Shape::Record(&BUDGET), "What agents may spend here.";
+        Budget "budget" Shape::Record(&BUDGET), "The budget of agents here.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents here.";
     }
 
@@ -145,7 +145,7 @@ records! {
         Actions "actions" ACTION_LIST, "Actions on the way.";
         Reenter "reenter" Bool, "Leave and enter the source even if the target is inside it.";
         Description "description" Text, "What it is for.";
-        Tags "tags" TAGS, "Words to find it by.";
+        Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
     }
 
@@ -160,38 +160,38 @@ records! {
     InvokeKey INVOKE "invoke" "an invoke" requires ["src"] {
         Id "id" Text, "Its name in `done.invoke.<id>`.";
         Src "src" NAME_OR_EXPRESSION, "A service, `agent:<id>` or `statechart:<id>@<version>`.";
-        Input "input" Any, "What it is given; text is an expression.";
+        Input "input" Any, "Its input; text is an expression.";
         OnDone "onDone" TRANSITIONS, "Taken when it returns.";
         OnError "onError" TRANSITIONS, "Taken when it fails.";
-        OnTimeout "onTimeout" TRANSITIONS, "Taken when it takes too long; without it `onError` is.";
-        Timeout "timeout" DELAY, "How long one attempt may take.";
-        Retry "retry" Shape::Record(&RETRY), "How it is tried again.";
+        OnTimeout "onTimeout" TRANSITIONS, "Taken on timeout; without it, `onError` is taken.";
+        Timeout "timeout" DELAY, "The timeout of one attempt.";
+        Retry "retry" Shape::Record(&RETRY), "The retry policy.";
         Description "description" Text, "What it is for.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
     }
 
     RetryKey RETRY "retry" "a retry policy" {
-        MaxAttempts "max_attempts" Whole(1), "How often it is tried, the first time included.";
+        MaxAttempts "max_attempts" Whole(1), "The number of attempts, including the first.";
         Backoff "backoff" Word(&["fixed", "linear", "exponential"]), "How the delay grows.";
         InitialDelay "initial_delay" FIXED_DELAY, "The delay before the second attempt.";
         MaxDelay "max_delay" FIXED_DELAY, "The longest delay.";
     }
 
     ToolsKey TOOLS "tools" "a tool policy" {
-        Allowed "allowed" POLICY_LIST, "The only tools that may be used; `*` stands for anything.";
-        Blocked "blocked" POLICY_LIST, "Tools that may not be used; this wins.";
+        Allowed "allowed" POLICY_LIST, "The only tools that may be used; `*` matches anything.";
+        Blocked "blocked" POLICY_LIST, "Tools that may not be used; overrides `allowed`.";
     }
 
     BudgetKey BUDGET "budget" "a budget" {
-        Tokens "tokens" Whole(0), "Tokens in all completions.";
-        CostUsd "cost_usd" Number, "Money for completions.";
-        Time "time" FIXED_DELAY, "Time from start to end.";
-        ToolCalls "tool_calls" Whole(0), "Calls of tools.";
+        Tokens "tokens" Whole(0), "Tokens of all completions.";
+        CostUsd "cost_usd" Number, "Cost of all completions.";
+        Time "time" FIXED_DELAY, "Total run time.";
+        ToolCalls "tool_calls" Whole(0), "Tool calls.";
     }
 
     ExpressionKey EXPRESSION "expression" "an expression" {
         Expr "expr" Text, "An expression.";
-        Literal "literal" Any, "Data to take as it is.";
+        Literal "literal" Any, "Data that is not evaluated.";
     }
 
     AssignKey ASSIGN "assign" "an `assign` action" requires ["type", "context_updates"] {
@@ -201,7 +201,7 @@ records! {
     }
 
     EmitKey EMIT "emit" "an `emit` action" requires ["type", "event"] {
-        Type "type" Word(&["emit"]), "Tell the parent and listeners.";
+        Type "type" Word(&["emit"]), "Send an event to the parent and listeners.";
         Event "event" NAME_OR_EXPRESSION, "The event's name.";
         Data "data" Any, "The event's data.";
         Description "description" Text, "What it is for.";
@@ -212,15 +212,15 @@ records! {
         Target "target" NAME_OR_EXPRESSION, "`self`, `parent`, an invoke's id, an instance, `channel:x`, `agent:x` or an endpoint.";
         Event "event" NAME_OR_EXPRESSION, "The event's name.";
         Data "data" Any, "The event's data.";
-        Delay "delay" DELAY, "How long it waits.";
-        Id "id" NAME_OR_EXPRESSION, "A name to cancel it by.";
+        Delay "delay" DELAY, "The delay before it is sent.";
+        Id "id" NAME_OR_EXPRESSION, "An id for `cancel`.";
         Description "description" Text, "What it is for.";
     }
 
     CallKey CALL "call" "an `invoke` action" requires ["type", "handler"] {
-        Type "type" Word(&["invoke"]), "Call a handler; nobody waits for its result.";
+        Type "type" Word(&["invoke"]), "Call a handler without waiting for its result.";
         Handler "handler" Text, "The handler's name.";
-        Params "params" Any, "What it is given.";
+        Params "params" Any, "Its input.";
         Description "description" Text, "What it is for.";
     }
 
@@ -244,23 +244,23 @@ records! {
     }
 
     ChooseKey CHOOSE "choose" "a `choose` action" requires ["type", "branches"] {
-        Type "type" Word(&["choose"]), "The first branch whose guard holds.";
+        Type "type" Word(&["choose"]), "Run the first branch whose guard holds.";
         Branches "branches" List(&Shape::Record(&BRANCH)), "The branches; one without a guard always holds.";
         Description "description" Text, "What it is for.";
     }
 
     BranchKey BRANCH "branch" "a branch" {
         Guard "guard" GUARD_VALUE, "An expression, or the name of an entry in `guards`.";
-        Actions "actions" ACTION_LIST, "What it does.";
+        Actions "actions" ACTION_LIST, "Its actions.";
         Description "description" Text, "What it is for.";
     }
 
     ForeachKey FOREACH "foreach" "a `foreach` action" requires ["type", "array", "actions"] {
-        Type "type" Word(&["foreach"]), "Once for each item of a list.";
+        Type "type" Word(&["foreach"]), "Run actions for each item of a list.";
         Array "array" Any, "The list; text is an expression.";
-        Item "item" Text, "The name of the item; `item` unless given.";
-        Index "index" Text, "The name of the item's number, from 0; `index` unless given.";
-        Actions "actions" ACTION_LIST, "What is done for each.";
+        Item "item" Text, "The name of the item (default: `item`).";
+        Index "index" Text, "The name of the item's index, from 0 (default: `index`).";
+        Actions "actions" ACTION_LIST, "The actions for each item.";
         Description "description" Text, "What it is for.";
     }
 }

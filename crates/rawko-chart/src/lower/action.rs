@@ -90,7 +90,7 @@ impl<'a> Lowering<'a> {
         if self.actions.open.contains(&name) {
             let message = format!("the action `{name}` contains itself");
             let finding = Finding::new(RECURSIVE_ACTION, Severity::Fatal, span, message);
-            self.report(finding.help("an action can name others, but not lead back to itself"));
+            self.report(finding.help("an action may name other actions, but must not lead back to itself"));
             return;
         }
         self.actions.used.insert(name);

@@ -71,7 +71,7 @@ impl<'a> Lowering<'a> {
             let span = place(view, &violation.path);
             let path = violation.path.trim_start_matches('.');
             let part = if path.is_empty() { String::new() } else { format!(" at `{path}`") };
-            let message = format!("{what} does not fit{part}: {}", violation.message);
+            let message = format!("{what} does not match its schema{part}: {}", violation.message);
             self.wrong_data(span, message, Severity::Error, None);
         }
         for (key, value) in value.as_map().into_iter().flatten() {

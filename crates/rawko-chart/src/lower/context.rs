@@ -77,7 +77,7 @@ impl Context {
         let initial = value_type(&key.initial);
         if !compatible(kind, initial) {
             let message = format!(
-                "`{name}` starts as {} but its schema says {}",
+                "`{name}` starts as {} but its schema requires {}",
                 type_words(initial),
                 type_words(kind)
             );
@@ -179,7 +179,8 @@ impl Context {
                 continue;
             }
             if let Some(first) = part.violations(&key.initial).first() {
-                let message = format!("the initial value of `{}` does not fit its schema: {first}", key.name);
+                let message =
+                    format!("the initial value of `{}` does not match its schema: {first}", key.name);
                 findings.push(
                     Finding::new(TYPE_MISMATCH, Severity::Error, facts.place, message)
                         .help("change the initial value or the schema"),
@@ -197,7 +198,7 @@ impl Context {
             return;
         }
         if let Some(first) = schema.violations(value).first() {
-            let message = format!("the value does not fit the schema of `{}`: {first}", key.name);
+            let message = format!("the value does not match the schema of `{}`: {first}", key.name);
             findings.push(
                 Finding::new(TYPE_MISMATCH, Severity::Error, place, message)
                     .related(facts.place, "declared here")

@@ -21,9 +21,9 @@ impl<'a> Lowering<'a> {
         let mut declared = Vec::new();
         for pair in block.each_pair() {
             if !is_event(pair.key) || pair.key.ends_with('*') {
-                let message = format!("`{}` cannot be the name of an event", pair.key);
+                let message = format!("`{}` is not a valid event name", pair.key);
                 let finding = INVALID_EVENT.at(pair.key_span, message);
-                self.report(finding.help("a name without spaces and wildcards"));
+                self.report(finding.help("use a name without spaces or wildcards"));
             }
             declared.push(self.event_spec(pair.key, pair.value));
         }

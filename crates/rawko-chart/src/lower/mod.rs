@@ -141,7 +141,7 @@ impl<'a> Lowering<'a> {
             return id.to_owned();
         }
         let id = if file_stem.is_empty() { "chart" } else { file_stem };
-        let message = format!("the chart has no `id`; it goes by `{id}`");
+        let message = format!("the chart has no `id`; `{id}` is used");
         let finding = Finding::new(MISSING_ID, Severity::Warning, self.chart.states[0].key_span, message);
         self.report(finding.help(format!("add `id: {id}`")));
         id.to_owned()
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a> {
         let Some(view) = self.chart.version else { return "0.0.0".into() };
         let text = view.text().map_or_else(|| crate::tree::to_value(view).to_string(), str::to_owned);
         if crate::version::Version::parse(&text).is_none() {
-            let message = format!("`{text}` is not a version");
+            let message = format!("`{text}` is not a valid version");
             let finding = Finding::new(INVALID_VERSION, Severity::Error, view.span(), message);
             self.report(finding.help("write three numbers, as in `version: \"1.2.0\"`"));
         }
@@ -192,7 +192,7 @@ impl<'a> Lowering<'a> {
                     Finding::new(crate::codes::DUPLICATE_ID.name, Severity::Fatal, span, message)
                         .label("used again here")
                         .related(earlier, "first used here")
-                        .help("ids are unique in a chart"),
+                        .help("ids must be unique in a chart"),
                 );
             }
         }

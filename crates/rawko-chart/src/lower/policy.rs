@@ -64,9 +64,9 @@ impl<'a> Lowering<'a> {
             |name: &String, patterns: &[String]| patterns.iter().any(|pattern| covers(pattern, name));
         for name in own.iter().filter(|name| !within(name, outer) && !outer.iter().any(|o| covers(name, o))) {
             let message =
-                format!("`{name}` is not allowed by the enclosing state, so allowing it here does nothing");
+                format!("`{name}` is not allowed by the enclosing state, so allowing it here has no effect");
             let finding = Finding::new(POLICY_WIDENS, Severity::Warning, span, message);
-            self.report(finding.help(format!("allow `{name}` further out as well")));
+            self.report(finding.help(format!("allow `{name}` in the enclosing state as well")));
         }
         let inner = own.iter().filter(|name| within(name, outer));
         let narrower = outer.iter().filter(|name| within(name, own) && !own.contains(name));
@@ -90,7 +90,7 @@ impl<'a> Lowering<'a> {
                     let message = format!("`{}` is larger than the enclosing state's {limit}", pair.key);
                     let finding = Finding::new(POLICY_WIDENS, Severity::Warning, pair.value.span(), message);
                     self.report(
-                        finding.help("the smaller one holds; remove this one, or raise the outer one"),
+                        finding.help("the smaller limit applies; remove this one, or raise the outer one"),
                     );
                 }
                 _ => drop(budget.insert(pair.key.into(), value)),

@@ -33,8 +33,11 @@ impl Lowering<'_> {
     fn report_unknown_service(&mut self, kind: &str, name: &str, span: Span) {
         let complete = self.registry.is_complete();
         let severity = if complete { Severity::Error } else { Severity::Warning };
-        let place = if complete { "in this project" } else { "that is known here" };
-        let message = format!("there is no {kind} `{name}` {place}");
+        let message = if complete {
+            format!("there is no {kind} `{name}` in this project")
+        } else {
+            format!("unknown {kind} `{name}`")
+        };
         let names: Vec<&str> = match kind {
             "agent" => self.registry.agents().collect(),
             _ => self.registry.services().collect(),
@@ -55,11 +58,11 @@ impl Lowering<'_> {
         let (message, help) = match self.registry.resolve(id, range) {
             Resolution::Found(_) => return,
             Resolution::NoVersion(versions) => (
-                format!("no version of the chart `{id}` fits `{range}`"),
-                format!("there are {}", versions.join(", ")),
+                format!("no version of the chart `{id}` matches `{range}`"),
+                format!("known versions: {}", versions.join(", ")),
             ),
             Resolution::BadRange => (
-                format!("`{range}` is not a range of versions"),
+                format!("`{range}` is not a version range"),
                 "write a version such as `1.2.0`, or a range such as `^1.2`, `~1.2`, `1.x` or `>=1.2 <3`"
                     .to_owned(),
             ),

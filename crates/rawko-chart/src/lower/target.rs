@@ -67,12 +67,12 @@ impl<'a> Lowering<'a> {
 
     fn ambiguous(&self, text: &str, span: Span) -> Finding {
         let key = text.trim_start_matches('#').split('.').next().unwrap_or_default();
-        let message = format!("`{text}` could mean several states");
+        let message = format!("`{text}` matches several states");
         let mut finding = Finding::new(AMBIGUOUS_TARGET, Severity::Fatal, span, message);
         for state in self.chart.states.iter().filter(|state| state.key == key).take(4) {
             finding = finding.related(state.key_span, "one of them");
         }
-        finding.help("give the one you mean an `id` of its own and write `#id`")
+        finding.help("give the intended state its own `id` and write `#id`")
     }
 
     /// Several targets must lie in different regions.
@@ -83,7 +83,7 @@ impl<'a> Lowering<'a> {
             let message = format!("`{a}` and `{b}` cannot be active at the same time");
             self.report(
                 Finding::new(CONFLICTING_TARGETS, Severity::Fatal, span, message)
-                    .help("several targets must be in different regions of one parallel state"),
+                    .help("multiple targets must be in different regions of one parallel state"),
             );
         }
     }
@@ -132,9 +132,9 @@ impl<'a> Lowering<'a> {
             MISSING_INITIAL,
             Severity::Fatal,
             state.key_span,
-            format!("{words} does not say which of its states it starts in"),
+            format!("{words} has no `initial` state"),
         );
-        self.report(finding.help(format!("add `initial: {first}`, or whichever comes first")));
+        self.report(finding.help(format!("add `initial: {first}`, or another of its states")));
     }
 
     fn report_unknown_initial(&mut self, node: u32, text: &str, span: Span) {

@@ -159,7 +159,7 @@ impl<'a> Lowering<'a> {
         if rooted {
             let place = locate(self.text, span, text, 0..text.len());
             let message =
-                format!("`{}` reads like an expression, but initial values are plain data", brief(text));
+                format!("`{}` looks like an expression, but initial values are plain data", brief(text));
             self.report(
                 Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
                     .help("start with `null` and assign it in the chart's `entry`"),
@@ -169,18 +169,18 @@ impl<'a> Lowering<'a> {
 
     fn warn_expression(&mut self, text: &str, span: Span) {
         let place = locate(self.text, span, text, 0..text.len());
-        let message = format!("`{}` reads like an expression, but is taken as plain text here", brief(text));
+        let message = format!("`{}` looks like an expression, but is plain text here", brief(text));
         self.report(
             Finding::new(LOOKS_LIKE_EXPRESSION, Severity::Warning, place, message)
-                .help("write `{expr: \"…\"}` or `{literal: \"…\"}` to say which it is"),
+                .help("write `{expr: \"…\"}` or `{literal: \"…\"}` to make it explicit"),
         );
     }
 
     fn warn_literal(&mut self, text: &str, span: Span) {
-        let message = format!("`{text}` reads like plain text, but is taken as an expression here");
+        let message = format!("`{text}` looks like plain text, but is an expression here");
         self.report(
             Finding::new(LOOKS_LIKE_LITERAL, Severity::Warning, span, message)
-                .help(format!("write `{{expr: {text}}}` or `{{literal: {text}}}` to say which")),
+                .help(format!("write `{{expr: {text}}}` or `{{literal: {text}}}` to make it explicit")),
         );
     }
 

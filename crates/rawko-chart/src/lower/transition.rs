@@ -69,10 +69,10 @@ impl<'a> Lowering<'a> {
         let known = self.events.entry(name).or_insert_with(|| (name.into(), is_event(name)));
         let (shared, is_event) = (Arc::clone(&known.0), known.1);
         if !is_event {
-            let message = format!("`{name}` cannot be the name of an event");
+            let message = format!("`{name}` is not a valid event name");
             self.report(
                 Finding::new(INVALID_EVENT, Severity::Fatal, span, message)
-                    .help("a name without spaces, `name.*` for all that start with `name`, or `*` for all"),
+                    .help("use a name without spaces, `name.*` for all events that start with `name`, or `*` for all events"),
             );
         }
         self.check_declared(name, span);
@@ -219,16 +219,16 @@ impl<'a> Lowering<'a> {
     }
 
     fn negative_delay(&mut self, text: &str, span: Span) -> Delay {
-        let message = format!("`{text}` is negative; a delay is 0 or more");
+        let message = format!("`{text}` is negative; a delay must be 0 or more");
         self.report(
-            Finding::new(INVALID_DELAY, Severity::Fatal, span, message).help("write it without the minus"),
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, message).help("remove the minus sign"),
         );
         Delay::Millis(0)
     }
 
     pub(super) fn invalid_delay(&mut self, words: &str, span: Span) -> Delay {
         self.report(
-            Finding::new(INVALID_DELAY, Severity::Fatal, span, format!("{words} is not a delay"))
+            Finding::new(INVALID_DELAY, Severity::Fatal, span, format!("{words} is not a valid delay"))
                 .help("write milliseconds, `250ms`, `30s`, `15m`, `24h`, `7d`, `PT1H`, or an expression"),
         );
         Delay::Millis(0)

@@ -42,7 +42,7 @@ pub(crate) fn classify<'a>(root: View<'a>, findings: &mut Vec<Finding>) -> Docum
             Document::Chart(root)
         }
         (None, None) => {
-            findings.push(not_a_chart(root, "there is no chart here".into()));
+            findings.push(not_a_chart(root, "the file contains no chart".into()));
             Document::Neither
         }
     }
@@ -57,5 +57,5 @@ fn not_a_chart(root: View<'_>, message: String) -> Finding {
 /// Returns the finding for a registry in place of a chart.
 pub(crate) fn registry_instead(view: View<'_>) -> Finding {
     Finding::new(NOT_A_CHART, Severity::Fatal, view.span(), "this is a registry of charts, not a chart")
-        .help("name one of the charts that it lists")
+        .help("pass one of the charts that it lists")
 }

@@ -136,10 +136,10 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     fn check_name(&mut self, key: &str, span: Span) {
         if key.is_empty() || key.contains('.') || key.starts_with('#') {
-            let message = format!("`{key}` cannot be the key of a state");
+            let message = format!("`{key}` is not a valid state key");
             self.findings.push(
                 Finding::new(INVALID_NAME, Severity::Fatal, span, message)
-                    .help("targets use `.` and `#` to find states: use letters, digits, `_` and `-`"),
+                    .help("use letters, digits, `_` and `-`; `.` and `#` have a meaning in targets"),
             );
         }
     }
@@ -147,10 +147,10 @@ impl<'a, 'f> StateReader<'a, 'f> {
     fn report_conflict(&mut self, node: u32, block: View<'a>) {
         let state = &self.states[node as usize];
         let word = kind_word(state.kind);
-        let message = format!("`{}` is {word} but has states below it", state.key);
+        let message = format!("`{}` is {word} but has child states", state.key);
         self.findings.push(
             Finding::new(TYPE_CONFLICT, Severity::Fatal, state.key_span, message)
-                .related(block.span(), "these states could never be entered")
+                .related(block.span(), "these states can never be entered")
                 .help("leave `type` out, or make it `compound` or `parallel`"),
         );
     }
@@ -166,7 +166,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let words = if state.parent.is_some() { format!("`{}`", state.key) } else { "the chart".to_owned() };
         match state.kind {
             NodeKind::Compound if real == 0 => {
-                let message = format!("{words} is compound but has no states");
+                let message = format!("{words} is compound but has no child states");
                 let help = "add at least one state under `states`";
                 self.findings.push(Finding::new(NO_STATES, Severity::Fatal, span, message).help(help));
             }
@@ -202,9 +202,9 @@ impl<'a, 'f> StateReader<'a, 'f> {
                         DUPLICATE_KEY,
                         Severity::Fatal,
                         child.key_span,
-                        format!("two regions are called `{}`", child.key),
+                        format!("two regions are named `{}`", child.key),
                     )
-                    .label("called the same here")
+                    .label("same name here")
                     .related(earlier, "first used here")
                     .help("give each region its own name"),
                 );
@@ -217,7 +217,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         let wrong = misplaced(state.kind);
         for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
-            let message = format!("`{}` means nothing on `{}`, which is {word}", pair.key, state.key);
+            let message = format!("`{}` is not allowed on `{}`, which is {word}", pair.key, state.key);
             let finding = Finding::new(MISPLACED_KEY, Severity::Error, pair.key_span, message);
             self.findings.push(finding.help(misplaced_help(pair.key)));
         }
@@ -240,15 +240,13 @@ fn kind_word(kind: NodeKind) -> &'static str {
 
 fn misplaced_help(key: &str) -> &'static str {
     match key {
-        "target" | "actions" => {
-            "transitions stand under `on`, `always` or `after`: is the indentation right?"
-        }
-        "initial" => "only a state with `states` starts in one of them",
+        "target" | "actions" => "transitions go under `on`, `always` or `after`; check the indentation",
+        "initial" => "only a state with `states` has an initial state",
         "output" => "only a `type: final` state has a result",
         "variant" => "add `type: history`, or remove it",
         "onDone" | "onAllDone" => {
-            "for an invoke's result, write it below `invoke`; otherwise only states with states are done"
+            "to handle an invoke's result, put it under `invoke`; only states with child states complete"
         }
-        _ => "a history state only remembers: put this on the state that it stands for",
+        _ => "a history state only records: put this on its parent state",
     }
 }

@@ -148,10 +148,10 @@ fn unknown_key(key: &str, span: Span, record: &Record) -> Finding {
     let hint =
         FAMILIAR.iter().find(|(other, ours)| *other == key && keys.iter().any(|field| field.key == *ours));
     if let Some((_, ours)) = hint {
-        return finding.help(format!("here it is called `{ours}`"));
+        return finding.help(format!("use `{ours}` here"));
     }
     if key == "<<" {
-        return finding.help("merge keys are not part of YAML 1.2: write the keys out");
+        return finding.help("YAML 1.2 has no merge keys; write the keys out");
     }
     match nearest(key, keys.iter().map(|field| field.key)) {
         Some(close) => finding.help(format!("did you mean `{close}`?")),

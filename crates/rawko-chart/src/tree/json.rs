@@ -44,7 +44,8 @@ impl<'t> Reader<'t> {
         self.value()?;
         self.space();
         if self.at < self.bytes.len() {
-            return self.fail("something follows the end of the document", "a file holds one chart");
+            return self
+                .fail("unexpected content after the end of the document", "put each chart in its own file");
         }
         Ok(())
     }
@@ -63,8 +64,8 @@ impl<'t> Reader<'t> {
             b't' => self.word("true", Scalar::Bool(true)),
             b'f' => self.word("false", Scalar::Bool(false)),
             b'n' => self.word("null", Scalar::Null),
-            0 if self.at >= self.bytes.len() => self.fail("the text ends where a value should be", ""),
-            _ => self.fail("this is not a JSON value", "text needs double quotes around it"),
+            0 if self.at >= self.bytes.len() => self.fail("unexpected end of file, expected a value", ""),
+            _ => self.fail("this is not a JSON value", "put text in double quotes"),
         }
     }
 
@@ -77,8 +78,7 @@ impl<'t> Reader<'t> {
         }
         loop {
             if self.peek() != b'"' {
-                return self
-                    .fail("expected a key in double quotes", "is there a comma too many before this?");
+                return self.fail("expected a key in double quotes", "check for an extra comma before this");
             }
             let start = self.at;
             let key = self.string()?;
@@ -94,7 +94,7 @@ impl<'t> Reader<'t> {
             match self.peek() {
                 b',' => self.at += 1,
                 b'}' => return self.close(),
-                _ => return self.fail("expected `,` or `}`", "is there a comma missing before this?"),
+                _ => return self.fail("expected `,` or `}`", "check for a missing comma before this"),
             }
             self.space();
         }
@@ -113,7 +113,7 @@ impl<'t> Reader<'t> {
             match self.peek() {
                 b',' => self.at += 1,
                 b']' => return self.close(),
-                _ => return self.fail("expected `,` or `]`", "is there a comma missing before this?"),
+                _ => return self.fail("expected `,` or `]`", "check for a missing comma before this"),
             }
             self.space();
         }
@@ -127,7 +127,7 @@ impl<'t> Reader<'t> {
     fn word(&mut self, word: &str, data: Scalar<'t>) -> Result<(), Stop> {
         let start = self.at;
         if !self.text[start..].starts_with(word) {
-            return self.fail("this is not a JSON value", "text needs double quotes around it");
+            return self.fail("this is not a JSON value", "put text in double quotes");
         }
         self.at += word.len();
         self.builder.scalar(Span::new(start, self.at), data)
@@ -189,9 +189,9 @@ impl<'t> Reader<'t> {
     fn unended_string<T>(&mut self, start: usize) -> Result<T, Stop> {
         if self.at >= self.bytes.len() || matches!(self.peek(), b'\n' | b'\r') {
             self.at = start - 1;
-            return self.fail("this text has no closing quote on its line", "");
+            return self.fail("unterminated string: no closing quote on this line", "");
         }
-        self.fail("a control character inside text", "write it as an escape, such as `\\t`")
+        self.fail("control character in a string", "write it as an escape, such as `\\t`")
     }
 
     fn escape(&mut self) -> Result<char, Stop> {
@@ -204,7 +204,7 @@ impl<'t> Reader<'t> {
             b'r' => '\r',
             b't' => '\t',
             b'u' => return self.unicode_escape(),
-            _ => return self.fail("an escape that JSON does not have", "write `\\\\` for a backslash"),
+            _ => return self.fail("unknown escape in a string", "write `\\\\` for a backslash"),
         };
         self.at += 2;
         Ok(character)
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
                 return Ok(character);
             }
         }
-        self.fail("a `\\u` escape that is no character", "")
+        self.fail("invalid `\\u` escape", "")
     }
 
     fn hex(&self, start: usize) -> Option<u32> {

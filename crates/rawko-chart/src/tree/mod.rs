@@ -206,17 +206,17 @@ fn starts_like_json(text: &str) -> bool {
 pub(crate) fn too_large(bytes: usize) -> Finding {
     let message = format!("the text is {bytes} bytes long; at most {SOURCE_BYTES_MAX} are read");
     Finding::new(TOO_LARGE, Severity::Fatal, Span::default(), message)
-        .help("a chart is rarely larger than a few hundred kilobytes: is this the right file?")
+        .help("charts are rarely larger than a few hundred kilobytes; check that this is the right file")
 }
 
 fn too_deep(span: Span) -> Finding {
     Finding::new(TOO_LARGE, Severity::Fatal, span, format!("nested more than {DEPTH_MAX} levels deep"))
         .label("too deep from here on")
-        .help("charts this deep cannot be read by people either: split it with `invoke`")
+        .help("split the chart with `invoke`")
 }
 
 fn too_many(span: Span) -> Finding {
     Finding::new(TOO_LARGE, Severity::Fatal, span, format!("more than {NODES_MAX} values, aliases followed"))
         .label("the limit is reached here")
-        .help("split the chart, or repeat less by aliases")
+        .help("split the chart, or use fewer aliases")
 }

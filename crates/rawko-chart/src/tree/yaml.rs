@@ -79,7 +79,11 @@ impl<'t> Reader<'t> {
             Event::DocumentStart(..) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return self.fail(span, "a second document starts here", "a file holds one chart");
+                    return self.fail(
+                        span,
+                        "a second document starts here",
+                        "put each chart in its own file",
+                    );
                 }
                 Ok(())
             }
@@ -136,13 +140,13 @@ impl<'t> Reader<'t> {
         let Some((node, measure)) = self.anchors.get(&anchor).copied() else {
             return self.fail(
                 span,
-                "an alias to the value that it stands in",
+                "an alias refers to the value that contains it",
                 "a chart cannot contain itself",
             );
         };
         if self.builder.wants_key() {
             if !self.builder.key_from(node, span) {
-                return self.fail(span, "an alias as a key must stand for text", "");
+                return self.fail(span, "an alias used as a key must refer to text", "");
             }
             return Ok(());
         }
@@ -170,11 +174,11 @@ impl<'t> Reader<'t> {
             return Err(Stop);
         }
         let help = if self.text[at..].starts_with('\t') || self.text[..at].ends_with('\t') {
-            "YAML is indented by spaces, never by tabs"
+            "indent with spaces: YAML does not allow tabs"
         } else {
-            "look for a missing colon, quote or bracket, or for wrong indentation, here or just before"
+            "check for a missing colon, quote or bracket, or wrong indentation, here or just before"
         };
-        self.fail(span, &format!("this is not YAML: {}", error.info()), help)
+        self.fail(span, &format!("invalid YAML: {}", error.info()), help)
     }
 
     fn fail<T>(&mut self, span: Span, message: &str, help: &str) -> Result<T, Stop> {

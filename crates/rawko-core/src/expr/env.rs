@@ -89,7 +89,7 @@ impl<'a> Env<'a> {
                 self.fuel.set(rest);
                 Ok(())
             }
-            None => fault("this takes more work than one expression may"),
+            None => fault("the expression exceeds its work limit"),
         }
     }
 

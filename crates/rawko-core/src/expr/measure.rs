@@ -32,7 +32,7 @@ pub(crate) fn built_text(env: &Env<'_>, text: String) -> Outcome<Value> {
 /// Call this before allocating a string of this length.
 pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
     if bytes > TEXT_BYTES_MAX {
-        fault(format!("a string longer than {TEXT_BYTES_MAX} bytes"))
+        fault(format!("the string is longer than {TEXT_BYTES_MAX} bytes"))
     } else {
         Ok(())
     }
@@ -41,7 +41,7 @@ pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
 /// Call this before allocating a list or map of this size.
 pub(crate) fn check_elements(count: usize) -> Outcome<()> {
     if count > ELEMENTS_MAX {
-        fault(format!("more than {ELEMENTS_MAX} elements in a list or map"))
+        fault(format!("the list or map has more than {ELEMENTS_MAX} elements"))
     } else {
         Ok(())
     }
@@ -85,10 +85,10 @@ impl Size {
         self.nodes += nodes;
         self.bytes = self.bytes.saturating_add(bytes);
         if self.nodes > self.nodes_max {
-            return fault("this value has more parts than one expression may handle");
+            return fault("the value is too large for one expression");
         }
         if self.bytes > VALUE_BYTES_MAX {
-            return fault(format!("a value larger than {VALUE_BYTES_MAX} bytes"));
+            return fault(format!("the value is larger than {VALUE_BYTES_MAX} bytes"));
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Size {
 
 fn check_depth(depth: usize) -> Outcome<()> {
     if depth >= VALUE_DEPTH_MAX {
-        return fault(format!("lists and maps deeper than {VALUE_DEPTH_MAX} levels"));
+        return fault(format!("lists and maps are nested deeper than {VALUE_DEPTH_MAX} levels"));
     }
     Ok(())
 }

@@ -61,11 +61,7 @@ fn floats(operator: Arithmetic, a: f64, b: f64) -> Outcome<Value> {
 }
 
 pub(crate) fn finite(result: f64) -> Outcome<Value> {
-    if result.is_finite() {
-        Ok(Value::Float(result))
-    } else {
-        fault("the result is no number that can be written")
-    }
+    if result.is_finite() { Ok(Value::Float(result)) } else { fault("the result is not a finite number") }
 }
 
 /// `+` of two strings or two lists.
@@ -107,7 +103,7 @@ pub(crate) fn mismatch_message(operator: Arithmetic, left: &str, right: &str) ->
         ("string", _) | (_, "string") => "; `~` joins texts, or use string()",
         ("list", _) => "; append() adds one element",
         ("map", "map") => "; merge() joins maps",
-        ("null", _) | (_, "null") => "; `??` gives a missing value another one",
+        ("null", _) | (_, "null") => "; use `??` to give a default",
         _ => "",
     };
     let (left, right) = (with_article(left), with_article(right));
@@ -184,9 +180,9 @@ pub(crate) fn contains(env: &Env<'_>, item: &Value, container: &Value) -> Outcom
 pub(crate) fn membership_message(item: &str, container: &str) -> String {
     let (item, in_what) = (with_article(item), with_article(container));
     match container {
-        "string" => format!("only a string can be in a string, not {item}"),
-        "map" => format!("the keys of a map are strings, not {item}"),
-        _ => format!("something can be in a list, a map or a string, not in {in_what}"),
+        "string" => format!("only a string can be `in` a string, not {item}"),
+        "map" => format!("a map key must be a string, not {item}"),
+        _ => format!("`in` needs a list, a map or a string on its right, not {in_what}"),
     }
 }
 
@@ -283,10 +279,10 @@ pub(crate) fn index<'v>(value: &'v Value, index: &Value) -> Outcome<Option<&'v V
 pub(crate) fn index_message(type_name: &str, index: &str) -> String {
     let (article, index) = (with_article(type_name), with_article(index));
     match type_name {
-        "list" => format!("the elements of a list are counted by numbers, not by {index}"),
-        "map" => format!("the keys of a map are strings, not {index}"),
-        "string" => "a string has no elements; slice() takes a part of it".to_owned(),
-        _ => format!("{article} has no elements"),
+        "list" => format!("a list index must be a number, not {index}"),
+        "map" => format!("a map key must be a string, not {index}"),
+        "string" => "a string cannot be indexed; slice() takes a part of it".to_owned(),
+        _ => format!("{article} cannot be indexed"),
     }
 }
 
@@ -295,7 +291,7 @@ pub(crate) fn whole(value: &Value) -> Outcome<i64> {
     match value {
         Value::Int(whole) => Ok(*whole),
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e18 => Ok(*number as i64),
-        _ => fault(format!("a whole number is needed, not {value}")),
+        _ => fault(format!("expected a whole number, found {value}")),
     }
 }
 

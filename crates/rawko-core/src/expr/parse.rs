@@ -47,7 +47,7 @@ struct Parser {
 impl Parser {
     fn whole(&mut self) -> Parsed<Tree> {
         if self.peek().kind == TokenKind::End {
-            return Err(ExprProblem::syntax(self.peek().span, "an expression is missing", None));
+            return Err(ExprProblem::syntax(self.peek().span, "expected an expression", None));
         }
         let tree = self.expression()?;
         match &self.peek().kind {
@@ -91,12 +91,12 @@ impl Parser {
     fn unexpected(&self, wanted: &str) -> ExprProblem {
         let token = self.peek();
         let (found, help) = match &token.kind {
-            TokenKind::End => ("the expression ends".to_owned(), None),
-            TokenKind::Symbol(symbol) => (format!("there is `{symbol}`"), None),
-            TokenKind::Name(name) => (format!("there is `{name}`"), word_help(name)),
-            TokenKind::Literal(_) => ("there is a literal".to_owned(), None),
+            TokenKind::End => ("the end of the expression".to_owned(), None),
+            TokenKind::Symbol(symbol) => (format!("`{symbol}`"), None),
+            TokenKind::Name(name) => (format!("`{name}`"), word_help(name)),
+            TokenKind::Literal(_) => ("a literal".to_owned(), None),
         };
-        ExprProblem::syntax(token.span, format!("{found} where {wanted} should be"), help)
+        ExprProblem::syntax(token.span, format!("expected {wanted}, found {found}"), help)
     }
 
     /// Runs `inner` one level deeper.
@@ -275,7 +275,7 @@ impl Parser {
             let place = self.peek().span;
             let key = self.map_key()?;
             if entries.iter().any(|(earlier, _)| *earlier == key) {
-                return Err(ExprProblem::syntax(place, format!("the key `{key}` is there twice"), None));
+                return Err(ExprProblem::syntax(place, format!("duplicate key `{key}`"), None));
             }
             self.expect(":")?;
             entries.push((key, self.expression()?));
@@ -328,7 +328,7 @@ impl Parser {
         let TokenKind::Name(name) = token.kind else {
             let mut problem = self.unexpected("the name of a field");
             if matches!(token.kind, TokenKind::Literal(_)) {
-                problem = problem.help("elements and unusual keys stand in brackets: `x[0]`, `x['a-b']`");
+                problem = problem.help("use brackets for elements and unusual keys: `x[0]`, `x['a-b']`");
             }
             return Err(problem);
         };
@@ -345,7 +345,7 @@ fn word_help(name: &str) -> Option<&'static str> {
         "AND" | "And" => Some("write `and`"),
         "OR" | "Or" => Some("write `or`"),
         "NOT" | "Not" => Some("write `not`"),
-        "for" => Some("there are no loops; `where`, `count` and `pluck` work on lists of maps"),
+        "for" => Some("expressions have no loops; use `where`, `count` or `pluck` on lists of maps"),
         _ => None,
     }
 }

@@ -89,7 +89,7 @@ impl Resolver<'_> {
         {
             problem(format!("`{name}` is a function")).help(format!("write `{name}(…)`"))
         } else {
-            let unknown = problem(format!("`{name}` is not a name that expressions know"));
+            let unknown = problem(format!("unknown name `{name}`"));
             match self.name_help(name) {
                 Some(help) => unknown.help(help),
                 None => unknown,
@@ -115,7 +115,7 @@ impl Resolver<'_> {
                 None => {
                     return nearest(name, keys.iter().map(String::as_str))
                         .map(|key| format!("did you mean `context.{key}`?"))
-                        .or_else(|| Some(format!("a string stands in quotes: `'{name}'`")));
+                        .or_else(|| Some(format!("put a string in quotes: `'{name}'`")));
                 }
             },
         };
@@ -166,7 +166,7 @@ impl Resolver<'_> {
         let help = match nearest(name, fields) {
             _ if name == "name" => "did you mean `event.type`?".to_owned(),
             Some(field) => format!("did you mean `event.{field}`?"),
-            None => format!("what an event carries is in `event.data`: `event.data.{name}`"),
+            None => format!("the payload of an event is in `event.data`: `event.data.{name}`"),
         };
         self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
     }
@@ -179,7 +179,7 @@ impl Resolver<'_> {
         let close = nearest(name, InstancePart::FIELDS.map(|(field, _)| field));
         let help = match close {
             Some(field) => format!("did you mean `instance.{field}`?"),
-            None => "there are `instance.id`, `instance.parent` and `instance.started`".to_owned(),
+            None => "the fields are `instance.id`, `instance.parent` and `instance.started`".to_owned(),
         };
         self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
     }
@@ -218,7 +218,7 @@ impl Resolver<'_> {
         let problem = ExprProblem::new(
             ExprProblemKind::UnknownName,
             place,
-            format!("values have no methods, so `{method}` cannot be called on one"),
+            format!("values have no methods: `{method}` cannot be called"),
         );
         let known = synonym(method).or_else(|| functions::named(method).map(|function| function.name));
         let problem = match known {
@@ -238,7 +238,7 @@ impl Resolver<'_> {
         match wrong_count(function, nodes.len()) {
             Some(message) => {
                 let problem = ExprProblem::new(ExprProblemKind::Arity, span, message);
-                self.problem(problem.help(format!("it is called as `{}`", function.signature())))
+                self.problem(problem.help(format!("usage: `{}`", function.signature())))
             }
             None => Kind::Call(function, nodes),
         }
@@ -250,7 +250,9 @@ impl Resolver<'_> {
         let known = synonym(name).or_else(|| nearest(name, functions::function_names()));
         let problem = match known {
             Some(known) => problem.help(format!("did you mean `{known}`?")),
-            None if name.starts_with("agents.") => problem.help("there are `select`, `get` and `list`"),
+            None if name.starts_with("agents.") => {
+                problem.help("the functions are `select`, `get` and `list`")
+            }
             None => problem,
         };
         self.problem(problem)
@@ -260,7 +262,7 @@ impl Resolver<'_> {
         let unknown = |span, message: String| ExprProblem::new(ExprProblemKind::UnknownState, span, message);
         let [argument] = arguments else {
             let problem = ExprProblem::new(ExprProblemKind::Arity, span, "`stateIn` takes one state");
-            return self.problem(problem.help("it is called as `stateIn('a.b')`"));
+            return self.problem(problem.help("usage: `stateIn('a.b')`"));
         };
         let TreeKind::Literal(Value::Str(path)) = &argument.kind else {
             let problem = unknown(argument.span, "`stateIn` takes the state as a literal string".into());

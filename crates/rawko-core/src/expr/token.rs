@@ -32,7 +32,7 @@ fn foreign(symbol: &str) -> Option<&'static str> {
         "!==" => Some("write `!=`; values of different types are never equal"),
         "<>" => Some("write `!=`"),
         "=" => Some("write `==` to compare; an expression cannot assign"),
-        "=>" => Some("there are no functions to define; `where`, `count` and `pluck` work on lists of maps"),
+        "=>" => Some("expressions cannot define functions; use `where`, `count` or `pluck` on lists of maps"),
         "?." => Some("write `.`; a field of null is null"),
         _ => None,
     }
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         }
         if self.rest().starts_with(|next: char| next.is_alphanumeric() || next == '_') {
             self.take_while(|next| next.is_alphanumeric() || next == '_');
-            let help = "a length of time is a string: `duration('15m')`";
+            let help = "write a duration as a string: `duration('15m')`";
             return self.problem(start, "letters directly after a number", Some(help));
         }
         match number(&self.text[start..self.at], whole) {
@@ -143,7 +143,8 @@ impl Lexer<'_> {
                 '\\' => match self.escape() {
                     Some(escaped) => content.push(escaped),
                     None => {
-                        let help = "known are \\n \\t \\r \\0 \\\\ \\' \\\" and \\u{1F600} or \\u00e9";
+                        let help =
+                            "known escapes are \\n \\t \\r \\0 \\\\ \\' \\\" and \\u{1F600} or \\u00e9";
                         self.problem(place, "unknown escape in a string", Some(help));
                     }
                 },
@@ -200,7 +201,7 @@ impl Lexer<'_> {
         let Some(symbol) = SYMBOLS.iter().chain(&BRACES).find(|symbol| self.rest().starts_with(**symbol))
         else {
             self.at += next.len_utf8();
-            return self.problem(start, format!("`{next}` means nothing here"), stray(next));
+            return self.problem(start, format!("unexpected character `{next}`"), stray(next));
         };
         self.at += symbol.len();
         match foreign(symbol) {
@@ -217,7 +218,7 @@ fn stray(next: char) -> Option<&'static str> {
         '&' => Some("write `and` or `&&`"),
         '|' => Some("write `or` or `||`; a function is called as `f(x)`"),
         '$' => Some("the whole text is an expression; write `context.name` without `$` and braces"),
-        '`' | '\u{2018}' | '\u{2019}' | '\u{201C}' | '\u{201D}' => Some("strings stand in ' or \""),
+        '`' | '\u{2018}' | '\u{2019}' | '\u{201C}' | '\u{201D}' => Some("put strings in ' or \""),
         ';' => Some("an expression is one value, without `;`"),
         '^' => Some("write `**` for a power"),
         _ => None,

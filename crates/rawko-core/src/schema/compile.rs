@@ -212,7 +212,7 @@ impl<'s> Compiler<'s> {
     fn reference(&mut self, value: &Value) -> Option<Part> {
         let pointer = value.as_str().and_then(|text| text.strip_prefix('#'));
         let Some(target) = pointer.and_then(|pointer| self.pointed(pointer)) else {
-            let message = format!("`{value}` refers to nothing in this schema");
+            let message = format!("`{value}` does not resolve in this schema");
             self.problem(SchemaProblemKind::Invalid, message);
             return None;
         };

@@ -48,7 +48,7 @@ impl<'r, 'v> Check<'r, 'v> {
 
     fn rules(&mut self, rules: &'r Rules, value: &'v Value) {
         if rules.never {
-            return self.violation("nothing is allowed here");
+            return self.violation("no value is allowed here");
         }
         if let Some(types) = rules.types.filter(|types| !types.meets(Types::of(value))) {
             return self.violation(format!("expected {}, found {}", types.words(), found(value)));
@@ -111,7 +111,7 @@ impl<'r, 'v> Check<'r, 'v> {
                 (None, Additional::Refused) => {
                     let known = rules.properties.iter().map(|(name, _)| &**name);
                     let close = nearest(key, known).map(|name| format!("; did you mean `{name}`?"));
-                    self.violation(format!("`{key}` is not known here{}", close.unwrap_or_default()));
+                    self.violation(format!("unknown key `{key}`{}", close.unwrap_or_default()));
                     continue;
                 }
                 (None, Additional::Allowed | Additional::Unstated) => continue,
@@ -133,7 +133,7 @@ impl<'r, 'v> Check<'r, 'v> {
             self.path.pop();
         }
         if rules.unique && !self.all_differ(items) {
-            self.violation("expected items that differ from each other");
+            self.violation("expected unique items");
         }
     }
 
@@ -175,7 +175,7 @@ impl<'r, 'v> Check<'r, 'v> {
         if let Some(part) = rules.not
             && self.apart(part, value).is_empty()
         {
-            self.violation("the value is one that is not allowed here");
+            self.violation("the value is not allowed here");
         }
     }
 
@@ -196,7 +196,7 @@ impl<'r, 'v> Check<'r, 'v> {
         }
         match (fitting, nearest) {
             (0, Some(found)) => self.found.extend(found),
-            (count, _) if count > most => self.violation("more than one of the alternatives fits"),
+            (count, _) if count > most => self.violation("more than one of the alternatives matches"),
             (_, _) => {}
         }
     }

@@ -29,14 +29,12 @@ pub enum SnapshotError {
     OtherChart { found: String, expected: String },
     #[error("this is a snapshot of `{chart}` at version {found}, and the chart here is version {expected}")]
     OtherVersion { chart: String, found: String, expected: String },
-    #[error(
-        "this is a snapshot of another edition of `{chart}`: the version is the same but the content differs"
-    )]
+    #[error("this is a snapshot of a different `{chart}`: the version is the same but the content differs")]
     OtherContent { chart: String },
     #[error("the snapshot names {what} `{name}`, which chart `{chart}` does not have")]
     UnknownName { what: &'static str, name: String, chart: String },
     #[error(
-        "the snapshot's configuration [{0}] cannot be: a compound state needs one active child, a parallel all"
+        "the snapshot's configuration [{0}] is not legal: a compound state needs one active child, a parallel state all of them"
     )]
     IllegalConfiguration(String),
 }

@@ -57,14 +57,14 @@ pub enum StepError {
     )]
     Runaway { limit: u32, configuration: String },
     #[error(
-        "no state handles event `{event}` (active: {configuration}), and the chart says `unhandled: error`"
+        "no state handles event `{event}` (active: {configuration}), and the chart sets `unhandled: error`"
     )]
     Unhandled { event: String, configuration: String },
     #[error("more than {limit} events are deferred; none of the active states handles them")]
     TooManyDeferred { limit: usize },
-    #[error("the input does not fit: {why}")]
+    #[error("the input is invalid: {why}")]
     Input { why: String },
-    #[error("this snapshot belongs to another chart than `{chart}`")]
+    #[error("this snapshot does not belong to chart `{chart}`")]
     OtherChart { chart: String },
 }
 

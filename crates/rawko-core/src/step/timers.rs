@@ -40,7 +40,7 @@ impl Run<'_> {
         let wrong = |message: String| EvalError { message };
         match &value {
             Value::Int(ms) => {
-                u64::try_from(*ms).map_err(|_| wrong(format!("a delay cannot be negative, this one is {ms}")))
+                u64::try_from(*ms).map_err(|_| wrong(format!("a delay must not be negative, found {ms}")))
             }
             Value::Float(ms) if *ms >= 0.0 => Ok(ms.round() as u64),
             Value::Str(text) => duration::parse_ms(text).map_err(|error| wrong(error.to_string())),

@@ -64,19 +64,23 @@ fn work() {
     ] {
         let error = with(many.clone(), text).unwrap_err();
         assert!(
-            error.contains("more work than one expression may") || error.contains("more parts"),
+            error.contains("exceeds its work limit") || error.contains("too large for one expression"),
             "{text}: {error}"
         );
     }
     let lists = Value::list((0..2_000).map(|number| Value::list(vec![Value::Int(number)])).collect());
-    assert!(with(lists, "unique(context.missing)").unwrap_err().starts_with("this takes more work"));
+    assert!(
+        with(lists, "unique(context.missing)")
+            .unwrap_err()
+            .starts_with("the expression exceeds its work limit")
+    );
     let text = Value::from("ab".repeat(500_000));
     let work = format!("[{}]", vec!["context.missing == context.missing ~ ''"; 20].join(","));
-    assert!(with(text.clone(), &work).unwrap_err().starts_with("this takes more work"));
+    assert!(with(text.clone(), &work).unwrap_err().starts_with("the expression exceeds its work limit"));
     assert!(
         with(text, "glob(context.missing, '*a*a*a*a*a*a*a*a*a*a*c')")
             .unwrap_err()
-            .starts_with("this takes more")
+            .starts_with("the expression exceeds")
     );
 }
 
@@ -90,7 +94,7 @@ fn sizes() {
         "replace(context.missing, 'x', 'yy')",
     ] {
         assert!(
-            with(text.clone(), growing).unwrap_err().starts_with("a string longer than 1048576 bytes"),
+            with(text.clone(), growing).unwrap_err().starts_with("the string is longer than 1048576 bytes"),
             "{growing}"
         );
     }
@@ -125,7 +129,7 @@ fn values_that_double() {
                 Err(error) => break error,
             }
         };
-        assert!(error.starts_with("this value has more parts"), "{text}: {error}");
+        assert!(error.starts_with("the value is too large for one expression"), "{text}: {error}");
     }
 }
 
@@ -140,11 +144,13 @@ fn values_that_nest() {
         steps += 1;
     };
     assert_eq!(steps, VALUE_DEPTH_MAX);
-    assert!(error.starts_with("lists and maps deeper than 100 levels"), "{error}");
+    assert!(error.starts_with("lists and maps are nested deeper than 100 levels"), "{error}");
     let nested = |times: usize| Value::from(format!("{}{}", "[".repeat(times), "]".repeat(times)));
     assert!(with(nested(100), "parse_json(context.missing)").is_ok());
     assert!(
-        with(nested(101), "parse_json(context.missing)").unwrap_err().starts_with("lists and maps deeper")
+        with(nested(101), "parse_json(context.missing)")
+            .unwrap_err()
+            .starts_with("lists and maps are nested deeper")
     );
     assert_eq!(with(nested(100_000), "parse_json(context.missing)"), Ok(Value::Null));
 }

@@ -40,19 +40,13 @@ const CONDITION: &str = "error: a condition is true, false or null, not";
 
 const ROWS: &[Row] = &[
     row("x.field", ".a", ("{a: 1}.a", "1"), ("null.a", "null"), ("[1].a", "error: a list has no field")),
-    row(
-        "x['key']",
-        "['a']",
-        ("{a: 1}['a']", "1"),
-        ("null['a']", "null"),
-        ("true['a']", "error: a boolean has no"),
-    ),
+    row("x['key']", "['a']", ("{a: 1}['a']", "1"), ("null['a']", "null"), ("true['a']", "error: a boolean ")),
     row(
         "x[i]",
         "[0]",
         ("[7][0]", "7"),
         ("null[0]", "null"),
-        ("'text'[0]", "error: a string has no elements"),
+        ("'text'[0]", "error: a string cannot be indexed"),
     ),
     row("**", "**", ("2 ** 3", "8"), ("null ** 2", "error: `**`"), ("'2' ** 2", "error: `**`")),
     row("-x", "-", ("-(3)", "-3"), ("-null", "error: `-`"), ("-'3'", "error: `-`")),
@@ -70,13 +64,7 @@ const ROWS: &[Row] = &[
     row("<=", "<=", ("2 <= 2", "true"), ("null <= 1", "error: `<=`"), ("true <= true", "error: `<=`")),
     row(">", ">", ("'b' > 'a'", "true"), ("1 > null", "error: `>`"), ("[1] > [0]", "error: `>`")),
     row(">=", ">=", ("1 >= 2", "false"), ("1 >= null", "error: `>=`"), ("{} >= {}", "error: `>=`")),
-    row(
-        "in",
-        " in ",
-        ("1 in [1]", "true"),
-        ("1 in null", "false"),
-        ("1 in 2", "error: something can be in a list"),
-    ),
+    row("in", " in ", ("1 in [1]", "true"), ("1 in null", "false"), ("1 in 2", "error: `in` needs a list")),
     row(
         "not in",
         " not in ",

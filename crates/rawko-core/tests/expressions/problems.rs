@@ -61,31 +61,31 @@ fn habits_from_other_languages() {
 
             a <> b & c
               ^^ Syntax: `<>` is not an operator of expressions — write `!=`
-                   ^ Syntax: `&` means nothing here — write `and` or `&&`
+                   ^ Syntax: unexpected character `&` — write `and` or `&&`
 
             ${context.count}
-            ^ Syntax: `$` means nothing here — the whole text is an expression; write `context.name` without `$` and braces
+            ^ Syntax: unexpected character `$` — the whole text is an expression; write `context.name` without `$` and braces
 
             context.count AND true
-                          ^^^ Syntax: there is `AND` where an operator or the end should be — write `and`
+                          ^^^ Syntax: expected an operator or the end, found `AND` — write `and`
 
             context.list.includes(3)
-                         ^^^^^^^^ UnknownName: values have no methods, so `includes` cannot be called on one — write `contains(context.list, …)`
+                         ^^^^^^^^ UnknownName: values have no methods: `includes` cannot be called — write `contains(context.list, …)`
 
             context.list.0
-                         ^ Syntax: there is a literal where the name of a field should be — elements and unusual keys stand in brackets: `x[0]`, `x['a-b']`
+                         ^ Syntax: expected the name of a field, found a literal — use brackets for elements and unusual keys: `x[0]`, `x['a-b']`
 
             context.list.map(x => x.id)
-                               ^^ Syntax: `=>` is not an operator of expressions — there are no functions to define; `where`, `count` and `pluck` work on lists of maps
+                               ^^ Syntax: `=>` is not an operator of expressions — expressions cannot define functions; use `where`, `count` or `pluck` on lists of maps
 
             5m
-            ^^ Syntax: letters directly after a number — a length of time is a string: `duration('15m')`
+            ^^ Syntax: letters directly after a number — write a duration as a string: `duration('15m')`
 
             context.count is null
-                          ^^ Syntax: there is `is` where an operator or the end should be — write `==` or `!=`
+                          ^^ Syntax: expected an operator or the end, found `is` — write `==` or `!=`
 
             [x for x in context.list]
-               ^^^ Syntax: there is `for` where `]` should be — there are no loops; `where`, `count` and `pluck` work on lists of maps
+               ^^^ Syntax: expected `]`, found `for` — expressions have no loops; use `where`, `count` or `pluck` on lists of maps
         "#]],
     );
 }
@@ -118,67 +118,67 @@ fn texts_that_do_not_parse() {
         ],
         expect![[r#"
 
-            ^ Syntax: an expression is missing
+            ^ Syntax: expected an expression
 
             1 +
-               ^ Syntax: the expression ends where a value should be
+               ^ Syntax: expected a value, found the end of the expression
 
             (1
-              ^ Syntax: the expression ends where `)` should be
+              ^ Syntax: expected `)`, found the end of the expression
 
             [1, 2
-                 ^ Syntax: the expression ends where `]` should be
+                 ^ Syntax: expected `]`, found the end of the expression
 
             {a: 1
-                 ^ Syntax: the expression ends where `}` should be
+                 ^ Syntax: expected `}`, found the end of the expression
 
             {1: 2}
-             ^ Syntax: there is a literal where a key should be
+             ^ Syntax: expected a key, found a literal
 
             {a: 1, a: 2}
-                   ^ Syntax: the key `a` is there twice
+                   ^ Syntax: duplicate key `a`
 
             'open
             ^^^^^ Syntax: this string has no closing '
 
             '\q'
-             ^^ Syntax: unknown escape in a string — known are \n \t \r \0 \\ \' \" and \u{1F600} or \u00e9
+             ^^ Syntax: unknown escape in a string — known escapes are \n \t \r \0 \\ \' \" and \u{1F600} or \u00e9
 
             1 2
-              ^ Syntax: there is a literal where an operator or the end should be
+              ^ Syntax: expected an operator or the end, found a literal
 
             context.
-                    ^ Syntax: the expression ends where the name of a field should be
+                    ^ Syntax: expected the name of a field, found the end of the expression
 
             f(
-              ^ Syntax: the expression ends where a value should be
+              ^ Syntax: expected a value, found the end of the expression
 
             1 if true
-                     ^ Syntax: the expression ends where `else` should be
+                     ^ Syntax: expected `else`, found the end of the expression
 
             a ? b
-                 ^ Syntax: the expression ends where `:` should be
+                 ^ Syntax: expected `:`, found the end of the expression
 
             1e999
             ^^^^^ Syntax: this number is too large
 
             not
-               ^ Syntax: the expression ends where a value should be
+               ^ Syntax: expected a value, found the end of the expression
 
             )
-            ^ Syntax: there is `)` where a value should be
+            ^ Syntax: expected a value, found `)`
 
             +1
-            ^ Syntax: there is `+` where a value should be
+            ^ Syntax: expected a value, found `+`
 
             and
-            ^^^ Syntax: there is `and` where a value should be
+            ^^^ Syntax: expected a value, found `and`
 
             x[
-              ^ Syntax: the expression ends where a value should be
+              ^ Syntax: expected a value, found the end of the expression
 
             €
-            ^ Syntax: `€` means nothing here
+            ^ Syntax: unexpected character `€`
         "#]],
     );
 }
@@ -211,23 +211,23 @@ fn unknown_names() {
                                     ^^^^^^ UnknownContextKey: the context has no key `zzzzzz` — declare `zzzzzz` in the chart's `context`
 
             count + 1
-            ^^^^^ UnknownName: `count` is not a name that expressions know — did you mean `context.count`?
+            ^^^^^ UnknownName: unknown name `count` — did you mean `context.count`?
 
             contxt.count
-            ^^^^^^ UnknownName: `contxt` is not a name that expressions know — did you mean `context`?
+            ^^^^^^ UnknownName: unknown name `contxt` — did you mean `context`?
 
             ctx.count
-            ^^^ UnknownName: `ctx` is not a name that expressions know — did you mean `context`?
+            ^^^ UnknownName: unknown name `ctx` — did you mean `context`?
 
             undefined
-            ^^^^^^^^^ UnknownName: `undefined` is not a name that expressions know — did you mean `null`?
+            ^^^^^^^^^ UnknownName: unknown name `undefined` — did you mean `null`?
 
             approved
-            ^^^^^^^^ UnknownName: `approved` is not a name that expressions know — a string stands in quotes: `'approved'`
+            ^^^^^^^^ UnknownName: unknown name `approved` — put a string in quotes: `'approved'`
 
             event.name == 'X' or event.amount > 3 or event.dat
                   ^^^^ UnknownName: an event has no field `name` — did you mean `event.type`?
-                                       ^^^^^^ UnknownName: an event has no field `amount` — what an event carries is in `event.data`: `event.data.amount`
+                                       ^^^^^^ UnknownName: an event has no field `amount` — the payload of an event is in `event.data`: `event.data.amount`
                                                            ^^^ UnknownName: an event has no field `dat` — did you mean `event.data`?
 
             agents
@@ -237,7 +237,7 @@ fn unknown_names() {
             ^^^^^^ UnknownName: `agents` is not a value — write `agents.select(role, task_type)`, `agents.get(id)` or `agents.list()`
 
             agents.choose('x')
-                   ^^^^^^ UnknownName: there is no function `agents.choose` — there are `select`, `get` and `list`
+                   ^^^^^^ UnknownName: there is no function `agents.choose` — the functions are `select`, `get` and `list`
 
             length
             ^^^^^^ UnknownName: `length` is a function — write `length(…)`
@@ -248,11 +248,11 @@ fn unknown_names() {
                                                        ^^^^^^^^^^ UnknownName: there is no function `frobnicate`
 
             context.name.trim() + context.name.split(',')
-                         ^^^^ UnknownName: values have no methods, so `trim` cannot be called on one — write `trim(context.name)`
-                                               ^^^^^ UnknownName: values have no methods, so `split` cannot be called on one — write `split(context.name, …)`
+                         ^^^^ UnknownName: values have no methods: `trim` cannot be called — write `trim(context.name)`
+                                               ^^^^^ UnknownName: values have no methods: `split` cannot be called — write `split(context.name, …)`
 
             context.name.frobnicate()
-                         ^^^^^^^^^^ UnknownName: values have no methods, so `frobnicate` cannot be called on one
+                         ^^^^^^^^^^ UnknownName: values have no methods: `frobnicate` cannot be called
 
             context.list[0](1)
             ^^^^^^^^^^^^^^^ Syntax: this is not a function
@@ -260,14 +260,14 @@ fn unknown_names() {
             stateIn('nowhere') and stateIn(context.name) and stateIn()
                     ^^^^^^^^^ UnknownState: there is no state `nowhere`
                                            ^^^^^^^^^^^^ UnknownState: `stateIn` takes the state as a literal string — write `stateIn('a.b')`
-                                                             ^^^^^^^^^ Arity: `stateIn` takes one state — it is called as `stateIn('a.b')`
+                                                             ^^^^^^^^^ Arity: `stateIn` takes one state — usage: `stateIn('a.b')`
 
             lower() + lower('a', 'b') + now(1) + min() + slice('a')
-            ^^^^^^^ Arity: `lower` takes 1 argument, not 0 — it is called as `lower(text)`
-                      ^^^^^^^^^^^^^^^ Arity: `lower` takes 1 argument, not 2 — it is called as `lower(text)`
-                                        ^^^^^^ Arity: `now` takes 0 arguments, not 1 — it is called as `now()`
-                                                 ^^^^^ Arity: `min` takes at least 1 argument, not 0 — it is called as `min(x, …)`
-                                                         ^^^^^^^^^^ Arity: `slice` takes 2 to 3 arguments, not 1 — it is called as `slice(x, from[, to])`
+            ^^^^^^^ Arity: `lower` takes 1 argument, not 0 — usage: `lower(text)`
+                      ^^^^^^^^^^^^^^^ Arity: `lower` takes 1 argument, not 2 — usage: `lower(text)`
+                                        ^^^^^^ Arity: `now` takes 0 arguments, not 1 — usage: `now()`
+                                                 ^^^^^ Arity: `min` takes at least 1 argument, not 0 — usage: `min(x, …)`
+                                                         ^^^^^^^^^^ Arity: `slice` takes 2 to 3 arguments, not 1 — usage: `slice(x, from[, to])`
         "#]],
     );
 }

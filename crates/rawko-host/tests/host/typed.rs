@@ -103,7 +103,7 @@ async fn an_input_or_an_edit_that_the_context_cannot_hold_is_refused() {
     let error = host.start(wrong).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the input does not fit: `context.copies` does not fit the context's schema: expected at least 1, found 0"
+        "the input is invalid: `context.copies` does not match the context's schema: expected at least 1, found 0"
     );
     start(&host, "form", json!({"copies": 2})).await;
     let edit = Fork { set: vec![("copies".into(), "'two'".into())], ..Fork::default() };

@@ -40,7 +40,7 @@ impl std::fmt::Display for Untranslatable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Untranslatable::Illegal(what) => write!(f, "not a legal expression: {what}"),
-            Untranslatable::Undeclared(name) => write!(f, "`{name}` is declared nowhere"),
+            Untranslatable::Undeclared(name) => write!(f, "`{name}` is not declared"),
             Untranslatable::Foreign(what) => write!(f, "{what} exists only in ECMAScript"),
         }
     }

@@ -79,7 +79,7 @@ fn assignment(parser: &mut Parser) -> Result<Statement, Untranslatable> {
         let value = parser.expression()?;
         return Ok(Statement::Assign(place, value));
     }
-    Err(Untranslatable::foreign("a statement that is no assignment"))
+    Err(Untranslatable::foreign("a statement that is not an assignment"))
 }
 
 fn step(operator: &'static str, place: Js) -> Js {

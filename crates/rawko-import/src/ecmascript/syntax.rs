@@ -56,7 +56,7 @@ pub(crate) fn parse_expression(text: &str) -> Result<Js, Untranslatable> {
             Err(Untranslatable::foreign("an expression that assigns"))
         }
         Some(Token::Sign("=>")) => Err(Untranslatable::foreign("a function")),
-        Some(other) => Err(Untranslatable::Illegal(format!("did not expect {}", describe(other)))),
+        Some(other) => Err(Untranslatable::Illegal(format!("unexpected {}", describe(other)))),
     }
 }
 
@@ -224,8 +224,8 @@ impl Parser {
             }
             Some(Token::Sign("[")) => Ok(Js::List(self.list("]")?)),
             Some(Token::Sign("{")) => self.object(),
-            Some(other) => Err(Untranslatable::Illegal(format!("did not expect {}", describe(&other)))),
-            None => Err(Untranslatable::Illegal("it ends too early".to_owned())),
+            Some(other) => Err(Untranslatable::Illegal(format!("unexpected {}", describe(&other)))),
+            None => Err(Untranslatable::Illegal("unexpected end".to_owned())),
         }
     }
 
@@ -267,7 +267,7 @@ fn named(word: String) -> Result<Js, Untranslatable> {
         "null" | "undefined" => Ok(Js::Null),
         "this" => Err(Untranslatable::foreign("`this`")),
         "return" | "continue" | "break" | "if" | "else" | "for" | "while" | "var" | "let" | "const"
-        | "in" | "throw" => Err(Untranslatable::Illegal(format!("`{word}` is no expression"))),
+        | "in" | "throw" => Err(Untranslatable::Illegal(format!("`{word}` is not an expression"))),
         _ => Ok(Js::Name(word)),
     }
 }

@@ -72,13 +72,13 @@ fn values() {
 #[test]
 fn what_has_no_counterpart_is_named() {
     for (ecmascript, expected) in [
-        ("return", "! not a legal expression: `return` is no expression"),
-        ("n +", "! not a legal expression: it ends too early"),
-        ("nothing", "! `nothing` is declared nowhere"),
-        ("nothing.at.all", "! `nothing` is declared nowhere"),
+        ("return", "! not a legal expression: `return` is not an expression"),
+        ("n +", "! not a legal expression: unexpected end"),
+        ("nothing", "! `nothing` is not declared"),
+        ("nothing.at.all", "! `nothing` is not declared"),
         ("n++", "! an expression that assigns exists only in ECMAScript"),
         ("function() {}", "! `function` exists only in ECMAScript"),
-        ("() => 1", "! not a legal expression: did not expect `)`"),
+        ("() => 1", "! not a legal expression: unexpected `)`"),
         ("/x/.test(s)", "! a regular expression exists only in ECMAScript"),
         ("`x`", "! a template string exists only in ECMAScript"),
         ("n << 2", "! `<<` exists only in ECMAScript"),

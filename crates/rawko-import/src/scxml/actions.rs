@@ -83,9 +83,11 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if !is_variable_name(root) || !self.variables.types.contains_key(root) {
             self.changed(
                 xml,
-                format!("assigning to `{location}` fails, as in SCXML: it is no variable of the data model"),
+                format!(
+                    "assigning to `{location}` fails, as in SCXML: it is not a variable of the data model"
+                ),
             );
-            return self.failing_action(&format!("`{location}` is no variable of the data model"));
+            return self.failing_action(&format!("`{location}` is not a variable of the data model"));
         }
         let value = match fields {
             None => value,
@@ -124,8 +126,11 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let index = xml.attribute("index").map(|index| index.trim().to_owned());
         for name in std::iter::once(&item).chain(&index) {
             if !is_variable_name(name) {
-                self.changed(xml, format!("the loop fails, as in SCXML: `{name}` is no name for a variable"));
-                return self.failing_action(&format!("{name} is no name for a variable"));
+                self.changed(
+                    xml,
+                    format!("the loop fails, as in SCXML: `{name}` is not a valid variable name"),
+                );
+                return self.failing_action(&format!("{name} is not a valid variable name"));
             }
         }
         let array = self.expression(xml, xml.attribute("array").unwrap_or_default());

@@ -42,10 +42,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             );
         }
         if xml.attribute("autoforward") == Some("true") {
-            self.lost(xml, "`autoforward`: send the child what it should hear");
+            self.lost(xml, "`autoforward`: send the child the events that it needs");
         }
         if let Some(expr) = xml.attribute("typeexpr") {
-            self.changed(xml, format!("the type `{expr}` is taken to be SCXML"));
+            self.changed(xml, format!("the type `{expr}` is assumed to be SCXML"));
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let kind = xml.attribute("type").unwrap_or("scxml").trim().trim_end_matches('/');
         if !matches!(kind, "" | "scxml" | "http://www.w3.org/TR/scxml") {
             let src = xml.attribute("src").unwrap_or(kind);
-            self.changed(xml, format!("`{kind}` has to be a service of the project"));
+            self.changed(xml, format!("`{kind}` must be a service of the project"));
             return Some(Yaml::text(src));
         }
         if let Some(child) = first(xml, "content").and_then(|content| first(content, "scxml")) {
@@ -67,7 +67,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             self.changed(
                 xml,
                 format!(
-                    "`{expr}` has to give `statechart:<id>`; charts, and file names in strings, became that"
+                    "`{expr}` must give `statechart:<id>`; charts, and file names in strings, became that"
                 ),
             );
             return Some(self.name(xml, expr));

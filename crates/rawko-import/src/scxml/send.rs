@@ -23,7 +23,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             return self.send_by_other_means(xml, kind);
         }
         if let Some(expr) = xml.attribute("typeexpr") {
-            self.changed(xml, format!("the event processor `{expr}` is taken to be SCXML's own"));
+            self.changed(xml, format!("the event processor `{expr}` is assumed to be SCXML's own"));
         }
         let event = self.event_name(xml);
         let data = self.payload(xml, Self::template);
@@ -73,9 +73,9 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         if kind.contains("BasicHTTP") || kind == "basichttp" {
             self.lost(xml, "sending by HTTP: configure an endpoint and send to it by name");
         } else {
-            self.changed(xml, format!("sending fails, as in SCXML: `{kind}` is no known event processor"));
+            self.changed(xml, format!("sending fails, as in SCXML: `{kind}` is not a known event processor"));
         }
-        let target = expr_data(failure(&format!("{kind} is no known event processor")));
+        let target = expr_data(failure(&format!("{kind} is not a known event processor")));
         let event = self.event_name(xml);
         let data = self.payload(xml, Self::template);
         self.send_to(xml, target, event, data)
@@ -94,8 +94,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         }
         let target = xml.attribute("target").unwrap_or_default().trim();
         if !is_address(target) {
-            self.changed(xml, format!("sending fails, as in SCXML: `{target}` is no address"));
-            return expr_data(failure(&format!("{target} is no address")));
+            self.changed(xml, format!("sending fails, as in SCXML: `{target}` is not an address"));
+            return expr_data(failure(&format!("{target} is not an address")));
         }
         Yaml::text(match target {
             "" => "self",

@@ -106,7 +106,7 @@ impl Importer {
             }
             Some(Json::Null) | None => Vec::new(),
             Some(_) => {
-                self.lost(&place.at("context"), "a context that is no object");
+                self.lost(&place.at("context"), "a context that is not an object");
                 Vec::new()
             }
         };

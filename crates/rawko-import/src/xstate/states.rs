@@ -165,7 +165,7 @@ impl Importer {
                 out.push("meta", Yaml::from_json(meta))
             }
             Some(Json::Object(_) | Json::Null) | None => {}
-            Some(_) => self.lost(&place.at("meta"), "`meta` that is no object"),
+            Some(_) => self.lost(&place.at("meta"), "`meta` that is not an object"),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::yaml::Yaml;
 impl Importer {
     pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, place: &Place) {
         let Json::Object(events) = on else {
-            self.lost(place, "`on` that is no object");
+            self.lost(place, "`on` that is not an object");
             return;
         };
         let mut entries = Vec::new();
@@ -123,7 +123,7 @@ impl Importer {
         for target in one_or_many(json) {
             match target.as_str() {
                 Some(target) => targets.push(Yaml::Text(self.target(target, place))),
-                None => self.lost(place, "a target that is no string"),
+                None => self.lost(place, "a target that is not a string"),
             }
         }
         if targets.len() == 1 { targets.remove(0) } else { Yaml::List(targets) }
@@ -143,7 +143,7 @@ impl Importer {
 
     pub(super) fn after(&mut self, out: &mut Yaml, after: &Json, place: &Place) {
         let Json::Object(delays) = after else {
-            self.lost(place, "`after` that is no object");
+            self.lost(place, "`after` that is not an object");
             return;
         };
         let mut entries = Vec::new();
@@ -187,7 +187,7 @@ impl Importer {
 
     fn invoke(&mut self, json: &Json, place: &Place) -> Option<Yaml> {
         let Json::Object(entries) = json else {
-            self.lost(place, "an invoke that is no object");
+            self.lost(place, "an invoke that is not an object");
             return None;
         };
         let mut out = Yaml::Map(Vec::new());
@@ -222,7 +222,7 @@ impl Importer {
             Some(name) => {
                 self.changed(
                     place,
-                    format!("`{name}` has to be a service of the project, `statechart:<id>` or `agent:<id>`"),
+                    format!("`{name}` must be a service of the project, `statechart:<id>` or `agent:<id>`"),
                 );
                 name.to_owned()
             }

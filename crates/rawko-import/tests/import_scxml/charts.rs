@@ -75,9 +75,9 @@ fn a_chart_that_is_the_value_of_a_variable_is_stored_by_its_name() {
           </state>
         </scxml>"##,
         expect![[r##"
-            # Imported from SCXML. What to look at (lines are those of the original):
-            #   line 5: changed: `first` has to give `statechart:<id>`; charts, and file names in strings, became that
-            #   line 6: changed: `second` has to give `statechart:<id>`; charts, and file names in strings, became that
+            # Imported from SCXML. Review these points (line numbers refer to the original):
+            #   line 5: changed: `first` must give `statechart:<id>`; charts, and file names in strings, became that
+            #   line 6: changed: `second` must give `statechart:<id>`; charts, and file names in strings, became that
             statechart:
               id: example
               version: 1.0.0

@@ -58,7 +58,7 @@ fn states_transitions_and_targets() {
           <final id="closed"><donedata><param name="result" expr="'ok'"/></donedata></final>
         </scxml>"##,
         expect![[r##"
-            # Imported from SCXML. What to look at (lines are those of the original):
+            # Imported from SCXML. Review these points (line numbers refer to the original):
             #   line 7: changed: `submit.*` is never reached: line 6 takes the same events
             statechart:
               id: order
@@ -195,14 +195,14 @@ fn what_has_no_counterpart_is_noted_and_fails_where_it_is_reached() {
           <state id="t"/>
         </scxml>"##,
         expect![[r##"
-            # Imported from SCXML. What to look at (lines are those of the original):
+            # Imported from SCXML. Review these points (line numbers refer to the original):
             #   line 2: not carried over: `new Date()`: `new` exists only in ECMAScript
             #   line 5: not carried over: a script: `for` exists only in ECMAScript
-            #   line 6: changed: assigning to `nowhere.at.all` fails, as in SCXML: it is no variable of the data model
+            #   line 6: changed: assigning to `nowhere.at.all` fails, as in SCXML: it is not a variable of the data model
             #   line 7: not carried over: sending by HTTP: configure an endpoint and send to it by name
             #   line 8: not carried over: `Math.random()`: `Math.random` exists only in ECMAScript
             #   line 10: not carried over: `<finalize>`: move its actions into the transitions that take the child's events
-            #   line 10: not carried over: `autoforward`: send the child what it should hear
+            #   line 10: not carried over: `autoforward`: send the child the events that it needs
             #   line 10: not carried over: the chart `other.scxml` could not be read: import it as `other`
             #   line 11: not carried over: `(function() { return true; })()`: `function` exists only in ECMAScript
             #   line 13: changed: `late.*` is never reached: line 12 takes the same events
@@ -219,9 +219,9 @@ fn what_has_no_counterpart_is_noted_and_fails_where_it_is_reached() {
                 s:
                   entry:
                     - {type: log, message: {expr: "-'a script was not carried over: `for` exists only in ECMAScript'"}}
-                    - {type: log, message: {expr: "-'`nowhere.at.all` is no variable of the data model'"}}
+                    - {type: log, message: {expr: "-'`nowhere.at.all` is not a variable of the data model'"}}
                     - type: send
-                      target: {expr: "-'http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor is no known event processor'"}
+                      target: {expr: "-'http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor is not a known event processor'"}
                       event: e
                     - {type: log, message: {expr: "-'`Math.random` exists only in ECMAScript'"}}
                   invoke: {id: s.1, src: statechart:other}
@@ -247,7 +247,7 @@ fn a_wider_event_that_stands_first_is_still_tried_first() {
           <state id="a"/><state id="b"/><state id="c"/>
         </scxml>"##,
         expect![[r#"
-            # Imported from SCXML. What to look at (lines are those of the original):
+            # Imported from SCXML. Review these points (line numbers refer to the original):
             #   line 6: changed: `foo.bar.*` is never reached: line 5 takes the same events
             statechart:
               id: example

@@ -52,10 +52,10 @@ fn a_block_that_is_sure_to_fail_does_not_keep_the_next_one_from_running() {
           </state>
         </scxml>"##,
         expect![[r##"
-            # Imported from SCXML. What to look at (lines are those of the original):
-            #   line 4: changed: sending fails, as in SCXML: `nowhere` is no address
+            # Imported from SCXML. Review these points (line numbers refer to the original):
+            #   line 4: changed: sending fails, as in SCXML: `nowhere` is not an address
             #   line 5: changed: several `<onentry>` blocks became one: when an action fails, the rest of all of them is skipped
-            #   line 5: changed: sending fails, as in SCXML: `nowhere` is no address
+            #   line 5: changed: sending fails, as in SCXML: `nowhere` is not an address
             statechart:
               id: example
               version: 1.0.0
@@ -65,9 +65,9 @@ fn a_block_that_is_sure_to_fail_does_not_keep_the_next_one_from_running() {
               states:
                 s:
                   entry:
-                    - {type: raise, event: error.execution, data: {message: nowhere is no address}}
+                    - {type: raise, event: error.execution, data: {message: nowhere is not an address}}
                     - {type: assign, context_updates: {'n': context.n + 2}}
-                    - {type: send, target: {expr: "-'nowhere is no address'"}, event: e, id: 'y'}
+                    - {type: send, target: {expr: "-'nowhere is not an address'"}, event: e, id: 'y'}
         "##]],
     );
 }

@@ -12,7 +12,7 @@ pub(super) fn unpack<'b>(text: &str, blob: &'b mut Lookup<'b>) -> Result<String,
 }
 
 fn malformed() -> StoreError {
-    StoreError::Damaged("a packed text is not as rawko writes it".to_owned())
+    StoreError::Damaged("a packed text is malformed".to_owned())
 }
 
 struct Unpacker<'b> {
@@ -124,7 +124,7 @@ impl Unpacker<'_> {
         let Some(blob) = (self.blob)(name)? else {
             return Err(StoreError::Damaged(format!("the blob {} is missing", hex(name))));
         };
-        let changed = || StoreError::Damaged(format!("the blob {} is not what was stored", hex(name)));
+        let changed = || StoreError::Damaged(format!("the blob {} does not match its hash", hex(name)));
         if hash(&blob.body) != *name || blob.body.first() != Some(&kind) {
             return Err(changed());
         }

@@ -31,7 +31,7 @@ impl Instance {
                     let origin = invoke.clone().unwrap_or_default();
                     self.post_event(parent, &send, &origin, invoke, at, env, tx);
                 }
-                None => self.undeliverable(&send, "it has no parent that listens", at, tx),
+                None => self.undeliverable(&send, "the instance has no parent", at, tx),
             },
             SendTarget::Invocation(id) => match self.child_of(id, env, tx) {
                 Some(child) => self.post_event(child, &send, "parent", None, at, env, tx),

@@ -111,7 +111,7 @@ impl Instance {
 
     fn expire(&mut self, at: usize, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
-        let error = ServiceError::new(Category::Expired, "nobody answered in time");
+        let error = ServiceError::new(Category::Expired, "no answer arrived in time");
         let result = EffectResult::of(&self.open[at], Err(error));
         // A step that cannot be taken leaves a fault, which is visible in lists.
         let _ = self.end_effect(at, result, env, at_ms, tx);
@@ -145,7 +145,7 @@ impl Instance {
             return true;
         }
         self.pace.zero_delay_steps = 0;
-        let message = format!("more than {most} steps in a row without any time passing: a runaway loop");
+        let message = format!("runaway loop: more than {most} steps in a row without a delay");
         let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(&message))]);
         let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
         if !handled.is_ok_and(|handled| handled) {

@@ -15,9 +15,9 @@ pub(super) fn response(status: u16, retry_after_ms: Option<u64>, body: &str) -> 
     let code = said.code(status);
     let retry_after_ms = retry_after_ms.or_else(|| retry_info_ms(said.error));
     let message = if said.message.is_empty() {
-        format!("the provider answered {status}")
+        format!("the provider returned {status}")
     } else {
-        format!("the provider answered {status}: {}", head(&said.message, MESSAGE_BYTES_MAX))
+        format!("the provider returned {status}: {}", head(&said.message, MESSAGE_BYTES_MAX))
     };
     ProviderError { code, message, retry_after_ms, status: Some(status) }
 }
@@ -29,7 +29,7 @@ pub(super) fn in_stream(json: &Value) -> ProviderError {
     // An accepted request that fails without a reason counts as a server error.
     let code = said.code(status.unwrap_or(500));
     let message =
-        format!("the provider failed while it answered: {}", head(&said.message, MESSAGE_BYTES_MAX));
+        format!("the provider failed during its response: {}", head(&said.message, MESSAGE_BYTES_MAX));
     ProviderError { code, message, retry_after_ms: retry_info_ms(said.error), status }
 }
 

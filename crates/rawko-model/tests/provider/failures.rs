@@ -223,69 +223,69 @@ async fn failures_by_status_and_body() {
     }
     expect![[r#"
         OpenAI: wrong key
-            authentication_failed: test: the provider answered 401: Incorrect API key provided
+            authentication_failed: test: the provider returned 401: Incorrect API key provided
         OpenAI: too many requests
-            rate_limited in 2000 ms: test: the provider answered 429: Rate limit reached
+            rate_limited in 2000 ms: test: the provider returned 429: Rate limit reached
         OpenAI: too many tokens a minute
-            rate_limited in 350 ms: test: the provider answered 429: Request too large for gpt-4o on tokens per min
+            rate_limited in 350 ms: test: the provider returned 429: Request too large for gpt-4o on tokens per min
         OpenAI: nothing is paid for
-            authentication_failed: test: the provider answered 429: You exceeded your current quota
+            authentication_failed: test: the provider returned 429: You exceeded your current quota
         OpenAI: too long
-            context_length_exceeded: test: the provider answered 400: This model's maximum context length is 128000 tokens.
+            context_length_exceeded: test: the provider returned 400: This model's maximum context length is 128000 tokens.
         OpenAI: wrong request
-            invalid_request: test: the provider answered 400: Invalid schema for function
+            invalid_request: test: the provider returned 400: Invalid schema for function
         OpenAI: no such model
-            model_unavailable: test: the provider answered 404: The model `x` does not exist
+            model_unavailable: test: the provider returned 404: The model `x` does not exist
         OpenAI: its own trouble
-            model_unavailable: test: the provider answered 500: The server had an error
+            model_unavailable: test: the provider returned 500: The server had an error
         llama.cpp: too long
-            context_length_exceeded: test: the provider answered 400: the request exceeds the available context size, try increasing it
+            context_length_exceeded: test: the provider returned 400: the request exceeds the available context size, try increasing it
         vLLM: too long
-            context_length_exceeded: test: the provider answered 400: This model's maximum context length is 4096 tokens.
+            context_length_exceeded: test: the provider returned 400: This model's maximum context length is 4096 tokens.
         Z.ai: too long
-            context_length_exceeded: test: the provider answered 400: Prompt exceeds max length
+            context_length_exceeded: test: the provider returned 400: Prompt exceeds max length
         Z.ai: nothing is paid for
-            authentication_failed: test: the provider answered 429: Insufficient balance or no resource package.
+            authentication_failed: test: the provider returned 429: Insufficient balance or no resource package.
         FastAPI: detail
-            invalid_request: test: the provider answered 422: field required
+            invalid_request: test: the provider returned 422: field required
         Anthropic: wrong key
-            authentication_failed: test: the provider answered 401: invalid x-api-key
+            authentication_failed: test: the provider returned 401: invalid x-api-key
         Anthropic: too many requests
-            rate_limited in 17000 ms: test: the provider answered 429: This request would exceed your rate limit
+            rate_limited in 17000 ms: test: the provider returned 429: This request would exceed your rate limit
         Anthropic: too long
-            context_length_exceeded: test: the provider answered 400: prompt is too long: 213423 tokens > 200000 maximum
+            context_length_exceeded: test: the provider returned 400: prompt is too long: 213423 tokens > 200000 maximum
         Anthropic: too large
-            context_length_exceeded: test: the provider answered 413: Request exceeds the maximum size
+            context_length_exceeded: test: the provider returned 413: Request exceeds the maximum size
         Anthropic: too much wanted
-            context_length_exceeded: test: the provider answered 400: input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000
+            context_length_exceeded: test: the provider returned 400: input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000
         Anthropic: no credit
-            authentication_failed: test: the provider answered 400: Your credit balance is too low to access the Anthropic API.
+            authentication_failed: test: the provider returned 400: Your credit balance is too low to access the Anthropic API.
         Anthropic: overloaded
-            model_unavailable in 1000 ms: test: the provider answered 529: Overloaded
+            model_unavailable in 1000 ms: test: the provider returned 529: Overloaded
         Anthropic: OpenAI's words
-            rate_limited in 500 ms: test: the provider answered 429: Rate limit reached
+            rate_limited in 500 ms: test: the provider returned 429: Rate limit reached
         Anthropic: forbidden
-            authentication_failed: test: the provider answered 403: Your key cannot use this
+            authentication_failed: test: the provider returned 403: Your key cannot use this
         Gemini: wrong key
-            authentication_failed: test: the provider answered 400: API key not valid. Please pass a valid API key.
+            authentication_failed: test: the provider returned 400: API key not valid. Please pass a valid API key.
         Gemini: too many requests
-            rate_limited in 34075 ms: test: the provider answered 429: You exceeded your current quota
+            rate_limited in 34075 ms: test: the provider returned 429: You exceeded your current quota
         Gemini: too long
-            context_length_exceeded: test: the provider answered 400: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).
+            context_length_exceeded: test: the provider returned 400: The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).
         Gemini: a list
-            model_unavailable: test: the provider answered 503: The model is overloaded.
+            model_unavailable: test: the provider returned 503: The model is overloaded.
         Ollama: no such model
-            model_unavailable: test: the provider answered 404: model 'x' not found
+            model_unavailable: test: the provider returned 404: model 'x' not found
         Ollama: no tools
-            invalid_request: test: the provider answered 400: registry.ollama.ai/library/x does not support tools
+            invalid_request: test: the provider returned 400: registry.ollama.ai/library/x does not support tools
         a proxy's page
-            model_unavailable: test: the provider answered 502: 502 Bad Gateway nginx
+            model_unavailable: test: the provider returned 502: 502 Bad Gateway nginx
         a gateway that waited
-            network_error: test: the provider answered 504
+            network_error: test: the provider returned 504
         elsewhere
-            invalid_request: test: the provider answered 302
+            invalid_request: test: the provider returned 302
         a success without content
-            unknown: test: the provider answered 204
+            unknown: test: the provider returned 204
     "#]].assert_eq(&table(rows));
 }
 
@@ -361,15 +361,15 @@ async fn nobody_there_and_nobody_speaking() {
     }
     expect![[r#"
         nothing listens
-            network_error: test: nothing listens at `SERVER`: the connection was refused
+            network_error: test: `SERVER` refused the connection
         silence after the head
-            network_error: test: `SERVER` sent no part of an answer for 1s
+            network_error: test: `SERVER` sent no data for 1s
         silence in the middle
-            network_error: test: `SERVER` sent no part of an answer for 1s
+            network_error: test: `SERVER` sent no data for 1s
         silence after the reason
             Stop | "Hi" | 9 in, 1 out (estimate)
         hung up after the head
-            network_error: test: the provider answered with nothing
+            network_error: test: the provider closed the connection without a response
     "#]]
     .assert_eq(&table(rows));
 }
@@ -381,7 +381,7 @@ async fn an_answer_without_end_is_refused() {
     let (_, result) = answered(Format::OpenAi, reply).await;
     assert_eq!(
         shown(&result),
-        "unknown: test: the provider's answer cannot be understood: it is too large to be an answer of a model"
+        "unknown: test: the provider's response cannot be parsed: it is too large for a model response"
     );
 }
 

@@ -79,19 +79,19 @@ fn models_are_found_by_name() {
         "ollama/llama3"
             llama3
         "openai/gpt-x"
-            authentication_failed: no key for provider `openai`: set OPENAI_API_KEY
+            authentication_failed: no API key for provider `openai`: set OPENAI_API_KEY
         "gemini/"
-            invalid_request: `gemini/` names no model; write `gemini/model`
+            invalid_request: `gemini/` has no model name; write `gemini/model`
         "antropic/claude-x"
-            invalid_request: there is no provider `antropic` (did you mean `anthropic`?); known are anthropic, gemini, local, ollama, openai, openrouter, zai
+            invalid_request: there is no provider `antropic` (did you mean `anthropic`?); known providers: anthropic, gemini, local, ollama, openai, openrouter, zai
         "something"
-            invalid_request: `something` does not say which provider has it; write `provider/model`
+            invalid_request: model `something` has no provider; write `provider/model`
         ""
-            invalid_request: no model is named: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set RAWKO_MODEL, for example to anthropic/claude-sonnet-4-5
+            invalid_request: no model is configured: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set RAWKO_MODEL, for example to anthropic/claude-sonnet-4-5
         "gemini/gemini-x"
-            authentication_failed: no key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY
+            authentication_failed: no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY
         "zai/glm-x"
-            authentication_failed: no key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY
+            authentication_failed: no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY
     "#]].assert_eq(&lines);
     let over = providers("providers: {default: local/qwen}", &[("RAWKO_MODEL", "ollama/x")]);
     assert_eq!(over.default_model(), Some("ollama/x"));
@@ -202,7 +202,7 @@ async fn filled_headers_are_not_shown() {
     );
     let (provider, model) = providers(&text, &[("TOKEN", "t-0123456789")]).find("mine/m").unwrap();
     let (_, result) = ask(&*provider, CompletionRequest { model, ..request() }).await;
-    assert_eq!(shown(&result), "authentication_failed: mine: the provider answered 401: what is [hidden]?");
+    assert_eq!(shown(&result), "authentication_failed: mine: the provider returned 401: what is [hidden]?");
 }
 
 #[test]
@@ -230,16 +230,16 @@ fn everything_wrong_with_settings_is_said() {
         .rawko/config.yaml rawko::settings::wrong_type: `default` of `providers` must be text
         .rawko/config.yaml rawko::settings::missing_key: provider `local` has no `kind`
         .rawko/config.yaml rawko::settings::missing_key: provider `far` has no `base_url`
-        .rawko/config.yaml rawko::settings::invalid_value: there is no kind of provider `telepathy`
+        .rawko/config.yaml rawko::settings::invalid_value: unknown provider kind `telepathy`
         .rawko/config.yaml rawko::settings::missing_key: provider `demo` has no `file`
         .rawko/config.yaml rawko::settings::unknown_key: provider `openai` has no key `speed`
         .rawko/config.yaml rawko::settings::unset_variable: `api_key` of provider `openai` uses `${UNSET}`, which is not set
         .rawko/config.yaml rawko::settings::invalid_value: `schema` of provider `openai` cannot be `xml`
-        .rawko/config.yaml rawko::settings::invalid_value: `context_tokens` of provider `openai` is at least 1
+        .rawko/config.yaml rawko::settings::invalid_value: `context_tokens` of provider `openai` must be at least 1
         .rawko/config.yaml rawko::settings::invalid_value: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
-        .rawko/config.yaml rawko::settings::invalid_value: `a b` cannot be the name of a header
-        .rawko/config.yaml rawko::settings::invalid_value: `a/b` cannot be the name of a provider
-        .rawko/config.yaml rawko::settings::invalid_value: `input` of the price of `x` is less than nothing
+        .rawko/config.yaml rawko::settings::invalid_value: `a b` is not a valid header name
+        .rawko/config.yaml rawko::settings::invalid_value: `a/b` is not a valid provider name
+        .rawko/config.yaml rawko::settings::invalid_value: `input` of the price of `x` must not be negative
         .rawko/config.yaml rawko::settings::wrong_type: `output` of the price of `x` must be a number
         .rawko/config.yaml rawko::settings::missing_key: the price of `x` needs `input` and `output`
         .rawko/config.yaml rawko::settings::missing_key: the price of `y` needs `input` and `output`
@@ -251,13 +251,13 @@ fn everything_wrong_with_settings_is_said() {
         .filter(|problem| !problem.starts_with("no key"))
         .collect();
     expect![[r#"
-        provider `demo` cannot be used: settings do not say its `file`
-        provider `far` cannot be used: settings do not say its `base_url`
-        provider `local` cannot be used: settings do not say its `kind`
-        provider `odd` cannot be used: settings do not say its `kind`"#]]
+        provider `demo` cannot be used: the settings do not set its `file`
+        provider `far` cannot be used: the settings do not set its `base_url`
+        provider `local` cannot be used: the settings do not set its `kind`
+        provider `odd` cannot be used: the settings do not set its `kind`"#]]
     .assert_eq(&usable.join("\n"));
     let missing: ProviderError = providers.find("openai/gpt").err().unwrap().into();
-    assert_eq!(missing.message, "no key for provider `openai`: set UNSET");
+    assert_eq!(missing.message, "no API key for provider `openai`: set UNSET");
 }
 
 /// A script is recorded, and the recording is replayed: paths are resolved against the project root.

@@ -299,7 +299,7 @@ async fn names_of_models_that_are_none() {
     for model in ["", "../../admin", "a?key=1", "a#b"] {
         let asked = CompletionRequest { model: model.to_owned(), ..request() };
         let (_, result) = ask(&provider(Format::Gemini, "http://127.0.0.1:9"), asked).await;
-        assert_eq!(result.unwrap_err().message, format!("test: `{model}` cannot be the name of a model"));
+        assert_eq!(result.unwrap_err().message, format!("test: `{model}` is not a valid model name"));
     }
 }
 

@@ -99,7 +99,7 @@ async fn what_was_expected_and_what_was_not_used() {
     assert!(ask(&scripted, request).await.1.is_ok(), "what the system prompt says counts too");
     let unused = scripted.unused().join("\n");
     expect![[r#"
-        invalid_request: script.yaml:4: agent `planner` on occasion `design` should have been told `make it pass`, but its last message is `design something else`
+        invalid_request: script.yaml:4: agent `planner` on occasion `design` should have received `make it pass`, but its last message is `design something else`
         script.yaml:5: the script of `planner` when `design`
         script.yaml:6: the script of `developer`
         script.yaml:7: the script of `developer`
@@ -134,19 +134,19 @@ fn everything_wrong_with_a_script_is_said() {
         "- {agent: a, txt: hello}\n- {text: a, data: {}}\n- {stop_reason: never}\n- {error: {code: bad}}\n- {error: {}, text: x}\n- tool_calls: [{input: {}}]\n- {steps: 3}\n- {text: x, usage: {tokens: 1}}\n- []\n",
         expect![[r#"
             script.yaml:1: a step has no key `txt`
-            script.yaml:1: the step says nothing
+            script.yaml:1: the step is empty
             script.yaml:2: `data` is the text of the answer
             script.yaml:3: there is no stop reason `never`
             script.yaml:4: there is no error `bad`
-            script.yaml:5: `text` means nothing beside `error`
+            script.yaml:5: `text` cannot be combined with `error`
             script.yaml:5: `error` has no `code`
             script.yaml:6: a tool call has no `name`
             script.yaml:7: `steps` must be a list of steps
             script.yaml:8: `usage` has no key `tokens`
             script.yaml:9: a step must be a map
-            script.yaml:9: the step says nothing"#]],
+            script.yaml:9: the step is empty"#]],
     );
-    check_problem("- [", expect!["script.yaml:1: this is not YAML: unclosed bracket '['"]);
+    check_problem("- [", expect!["script.yaml:1: invalid YAML: unclosed bracket '['"]);
     check_problem("hello", expect!["script.yaml:1: a script must be a list of steps"]);
     let missing = Scripted::read(std::path::Path::new("no/such/script.yaml")).err().unwrap();
     assert!(missing.to_string().starts_with("no/such/script.yaml:1: cannot be read: "), "{missing}");

@@ -51,7 +51,7 @@ async fn what_was_recorded_is_replayed() {
     }
     assert!(replay.unused().is_empty());
     expect![[r#"
-        two: 0 events, rate_limited in 3000 ms: test: the provider answered 429: slow down, [hidden]
+        two: 0 events, rate_limited in 3000 ms: test: the provider returned 429: slow down, [hidden]
         one : 9 events, ToolCalls | "Hello" | Read({"path":"a"}) as t1 | 11 in, 7 out
         two: 2 events, Stop | "Better." | 11 in, 7 out
     "#]]
@@ -100,7 +100,7 @@ async fn unexpected_and_unused_exchanges() {
         invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `other` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the model
         invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request of `developer` to `test-model` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the tools
         invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `one `: next on it is a request to `test-model` with 1 messages that ends in `one `; they differ in the schema or the limits
-        rate_limited in 3000 ms: test: the provider answered 429: slow down, [hidden]
+        rate_limited in 3000 ms: test: the provider returned 429: slow down, [hidden]
         invalid_request: FOLDER/made/for/it/tape.jsonl has no answer to a request to `test-model` with 1 messages that ends in `two`: the tape is at its end"#]].assert_eq(&shown);
 }
 

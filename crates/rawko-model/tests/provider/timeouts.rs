@@ -76,23 +76,23 @@ async fn a_stream_that_says_nothing_ends_with_the_idle_timeout() {
     ];
     expect![[r#"
         Anthropic: pings
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         OpenRouter: comments
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         OpenAI: empty parts
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         OpenAI: a part, then empty ones
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         OpenAI: an event byte by byte
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         Gemini: counts of tokens
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         Ollama: empty lines
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         Ollama: empty parts
-            network_error: test: `SERVER` sent no part of an answer for 3s
+            network_error: test: `SERVER` sent no data for 3s
         a failure byte by byte
-            model_unavailable: test: the provider answered 503: x…
+            model_unavailable: test: the provider returned 503: x…
         a whole answer, then comments
             Stop | "Hi" | 9 in, 1 out (estimate)
     "#]]
@@ -110,10 +110,10 @@ async fn a_stream_that_never_finishes_ends_with_the_completion_timeout() {
     ];
     expect![[r#"
         OpenAI: text without end
-            network_error: test: `SERVER` did not finish its answer within 3s; `completion_timeout` of the provider allows more
+            network_error: test: `SERVER` did not finish its response within 3s; raise `completion_timeout` of the provider to allow more
         Anthropic: thoughts without end
-            network_error: test: `SERVER` did not finish its answer within 3s; `completion_timeout` of the provider allows more
+            network_error: test: `SERVER` did not finish its response within 3s; raise `completion_timeout` of the provider to allow more
         OpenAI: comments
-            network_error: test: `SERVER` did not finish its answer within 3s; `completion_timeout` of the provider allows more
+            network_error: test: `SERVER` did not finish its response within 3s; raise `completion_timeout` of the provider to allow more
     "#]].assert_eq(&all_ended(cases, Limit::Completion).await);
 }

@@ -87,7 +87,7 @@ impl AcpAgent {
                 TurnError::TooLong { bytes_max: LINE_BYTES_MAX, what: "in one line" }
             }
             Stopped::Closed(Closed::DoesNotRead) => {
-                TurnError::Malformed("it does not read what it is sent".to_owned())
+                TurnError::Malformed("it does not read its input".to_owned())
             }
             Stopped::Silent => {
                 TurnError::Silent { within: in_time(self.timeout), detail: child.ending_in_words().await }

@@ -85,7 +85,7 @@ fn read_all(reader: &mut SettingsReader<'_>, at: &Document) -> Vec<Check> {
         if checks.iter().any(|other| other.name == check.name) {
             reader.invalid(
                 item.span,
-                format!("there is a check `{}` already", check.name),
+                format!("there is already a check `{}`", check.name),
                 "give it another `name`",
             );
         }
@@ -120,7 +120,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
 /// Reads a command: a list is run directly, a text by a shell.
 fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>> {
     let Some(command) = at.get("command") else {
-        let message = "a check does not say what is run";
+        let message = "a check has no `command`";
         reader.say(&MISSING_KEY, at.span, message, "add `command: [program, argument]`");
         return None;
     };
@@ -141,7 +141,7 @@ fn command(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Vec<String>
     if !is_named && (command.items().is_some() || command.text().is_some()) {
         reader.invalid(
             command.span,
-            "`command` of a check names no program",
+            "`command` of a check has no program",
             "write for example `[cargo, test]`",
         );
     }
@@ -196,7 +196,7 @@ fn files(reader: &mut SettingsReader<'_>, format: &Document, check: &Document) -
             &MISSING_KEY,
             format.span,
             message,
-            "add `files: [\"src/**/*.py\"]`: what the server is to look at",
+            "add `files: [\"src/**/*.py\"]`: the files that the server checks",
         );
         return None;
     };
@@ -219,8 +219,8 @@ fn inside(reader: &mut SettingsReader<'_>, at: &Document, what: &str) -> Option<
     if !is_inside {
         reader.invalid(
             at.span,
-            format!("{what} leads out of the project"),
-            "write a path of the project, without `..`",
+            format!("{what} is outside the project"),
+            "write a path inside the project, without `..`",
         );
     }
     is_inside.then(|| path.to_owned())

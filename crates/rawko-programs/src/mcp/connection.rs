@@ -177,7 +177,7 @@ impl Connection {
 
 fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let header = |(name, value): &(String, String)| {
-        let unusable = || format!("`{name}` cannot be a header");
+        let unusable = || format!("`{name}` is not a valid header");
         Ok((name.parse().map_err(|_| unusable())?, value.parse().map_err(|_| unusable())?))
     };
     headers.iter().map(header).collect()

@@ -25,7 +25,7 @@ pub(super) enum WasSent {
     Perhaps,
 }
 
-const UNAUTHORIZED: &str = "the server wants authorization: set a header for it in the file";
+const UNAUTHORIZED: &str = "the server requires authorization; set a header for it in the file";
 
 impl Fault {
     pub(super) fn of(error: &ServiceError) -> Fault {

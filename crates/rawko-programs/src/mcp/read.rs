@@ -92,7 +92,7 @@ impl McpReader<'_> {
         let transport = match (transport, problem) {
             (Some(transport), None) => transport,
             (_, Some(problem)) => McpTransport::Unusable { why: problem.message.clone() },
-            (None, None) => McpTransport::Unusable { why: format!("{what} says nothing that can be used") },
+            (None, None) => McpTransport::Unusable { why: format!("{what} has no usable transport") },
         };
         Some(McpConfig {
             name: entry.key.clone(),
@@ -114,7 +114,7 @@ impl McpReader<'_> {
         match (kind, get("command"), get("url")) {
             (_, Some(_), Some(url)) => {
                 let message = "a server has `command` or `url`, not both";
-                self.reader.say(&CONFLICTING_KEYS, url.span, message, "take one of them out");
+                self.reader.say(&CONFLICTING_KEYS, url.span, message, "remove one of them");
                 None
             }
             (None | Some(("stdio", _)), Some(command), None) => self.stdio(command, get),
@@ -123,19 +123,19 @@ impl McpReader<'_> {
             }
             (Some(("sse", span)), _, _) => {
                 let help =
-                    "most servers have a streamable HTTP address beside it: write `http` and that address";
-                self.reader.invalid(span, "the transport `sse` of old is not spoken any more", help);
+                    "write `http` and the streamable HTTP address of the server; most servers have one";
+                self.reader.invalid(span, "the transport `sse` is no longer supported", help);
                 None
             }
             (Some((kind, span)), _, _)
                 if !["stdio", "http", "streamable-http", "streamableHttp"].contains(&kind) =>
             {
                 let help = "write `stdio` (with `command`) or `http` (with `url`)";
-                self.reader.invalid(span, format!("there is no transport `{kind}`"), help);
+                self.reader.invalid(span, format!("unknown transport `{kind}`"), help);
                 None
             }
             (_, _, _) => {
-                let message = format!("the server `{}` does not say how to reach it", entry.key);
+                let message = format!("the server `{}` has neither `command` nor `url`", entry.key);
                 let help = "give it `command` for a program, or `type: http` and `url`";
                 self.reader.say(&MISSING_KEY, entry.key_span, message, help);
                 None
@@ -171,7 +171,7 @@ impl McpReader<'_> {
         if !is_http {
             self.reader.invalid(
                 url.span,
-                "`url` is not an http address",
+                "`url` is not an HTTP address",
                 "write for example `https://host/mcp`",
             );
             return None;
@@ -185,8 +185,8 @@ impl McpReader<'_> {
         for (name, value) in &pairs {
             let is_valid = name.parse::<HeaderName>().is_ok() && value.parse::<HeaderValue>().is_ok();
             if !is_valid || is_header_ours(name) {
-                let why = if is_valid { "is set by the protocol" } else { "cannot be a header" };
-                self.reader.invalid(at.span, format!("`{name}` {why}"), "take it out");
+                let why = if is_valid { "is set by the protocol" } else { "is not a valid header" };
+                self.reader.invalid(at.span, format!("`{name}` {why}"), "remove it");
                 return None;
             }
         }

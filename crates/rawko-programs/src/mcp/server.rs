@@ -112,7 +112,7 @@ impl Server {
         let name = &self.config.name;
         let connection = match self.connection(Patience::Wait).await {
             Ok(connection) => connection,
-            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not there: {why}"))),
+            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not available: {why}"))),
         };
         let tool = match self.original(&connection, full).await {
             Ok(tool) => tool,

@@ -80,13 +80,13 @@ impl Launch {
                 format!("`{program}` cannot run in {}: there is no such directory", self.cwd.display())
             }
             io::ErrorKind::NotFound if program.contains('/') => {
-                format!("there is no program `{program}`: looked for {}", self.file().display())
+                format!("program `{program}` not found: looked for {}", self.file().display())
             }
             io::ErrorKind::NotFound => {
                 let path = environment.get("PATH").unwrap_or_default().replace(':', ", ");
-                format!("there is no program `{program}` in PATH, which is {path}")
+                format!("program `{program}` not found in PATH, which is {path}")
             }
-            io::ErrorKind::PermissionDenied => format!("the program `{program}` may not be executed"),
+            io::ErrorKind::PermissionDenied => format!("program `{program}` is not executable"),
             _ => format!("the program `{program}` could not be started: {error}"),
         }
     }

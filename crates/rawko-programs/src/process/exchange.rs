@@ -231,7 +231,7 @@ impl<'h> Exchange<'h> {
 
     fn send(&self, message: &ToAgent<'_>) -> Result<(), Stopped> {
         let is_read = self.writer.send(message.line());
-        if is_read { Ok(()) } else { Err(Stopped::Malformed("it does not read what it is sent".to_owned())) }
+        if is_read { Ok(()) } else { Err(Stopped::Malformed("it does not read its input".to_owned())) }
     }
 }
 

@@ -73,16 +73,16 @@ pub enum TurnError {
     #[error("the agent did not start: {0}")]
     NotStarted(String),
     /// Contains the exit status and the end of stderr.
-    #[error("the agent ended before it was done: {0}")]
+    #[error("the agent exited before it finished: {0}")]
     Ended(String),
-    #[error("the agent was ended: it said nothing for {within}; {detail}")]
+    #[error("the agent was stopped: no output for {within}; {detail}")]
     Silent { within: String, detail: String },
     /// The agent violates the protocol.
-    #[error("the agent does not speak the protocol: {0}")]
+    #[error("the agent broke the protocol: {0}")]
     Malformed(String),
     #[error("the agent wrote more than {bytes_max} bytes {what}")]
     TooLong { bytes_max: usize, what: &'static str },
-    #[error("the agent wants to be signed in: {0}")]
+    #[error("the agent requires authentication: {0}")]
     Unauthenticated(String),
     /// An error that the agent reported.
     #[error("{message}")]

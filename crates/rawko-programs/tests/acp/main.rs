@@ -99,10 +99,10 @@ async fn an_agent_that_wants_to_be_signed_in_first() {
     agent.auth_method = Some("key".into());
     assert_eq!(turn(&agent, "hello", &host).await.unwrap().text, "hello ");
     let cases = [
-        ("browser", "the agent wants to be signed in: there is no browser here"),
+        ("browser", "the agent requires authentication: there is no browser here"),
         (
             "retina",
-            "the agent wants to be signed in: `retina` to sign in is not offered; it has key, browser",
+            "the agent requires authentication: `retina` to sign in is not offered; it has key, browser",
         ),
     ];
     for (method, expected) in cases {
@@ -173,9 +173,9 @@ async fn stop_reasons() {
 async fn programs_that_are_no_agents() {
     let plain = |command: &str| AcpAgent::new(command, std::env::temp_dir(), Environment::of_process());
     let cases = [
-        ("not there", plain("no-such-agent"), "the agent did not start: there is no program `no-such-agent`"),
-        ("another version", agent(&["--other-version"]), "the agent does not speak the protocol"),
-        ("it just ends", plain("true"), "the agent ended before it was done: `true` ended with exit code 0"),
+        ("not there", plain("no-such-agent"), "the agent did not start: program `no-such-agent` not found"),
+        ("another version", agent(&["--other-version"]), "the agent broke the protocol"),
+        ("it just ends", plain("true"), "the agent exited before it finished: `true` ended with exit code 0"),
     ];
     for (case, agent, expected) in cases {
         let error = turn(&agent, "hello", &Host::default()).await.unwrap_err().to_string();

@@ -24,12 +24,12 @@ async fn a_server_that_does_not_start_says_why() {
         (
             "no program",
             stdio("it", "no-such-program", &[]),
-            vec!["there is no program `no-such-program` in PATH"],
+            vec!["program `no-such-program` not found in PATH"],
         ),
         (
             "no file",
             stdio("it", "./no/such/file", &[]),
-            vec!["there is no program `./no/such/file`: looked for"],
+            vec!["program `./no/such/file` not found: looked for"],
         ),
         ("silence", stdio("it", "sleep", &["1000"]), vec!["did not answer within 2s", "`sleep` still runs"]),
         ("not the protocol", stdio("it", "echo", &["hello"]), vec!["`echo` ended with exit code 0"]),
@@ -44,7 +44,7 @@ async fn a_server_that_does_not_start_says_why() {
         let outcome = call(&servers, "mcp__it__anything", json!({})).await;
         assert!(outcome.is_error, "{case}");
         assert!(
-            outcome.content.starts_with("the MCP server `it` is not there: "),
+            outcome.content.starts_with("the MCP server `it` is not available: "),
             "{case}: {}",
             outcome.content
         );

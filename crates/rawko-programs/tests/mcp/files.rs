@@ -66,10 +66,10 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: 0 hidden }
             McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None, secrets: 0 hidden }
             McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` does not say how to reach it" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` of old is not spoken any more" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "strange", transport: Unusable { why: "there is no transport `carrier-pigeon`" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an http address" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "strange", transport: Unusable { why: "unknown transport `carrier-pigeon`" }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an HTTP address" }, timeout: None, secrets: 0 hidden }
             McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: 0 hidden }
             McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: 0 hidden }
             McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
@@ -96,9 +96,9 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             5 |     "both": {"command": "server", "url": "http://localhost"},
               |                                          ^^^^^^^^^^^^^^^^^^
               |
-              = help: take one of them out
+              = help: remove one of them
 
-            error[rawko::settings::missing_key]: the server `neither` does not say how to reach it
+            error[rawko::settings::missing_key]: the server `neither` has neither `command` nor `url`
              --> .mcp.json:6:5
               |
             6 |     "neither": {"args": []},
@@ -106,15 +106,15 @@ fn every_problem_has_a_place_and_no_server_disappears() {
               |
               = help: give it `command` for a program, or `type: http` and `url`
 
-            error[rawko::settings::invalid_value]: the transport `sse` of old is not spoken any more
+            error[rawko::settings::invalid_value]: the transport `sse` is no longer supported
              --> .mcp.json:7:21
               |
             7 |     "old": {"type": "sse", "url": "http://localhost/sse"},
               |                     ^^^^^
               |
-              = help: most servers have a streamable HTTP address beside it: write `http` and that address
+              = help: write `http` and the streamable HTTP address of the server; most servers have one
 
-            error[rawko::settings::invalid_value]: there is no transport `carrier-pigeon`
+            error[rawko::settings::invalid_value]: unknown transport `carrier-pigeon`
              --> .mcp.json:8:25
               |
             8 |     "strange": {"type": "carrier-pigeon", "url": "http://localhost"},
@@ -122,7 +122,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
               |
               = help: write `stdio` (with `command`) or `http` (with `url`)
 
-            error[rawko::settings::invalid_value]: `url` is not an http address
+            error[rawko::settings::invalid_value]: `url` is not an HTTP address
              --> .mcp.json:9:43
               |
             9 |     "no address": {"type": "http", "url": "localhost:80"},
@@ -136,7 +136,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             10 |     "our header": {"url": "http://localhost", "headers": {"Mcp-Session-Id": "1"}},
                |                                                          ^^^^^^^^^^^^^^^^^^^^^^^
                |
-               = help: take it out
+               = help: remove it
 
             error[rawko::settings::wrong_type]: `args` must be a list
               --> .mcp.json:11:43
@@ -169,13 +169,13 @@ fn files_that_are_no_list_of_servers() {
     check(
         "{",
         expect![[r#"
-        error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '{'
+        error[rawko::chart::yaml_syntax]: invalid YAML: unclosed bracket '{'
          --> .mcp.json:1:1
           |
         1 | {
           | ^
           |
-          = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+          = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
     "#]],
     );

@@ -120,7 +120,7 @@ async fn a_server_that_is_not_there() {
     let servers = McpServers::start(vec![config(free_port())], settings);
     let outcome = call(&servers, "mcp__remote__echo", json!({"message": "hello?"})).await;
     assert!(outcome.is_error);
-    assert!(outcome.content.contains("the MCP server `remote` is not there"), "{}", outcome.content);
+    assert!(outcome.content.contains("the MCP server `remote` is not available"), "{}", outcome.content);
     assert!(outcome.content.contains("Connection refused"), "{}", outcome.content);
     assert_eq!(servers.health()[0].state, HealthState::Down);
 }

@@ -121,24 +121,24 @@ async fn lines_that_are_no_messages_end_the_turn() {
     check(
         "echo 'Welcome to my agent!'",
         expect![[r#"
-        the agent does not speak the protocol: expected value at line 1 column 1 in `Welcome to my agent!`
+        the agent broke the protocol: expected value at line 1 column 1 in `Welcome to my agent!`
     "#]],
     )
     .await;
     check(r#"echo '{"type":"song","text":"la"}'"#, expect![[r#"
-        the agent does not speak the protocol: unknown variant `song`, expected one of `text_delta`, `tool_call`, `usage`, `done`, `error` at line 1 column 14 in `{"type":"song","text":"la"}`
+        the agent broke the protocol: unknown variant `song`, expected one of `text_delta`, `tool_call`, `usage`, `done`, `error` at line 1 column 14 in `{"type":"song","text":"la"}`
     "#]]).await;
     check(
         r#"echo '{"type":"tool_call","id":"c1"}'"#,
         expect![[r#"
-        the agent does not speak the protocol: missing field `name` in `{"type":"tool_call","id":"c1"}`
+        the agent broke the protocol: missing field `name` in `{"type":"tool_call","id":"c1"}`
     "#]],
     )
     .await;
     check(
         r"printf '\377\n'",
         expect![[r#"
-        the agent does not speak the protocol: a line is not UTF-8 text
+        the agent broke the protocol: a line is not UTF-8 text
     "#]],
     )
     .await;
@@ -186,7 +186,7 @@ async fn an_end_before_it_is_done() {
     check(
         "echo 'out of memory' >&2; exit 9",
         expect![[r#"
-        the agent ended before it was done: `sh` ended with exit code 9; the end of its stderr:
+        the agent exited before it finished: `sh` ended with exit code 9; the end of its stderr:
         out of memory
     "#]],
     )
@@ -194,14 +194,14 @@ async fn an_end_before_it_is_done() {
     check(
         "kill -9 $$",
         expect![[r#"
-        the agent ended before it was done: `sh` was ended by signal 9
+        the agent exited before it finished: `sh` was ended by signal 9
     "#]],
     )
     .await;
     check(
         "true",
         expect![[r#"
-        the agent ended before it was done: `sh` ended with exit code 0
+        the agent exited before it finished: `sh` ended with exit code 0
     "#]],
     )
     .await;
@@ -218,7 +218,7 @@ async fn a_program_that_is_not_there() {
     let agent = ProcessAgent::new("no-such-agent", std::env::temp_dir(), Environment::of_process());
     let error = turn(&agent, &Host::default()).await.unwrap_err();
     assert!(
-        error.to_string().starts_with("the agent did not start: there is no program `no-such-agent`"),
+        error.to_string().starts_with("the agent did not start: program `no-such-agent` not found"),
         "{error}"
     );
 }

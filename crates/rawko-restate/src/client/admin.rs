@@ -92,7 +92,7 @@ struct Query<'a> {
 impl Admin {
     pub fn new(address: &str) -> Result<Admin, ClientError> {
         let help = "is it running, and is this its admin address (RAWKO_RESTATE_ADMIN, --admin)?";
-        let slow = "is it busy, or without its other nodes?";
+        let slow = "is it busy, or are its other nodes down?";
         Ok(Admin { http: Http::new(address, help, slow)? })
     }
 

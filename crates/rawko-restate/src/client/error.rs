@@ -6,20 +6,20 @@ use rawko_store::StoreError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    #[error("`{0}` is not the address of a Restate server; it looks like http://127.0.0.1:8080")]
+    #[error("`{0}` is not the address of a Restate server; write for example http://127.0.0.1:8080")]
     BadAddress(String),
     /// The server is down or the connection was lost. The same request may succeed later.
     #[error("the Restate server at {place} cannot be reached ({why}); {help}")]
     Unreachable { place: String, why: String, help: &'static str },
     /// The server is up, but did not respond in time.
-    #[error("the Restate server at {place} has not answered within {seconds} s; {help}")]
+    #[error("the Restate server at {place} did not answer within {seconds} s; {help}")]
     Slow { place: String, seconds: u64, help: &'static str },
     #[error("{0}; `rawko worker` registers what is needed")]
     Missing(String),
     /// The server or a handler rejected the request permanently.
     #[error("Restate refused: {message} (status {status})")]
     Refused { status: u16, message: String },
-    #[error("the Restate server at {place} answered what cannot be read: {why}")]
+    #[error("the Restate server at {place} returned an unreadable response: {why}")]
     Unreadable { place: String, why: String },
 }
 

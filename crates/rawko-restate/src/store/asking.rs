@@ -39,7 +39,7 @@ impl Asking {
             // The caller waits for the reply.
             let _ = reply.send(question.await);
         });
-        let gone = || StoreError::Io("the thread that asks Restate is gone".to_owned());
+        let gone = || StoreError::Io("the thread that queries Restate has stopped".to_owned());
         self.jobs.send(job).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?.map_err(Into::into)
     }

@@ -157,7 +157,7 @@ impl State {
         let entries = self.entries(CHART, None, &format!("key = '{}'", key::TEXT), "")?;
         let named = |entry: &Entry| {
             let hash = from_hex(&entry.service_key)
-                .ok_or_else(|| StoreError::Damaged(format!("`{}` is no chart's hash", entry.service_key)))?;
+                .ok_or_else(|| StoreError::Damaged(format!("`{}` is not a chart hash", entry.service_key)))?;
             Ok(chart_row(hash, entry.read()?))
         };
         entries.iter().map(named).collect()
@@ -194,7 +194,7 @@ impl State {
         Ok(stuck
             .into_iter()
             .map(|Stuck { target, status, why }| {
-                format!("{target} is {status}: {}", why.unwrap_or_else(|| "nobody says why".to_owned()))
+                format!("{target} is {status}: {}", why.unwrap_or_else(|| "no reason given".to_owned()))
             })
             .collect())
     }
@@ -235,7 +235,7 @@ impl Entry {
 
     fn blob(&self) -> Result<Blob, StoreError> {
         let name = self.key.strip_prefix("blob/").and_then(from_hex);
-        let hash = name.ok_or_else(|| StoreError::Damaged(format!("`{}` is no blob's name", self.key)))?;
+        let hash = name.ok_or_else(|| StoreError::Damaged(format!("`{}` is not a blob name", self.key)))?;
         Ok(Blob { hash, body: self.read::<String>()?.into_bytes() })
     }
 }

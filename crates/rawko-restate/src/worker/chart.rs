@@ -62,7 +62,7 @@ impl ChartObject {
 
 fn judge(hash: &str, put: &ChartText, kept: Option<&ChartText>) -> Verdict {
     let Some(name) = from_hex(hash) else {
-        return Verdict::Refuse(format!("`{hash}` is no chart's hash"));
+        return Verdict::Refuse(format!("`{hash}` is not a chart hash"));
     };
     match read(&name, put) {
         // A chart that this worker cannot read may be readable by another version; starting it reports the error.
@@ -100,11 +100,11 @@ mod tests {
         assert_eq!(judge(&own, &light, Some(&light)), Verdict::Keep);
         assert_eq!(judge(&own, &light, Some(&broken)), Verdict::Set);
         assert_eq!(judge(&own, &light, Some(&other)), Verdict::Set);
-        let why = format!("a text for chart {own} is that of chart {}", hash(&other));
+        let why = format!("the text stored for chart {own} belongs to chart {}", hash(&other));
         assert_eq!(judge(&own, &other, None), Verdict::Refuse(why.clone()));
         assert_eq!(read(&from_hex(&own).unwrap(), &other).unwrap_err().to_string(), why);
         assert_eq!(judge(&own, &broken, None), Verdict::Set);
         assert_eq!(judge(&own, &broken, Some(&light)), Verdict::Keep);
-        assert_eq!(judge("nonsense", &light, None), Verdict::Refuse("`nonsense` is no chart's hash".into()));
+        assert_eq!(judge("nonsense", &light, None), Verdict::Refuse("`nonsense` is not a chart hash".into()));
     }
 }

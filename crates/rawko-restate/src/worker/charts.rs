@@ -62,7 +62,7 @@ pub(super) fn read(hash: &ChartHash, text: &ChartText) -> Result<Edition, HostEr
     let own = edition.chart.hash();
     if own != *hash {
         let (kept, own) = (hex(hash), hex(&own));
-        return Err(HostError::Refused(format!("a text for chart {kept} is that of chart {own}")));
+        return Err(HostError::Refused(format!("the text stored for chart {kept} belongs to chart {own}")));
     }
     Ok(edition)
 }

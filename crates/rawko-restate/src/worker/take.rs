@@ -175,7 +175,7 @@ impl Shop {
         if bytes > BYTES_MAX {
             let most = BYTES_MAX / 1024 / 1024;
             return Err(HostError::Refused(format!(
-                "the step would write {bytes} bytes at once, and on Restate it may write {most} MiB"
+                "the step would write {bytes} bytes at once; the limit on Restate is {most} MiB"
             )));
         }
         let Some(written) = &outcome.written else { return Ok(outcome) };

@@ -114,7 +114,7 @@ impl Shop {
     fn may_repeat(&self, ask: &WorkAsk, request: &Request) -> Result<(), (ServiceError, Vec<AuditLine>)> {
         let name = &ask.effect.name;
         if !self.project.may_repeat(&ask.effect, request) {
-            let message = format!("the host stopped while `{name}` ran; nobody knows its outcome");
+            let message = format!("the host stopped while `{name}` ran; its outcome is unknown");
             let error = ServiceError::new(Category::Interrupted, message);
             return Err((error, vec![self.restarted(ask, "interrupted")]));
         }
@@ -191,7 +191,7 @@ fn bounded(answer: Value) -> Result<Value, ServiceError> {
         return Ok(answer);
     }
     let most = ANSWER_BYTES_MAX / 1024 / 1024;
-    let message = format!("the answer has {bytes} bytes, and this host takes {most} MiB");
+    let message = format!("the answer has {bytes} bytes; this host accepts at most {most} MiB");
     Err(ServiceError::new(Category::InvalidAnswer, message))
 }
 

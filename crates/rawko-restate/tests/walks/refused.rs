@@ -32,7 +32,7 @@ async fn a_chart_that_cannot_be_used_is_an_answer() {
     // A text that does not match its hash is refused.
     let another = ChartText { text: "statechart: {id: b, initial: a, states: {a: {}}}".into(), ..text };
     let refused = site.restate.ingress().call::<_, ()>(&target, &another).await.unwrap_err().to_string();
-    assert!(refused.contains(&format!("a text for chart {unknown} is that of chart")), "{refused}");
+    assert!(refused.contains(&format!("the text stored for chart {unknown} belongs to chart")), "{refused}");
 
     let engine = site.engine(Library::default());
     let gone = engine.retry("a".into()).await;
@@ -66,7 +66,7 @@ statechart:
     // Quotes and control characters are longer when sent than in memory.
     for (letter, size) in [("x", 20 * MIB), ("\"", 9 * MIB), ("\u{1}", 3 * MIB)] {
         let refused = put(letter, size).await.unwrap_err().to_string();
-        assert!(refused.contains("on Restate it may write 16 MiB"), "{refused}");
+        assert!(refused.contains("the limit on Restate is 16 MiB"), "{refused}");
     }
     assert_eq!(put("z", 10).await.unwrap().step, 10);
 }

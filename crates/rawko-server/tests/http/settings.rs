@@ -50,7 +50,7 @@ fn mistakes_are_all_told() {
     expect![[r#"
         `server` has no key `listn`
         invalid address `here`
-        `burst` of `rate` is at least 1
+        `burst` of `rate` must be at least 1
         invalid name `a b`
         unknown role `king`
         duplicate token `ci`"#]]

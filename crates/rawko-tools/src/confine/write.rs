@@ -87,7 +87,7 @@ impl Project {
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
             FileType::Directory => return Err(format!("`{path}` is a directory").into()),
-            _ => return Err(format!("`{path}` is no regular file").into()),
+            _ => return Err(format!("`{path}` is not a regular file").into()),
         }
         let parent = place.parent().unwrap_or(Path::new(""));
         let directory = self.open_below(parent, OFlags::PATH | OFlags::DIRECTORY);

@@ -64,7 +64,7 @@ fn content(project: &Project, path: &str) -> Result<String, Failure> {
     let said = |error: std::io::Error| Failure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {
-        return Err(format!("`{path}` is no regular file").into());
+        return Err(format!("`{path}` is not a regular file").into());
     }
     if about.len() > FILE_BYTES_MAX {
         return Err(
@@ -73,7 +73,7 @@ fn content(project: &Project, path: &str) -> Result<String, Failure> {
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(said)?;
-    String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is no UTF-8 text")))
+    String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is not UTF-8 text")))
 }
 
 fn crlf(text: &str) -> String {

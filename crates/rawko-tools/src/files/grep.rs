@@ -41,7 +41,7 @@ pub(crate) fn grep(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
 
 fn expression(text: &str, ignores_case: bool) -> Result<Regex, Failure> {
     let built = RegexBuilder::new(text).case_insensitive(ignores_case).size_limit(REGEX_BYTES_MAX).build();
-    built.map_err(|error| Failure::Said(format!("`{text}` is no regular expression: {error}")))
+    built.map_err(|error| Failure::Said(format!("`{text}` is not a regular expression: {error}")))
 }
 
 /// Returns the text of a file, or `None` if it is not searchable.

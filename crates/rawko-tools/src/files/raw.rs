@@ -18,14 +18,14 @@ pub(crate) fn raw(
     let said = |error: std::io::Error| Failure::Said(format!("`{path}` could not be read: {error}"));
     let about = file.metadata().map_err(said)?;
     if !about.is_file() {
-        return Err(format!("`{path}` is no regular file").into());
+        return Err(format!("`{path}` is not a regular file").into());
     }
     let mut bytes = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(said)?;
     if bytes.len() as u64 > BYTES_MAX {
         return Err(format!("`{path}` has more than {BYTES_MAX} bytes").into());
     }
-    let text = String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is no UTF-8 text")))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::Said(format!("`{path}` is not UTF-8 text")))?;
     Ok(lines(text, from, count))
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn read(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
         return Err(format!("`{path}` is a directory: list it with Glob").into());
     }
     if !about.is_file() {
-        return Err(format!("`{path}` is no regular file").into());
+        return Err(format!("`{path}` is not a regular file").into());
     }
     let mut head = Vec::new();
     (&mut file).take(LOOKED_AT as u64).read_to_end(&mut head).map_err(said)?;

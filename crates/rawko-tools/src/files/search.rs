@@ -62,5 +62,5 @@ pub(super) fn pattern(text: &str, anywhere: bool) -> Result<GlobMatcher, Failure
     let whole = if anywhere && !text.contains('/') { format!("**/{text}") } else { text.to_owned() };
     let glob = GlobBuilder::new(&whole).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| Failure::Said(format!("`{text}` is no pattern: {}", error.kind())))
+        .map_err(|error| Failure::Said(format!("`{text}` is not a pattern: {}", error.kind())))
 }

@@ -57,7 +57,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
 fn check_rules(rules: &[LayerRules<'_>]) -> Result<(), Refused> {
     let bad = rules.iter().find_map(|rules| Some((rules, rules.bad_pattern()?)));
     bad.map_or(Ok(()), |(rules, pattern)| {
-        let why = format!("the blocked pattern `{pattern}` is no regular expression, so no command can be checked against it");
+        let why = format!("the blocked pattern `{pattern}` is not a regular expression, so no command can be checked against it");
         Err(Refused::new("pattern_invalid", &rules.layer.source, why))
     })
 }

@@ -41,7 +41,7 @@ impl Body {
         }
         if self.bytes.iter().take(8192).any(|byte| *byte == 0) {
             return ToolOutcome::failed(format!(
-                "`{url}` is no text but {} bytes of `{content_type}`",
+                "`{url}` is not text but {} bytes of `{content_type}`",
                 self.bytes.len()
             ));
         }

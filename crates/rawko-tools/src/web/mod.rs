@@ -19,14 +19,14 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 5;
 
 pub(super) async fn fetch(settings: &WebSettings, url: &str) -> Result<ToolOutcome, Failure> {
-    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
     let fetched = tokio::time::timeout(TIME_MAX, follow(settings, parsed)).await;
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
 /// Checks if an external agent, which follows redirects itself, may fetch a URL.
 pub(super) async fn check(settings: &WebSettings, url: &str) -> Result<(), Failure> {
-    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no address: {error}"))?;
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
     address::checked(settings, &parsed).await.map(drop)
 }
 

@@ -65,7 +65,7 @@ async fn a_pipe_that_nobody_writes_to_holds_nobody_up() {
     let made = std::process::Command::new("mkfifo").arg(bench.root().join("pipe")).status().unwrap();
     assert!(made.success());
     let outcome = bench.run("Read", json!({ "path": "pipe" })).await;
-    assert_eq!(outcome.content, "`pipe` is no regular file");
+    assert_eq!(outcome.content, "`pipe` is not a regular file");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn glob_lists_what_git_does_not_ignore() {
         (json!({ "pattern": "*.py" }), "No file matches `*.py`."),
         (
             json!({ "pattern": "{a" }),
-            "`{a` is no pattern: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+            "`{a` is not a pattern: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
         ),
     ] {
         assert_eq!(bench.run("Glob", input.clone()).await.content, expected, "{input}");
@@ -198,5 +198,9 @@ async fn grep_finds_lines() {
         assert_eq!(bench.run("Grep", input.clone()).await.content, expected, "{input}");
     }
     let wrong = bench.run("Grep", json!({ "pattern": "(" })).await;
-    assert!(wrong.is_error && wrong.content.starts_with("`(` is no regular expression"), "{}", wrong.content);
+    assert!(
+        wrong.is_error && wrong.content.starts_with("`(` is not a regular expression"),
+        "{}",
+        wrong.content
+    );
 }

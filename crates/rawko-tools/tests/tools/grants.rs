@@ -174,7 +174,7 @@ fn problems_of_rules_are_told() {
     assert_eq!(
         Grant::new([layer]).problems(),
         [
-            "the agent: `rm (` is no regular expression: unclosed group",
+            "the agent: `rm (` is not a regular expression: unclosed group",
             "the agent: `Read(src/**)`: only Bash can be narrowed in parentheses, `Read` cannot",
         ]
     );

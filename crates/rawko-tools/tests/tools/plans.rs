@@ -55,7 +55,7 @@ async fn a_plan_that_cannot_be_followed_is_not_taken() {
         (json!([{ "id": " ", "title": "A" }]), "a step has no id"),
         (
             json!([{ "id": "a", "title": "A", "depends_on": ["b"] }]),
-            "the step `a` depends on `b`, which there is not",
+            "the step `a` depends on `b`, which does not exist",
         ),
         (json!([{ "id": "a", "title": "A", "depends_on": ["a"] }]), "the steps `a` wait for each other"),
         (
@@ -67,7 +67,7 @@ async fn a_plan_that_cannot_be_followed_is_not_taken() {
         ),
     ] {
         let outcome = run("PlanWrite", json!({ "goal": "x", "steps": steps }), &Value::NULL).await;
-        assert_eq!(outcome.content, format!("the plan was not taken: {expected}"));
+        assert_eq!(outcome.content, format!("the plan was rejected: {expected}"));
         assert!(outcome.is_error && outcome.data.is_null());
     }
 }

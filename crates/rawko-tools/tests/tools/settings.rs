@@ -84,11 +84,11 @@ fn mistakes_are_told_and_never_widen() {
         [
             "`tools.bash` has no key `tiemout`",
             "`soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`",
-            "`perhaps` is no kind of sandbox",
-            "`(` is no regular expression: unclosed group",
+            "unknown sandbox mode `perhaps`",
+            "`(` is not a regular expression: unclosed group",
             "`allowed_commands` of `tools.bash` must be a list",
-            "`relative` cannot be opened for writing to all commands",
-            "`/` cannot be opened for writing to all commands",
+            "`relative` cannot be made writable for all commands",
+            "`/` cannot be made writable for all commands",
             "`allowed` of `tools` must be a list",
         ]
     "#]]

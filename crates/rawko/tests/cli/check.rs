@@ -196,23 +196,23 @@ fn settings_and_agents_that_cannot_be_read_are_said() {
         &["check", "."],
         expect![[r#"
             $ rawko check .
-            error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '['
+            error[rawko::chart::yaml_syntax]: invalid YAML: unclosed bracket '['
              --> .rawko/agents/joiner.md:2:7
               |
             2 | name: [
               |       ^
               |
-              = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+              = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
-            error[rawko::chart::yaml_syntax]: this is not YAML: unclosed bracket '['
+            error[rawko::chart::yaml_syntax]: invalid YAML: unclosed bracket '['
              --> .rawko/config.yaml:1:11
               |
             1 | services: [
               |           ^
               |
-              = help: look for a missing colon, quote or bracket, or for wrong indentation, here or just before
+              = help: check for a missing colon, quote or bracket, or wrong indentation, here or just before
 
-            warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+            warning[rawko::chart::unknown_service]: unknown service `charge_card`
               --> main.yaml:15:14
                |
             15 |         src: charge_card
@@ -318,7 +318,7 @@ fn several_paths_and_charts_given_with_them() {
     let dir = directory(&[("main.yaml", MAIN), ("kid.yaml", KID)]);
     expect![[r#"
         $ rawko check main.yaml --with kid.yaml
-        warning[rawko::chart::unknown_service]: there is no agent `joiner` that is known here
+        warning[rawko::chart::unknown_service]: unknown agent `joiner`
          --> main.yaml:9:14
           |
         9 |         src: agent:joiner
@@ -326,7 +326,7 @@ fn several_paths_and_charts_given_with_them() {
           |
           = help: add `.rawko/agents/joiner.md`, or check the whole project
 
-        warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+        warning[rawko::chart::unknown_service]: unknown service `charge_card`
           --> main.yaml:15:14
            |
         15 |         src: charge_card
@@ -339,7 +339,7 @@ fn several_paths_and_charts_given_with_them() {
     .assert_eq(&transcript(dir.path(), &["check", "main.yaml", "--with", "kid.yaml"], ""));
     expect![[r#"
         $ rawko check main.yaml kid.yaml
-        warning[rawko::chart::unknown_service]: there is no agent `joiner` that is known here
+        warning[rawko::chart::unknown_service]: unknown agent `joiner`
          --> main.yaml:9:14
           |
         9 |         src: agent:joiner
@@ -347,7 +347,7 @@ fn several_paths_and_charts_given_with_them() {
           |
           = help: add `.rawko/agents/joiner.md`, or check the whole project
 
-        warning[rawko::chart::unknown_service]: there is no service `charge_card` that is known here
+        warning[rawko::chart::unknown_service]: unknown service `charge_card`
           --> main.yaml:15:14
            |
         15 |         src: charge_card
@@ -401,7 +401,7 @@ fn text_that_is_not_utf8_is_refused_in_words() {
     std::fs::write(dir.path().join("x.yaml"), b"statechart:\n  id: \xff\xfe\n").unwrap();
     expect![[r#"
         $ rawko check x.yaml
-        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xff) does not belong there
+        error[rawko::chart::invalid_utf8]: the text is not UTF-8: byte 18 (0xff) is invalid
          --> x.yaml:2:7
           |
         2 |   id: ��

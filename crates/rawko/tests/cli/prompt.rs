@@ -138,7 +138,7 @@ fn a_conversation() {
         > FORCED {"by":"bo"}           [closed]
                 event FORCED
                   not taken closed: FORCED [context.opened > 3] → open: its guard is false
-                  nothing takes FORCED; it is ignored
+                  ignored   FORCED: no transition handles it
           1  OPENED  → open
           2  FORCED  [context.opened > 3] → open (no: its guard is false)
         > invalid data for `NONSENSE`: not JSON: EOF while parsing an object at line 1 column 1

@@ -18,7 +18,7 @@ fn charts_that_invoke_each_other_without_end_are_found() {
         1 | ... states: {a: {invoke: {id: other, src: 'statechart:pong', onDone: b, onError: b}}, b: {type: final}}}
           |                                           ^^^^^^^^^^^^^^^^^ every instance starts another one
           |
-          = help: put a guard or an event before the invoke, so that the recursion can end
+          = help: put a guard or an event before the invoke so that the recursion can end
 
         error[rawko::chart::invokes_itself]: the chart always invokes itself: `pong` → `ping` → `pong`
          --> pong.yaml:1:90
@@ -26,7 +26,7 @@ fn charts_that_invoke_each_other_without_end_are_found() {
         1 | ... states: {a: {invoke: {id: other, src: 'statechart:ping', onDone: b, onError: b}}, b: {type: final}}}
           |                                           ^^^^^^^^^^^^^^^^^ every instance starts another one
           |
-          = help: put a guard or an event before the invoke, so that the recursion can end
+          = help: put a guard or an event before the invoke so that the recursion can end
 
         2 charts, 2 errors
         --- exit code 52

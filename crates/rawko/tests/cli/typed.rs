@@ -34,7 +34,7 @@ governance: {allow: [pay]}
     let dir = directory(&[("paying.yaml", PAYING), (".rawko/config.yaml", settings)]);
     expect![[r#"
         $ rawko check paying.yaml
-        error[rawko::chart::wrong_data]: the input of `pay` does not fit: `amount` is missing
+        error[rawko::chart::wrong_data]: the input of `pay` does not match its schema: `amount` is missing
           --> paying.yaml:10:16
            |
         10 |         input: {amout: 5}
@@ -60,11 +60,11 @@ governance: {allow: [pay]}
           --> paying.yaml:12:27
            |
         11 |         onDone: {target: done, actions: [{type: assign, context_updates: {receipt: event.data.reciept}}]}
-           |                          ---- success ends here too
+           |                          ---- successful runs end here too
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
-           |                           ^^^^ nobody can tell it from a success
+           |                           ^^^^ indistinguishable from success
            |
-           = help: give it a final state of its own, or an `output` that says what happened
+           = help: give it its own final state, or an `output` that reports the result
 
         warning[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51
@@ -97,11 +97,11 @@ fn a_project_with_settings_knows_all_its_services() {
           --> paying.yaml:12:27
            |
         11 |         onDone: {target: done, actions: [{type: assign, context_updates: {receipt: event.data.reciept}}]}
-           |                          ---- success ends here too
+           |                          ---- successful runs end here too
         12 |         onError: {target: done, guard: event.data.categroy == 'limit'}
-           |                           ^^^^ nobody can tell it from a success
+           |                           ^^^^ indistinguishable from success
            |
-           = help: give it a final state of its own, or an `output` that says what happened
+           = help: give it its own final state, or an `output` that reports the result
 
         warning[rawko::chart::unknown_field]: `event.data` has no key `categroy`
           --> paying.yaml:12:51
@@ -167,7 +167,7 @@ fn an_event_or_an_answer_that_does_not_fit_is_refused_with_the_reasons() {
         --- exit code 1
         $ rawko send f SUBMIT --data title=5
         --- stderr
-        error: instance `f` refuses the event: the data of `SUBMIT` does not fit its schema: `title`: expected a string, found a whole number
+        error: instance `f` refuses the event: the data of `SUBMIT` does not match its schema: `title`: expected a string, found a whole number
         --- exit code 1
         $ rawko send f SUBMIT --data title=Notes
         > SUBMIT {"title":"Notes"}   [asking]

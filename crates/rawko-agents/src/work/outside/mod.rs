@@ -169,9 +169,8 @@ impl Program {
     fn new(workshop: &Workshop, agent: &AgentFile, time: Duration) -> Result<Self, ServiceError> {
         let wrong =
             |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
-        let command = agent.command.as_ref().ok_or_else(|| wrong("is no program"))?;
-        let cwd =
-            place(workshop, command).ok_or_else(|| wrong("has a `cwd` that leads out of the project"))?;
+        let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
+        let cwd = place(workshop, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
         let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let environment = workshop.environment.clone();
         // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.
@@ -186,7 +185,7 @@ impl Program {
                 let own = AcpAgent::new(program, cwd, environment);
                 Ok(Program::Acp(AcpAgent { args, env, timeout, ..own }))
             }
-            Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is no program")),
+            Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is not a program")),
         }
     }
 

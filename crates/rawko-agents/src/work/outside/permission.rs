@@ -127,10 +127,10 @@ fn texts<'a>(asked: &'a Asked, keys: &[&str]) -> impl Iterator<Item = &'a str> {
 /// Resolves a relative path against the agent's working directory.
 pub(super) fn absolute(path: &str, cwd: &Path) -> Result<String, String> {
     if path.is_empty() || path.contains('\0') {
-        return Err("the path it names is no path".to_owned());
+        return Err("the path it names is not a path".to_owned());
     }
     let path: PathBuf = cwd.join(path);
-    path.to_str().map(str::to_owned).ok_or_else(|| "the path it names is no UTF-8 text".to_owned())
+    path.to_str().map(str::to_owned).ok_or_else(|| "the path it names is not UTF-8 text".to_owned())
 }
 
 fn quoted(word: &str) -> String {

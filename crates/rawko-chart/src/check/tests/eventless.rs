@@ -11,7 +11,7 @@ fn a_cycle_without_a_guard_is_named() {
         c
           d: always -> b
         ",
-        &["eventless_cycle: eventless transitions without a guard go round for ever: `b` → `c.d` → `b`"],
+        &["eventless_cycle: eventless transitions without a guard loop forever: `b` → `c.d` → `b`"],
     );
 }
 
@@ -23,7 +23,7 @@ fn a_state_that_goes_on_inside_itself_is_asked_again() {
           b
           c
         ",
-        &["eventless_cycle: eventless transitions without a guard go round for ever: `a` → `a`"],
+        &["eventless_cycle: eventless transitions without a guard loop forever: `a` → `a`"],
     );
 }
 
@@ -31,9 +31,7 @@ fn a_state_that_goes_on_inside_itself_is_asked_again() {
 fn a_transition_without_target_is_taken_for_ever() {
     check(
         "a: always -",
-        &[
-            "eventless_cycle: eventless transition of `a` has neither guard nor target, so it is taken for ever",
-        ],
+        &["eventless_cycle: eventless transition of `a` has neither guard nor target, so it loops forever"],
     );
 }
 
@@ -69,6 +67,6 @@ fn an_inner_transition_goes_before_an_outer_one() {
           y: always -> x
         out (final)
         ",
-        &["eventless_cycle: eventless transitions without a guard go round for ever: `a.x` → `a.y` → `a.x`"],
+        &["eventless_cycle: eventless transitions without a guard loop forever: `a.x` → `a.y` → `a.x`"],
     );
 }

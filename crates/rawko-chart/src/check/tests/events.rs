@@ -15,8 +15,8 @@ fn completions_need_something_to_complete() {
             "event_never_sent: `done.invoke.job` never occurs: no invoke has the id `job`",
             "event_never_sent: `done.invoke.jobs` never occurs: invoke `jobs` of `b` has stopped when `c` is active",
             "event_never_sent: `done.state.a` never occurs: `a` has no final state",
-            "event_never_sent: `done.state.bb` never occurs: no state is called `bb`",
-            "event_never_sent: `error.exection` never occurs: the event is called `error.execution`",
+            "event_never_sent: `done.state.bb` never occurs: no state is named `bb`",
+            "event_never_sent: `error.exection` never occurs: the event is named `error.execution`",
         ],
     );
 }
@@ -40,6 +40,6 @@ fn a_handler_that_differs_only_in_case_waits_in_vain() {
         a: raise REGION_FAILED; REGION_FAILED -> b
         b: region-failed -> a; GO -> a
         ",
-        &["event_never_sent: `region-failed` never occurs: the event is called `REGION_FAILED`"],
+        &["event_never_sent: `region-failed` never occurs: the event is named `REGION_FAILED`"],
     );
 }

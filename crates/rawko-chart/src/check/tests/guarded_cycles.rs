@@ -2,8 +2,7 @@
 
 use super::check;
 
-const FOUND: &str =
-    "guarded_eventless_cycle: once the guard holds, eventless transitions go round for ever: ";
+const FOUND: &str = "guarded_eventless_cycle: once the guard holds, eventless transitions loop forever: ";
 
 #[test]
 fn a_guard_that_nothing_changes_does_not_stop_a_cycle() {

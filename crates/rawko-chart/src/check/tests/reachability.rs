@@ -104,7 +104,7 @@ fn history_leads_to_its_default_and_restarts_what_it_recorded() {
 #[test]
 fn history_needs_somewhere_to_start() {
     let found = |path: &str| {
-        format!("circular_history: history `{path}` leads back to itself when nothing was recorded")
+        format!("circular_history: history `{path}` leads back to itself when nothing is recorded")
     };
     check("a = h\n  b: GO -> b\n  h (history)", &[&found("a.h")]);
     check(

@@ -36,7 +36,7 @@ fn a_final_state_is_the_end() {
         ",
         &[
             "final_with_transitions: final state `f` has a transition",
-            "final_with_transitions: final state `g` has states of its own",
+            "final_with_transitions: final state `g` has child states",
         ],
     );
 }

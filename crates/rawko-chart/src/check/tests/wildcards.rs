@@ -10,7 +10,7 @@ fn a_catch_all_inside_takes_the_completion_of_an_invoke() {
           x: * -
         b
         ",
-        &["wildcard_swallows_completion: `*` in `a.x` takes `done.invoke.job` before `a` can"],
+        &["wildcard_swallows_completion: `*` in `a.x` handles `done.invoke.job` before `a` can"],
     );
     check(
         "
@@ -31,7 +31,7 @@ fn a_catch_all_between_takes_the_completion_of_a_state() {
             f (final)
         b
         ",
-        &["wildcard_swallows_completion: `*` in `a.i` takes `done.state.i` before `a` can"],
+        &["wildcard_swallows_completion: `*` in `a.i` handles `done.state.i` before `a` can"],
     );
     check(
         "
@@ -54,6 +54,6 @@ fn a_region_that_exits_nothing_stands_in_nobodys_way() {
     check(&chart("* -"), &[]);
     check(
         &chart("* -> f1"),
-        &["wildcard_swallows_completion: `*` in `p.r1` takes `done.state.p` before `p` can"],
+        &["wildcard_swallows_completion: `*` in `p.r1` handles `done.state.p` before `p` can"],
     );
 }

@@ -40,7 +40,7 @@ fn json(call: Call<'_>) -> Outcome<Value> {
     call.env.charge(measure(value, call.env.fuel())?)?;
     match serde_json::to_string(value) {
         Ok(text) => built_text(call.env, text),
-        Err(error) => fault(format!("this value has no JSON: {error}")),
+        Err(error) => fault(format!("the value cannot be written as JSON: {error}")),
     }
 }
 

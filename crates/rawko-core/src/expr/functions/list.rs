@@ -101,7 +101,7 @@ fn sort(mut call: Call<'_>) -> Outcome<Value> {
         keyed.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
     } else {
         let mixed = keys().find(|key| key.as_f64().is_none()).map_or("null", Value::type_name);
-        return fault(format!("`sort` puts numbers or strings in order, and one is {}", with_article(mixed)));
+        return fault(format!("`sort` takes numbers or strings, but one element is {}", with_article(mixed)));
     }
     built(call.env, Value::list(keyed.into_iter().map(|(_, item)| item).collect()))
 }

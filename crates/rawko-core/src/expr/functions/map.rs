@@ -66,7 +66,7 @@ fn set(mut call: Call<'_>) -> Outcome<Value> {
         }
         (Value::List(items), Value::Int(_) | Value::Float(_)) => {
             let Some(place) = ops::place(call.whole(1)?, items.len()) else {
-                return fault("`set` changes an element that is there; append() adds one");
+                return fault("`set` replaces an existing element; append() adds one");
             };
             let mut items = call.take_list(0)?;
             items[place] = value;

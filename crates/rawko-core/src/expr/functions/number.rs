@@ -112,7 +112,7 @@ fn numeric(value: &Value) -> Outcome<()> {
     match value {
         Value::Int(_) | Value::Float(_) => Ok(()),
         other => fault(format!(
-            "a list of numbers is needed, and one element is {}",
+            "expected a list of numbers, but one element is {}",
             with_article(other.type_name())
         )),
     }
@@ -139,7 +139,7 @@ fn avg(mut call: Call<'_>) -> Outcome<Value> {
 
 fn clamp(call: Call<'_>) -> Outcome<Value> {
     if call.number(1) > call.number(2) {
-        return fault("`clamp` needs a low end that is not above the high end");
+        return fault("`clamp` needs a minimum that is not above the maximum");
     }
     let place = if call.number(0) < call.number(1) {
         1

@@ -76,7 +76,7 @@ fn trim(call: Call<'_>) -> Outcome<Value> {
 fn replace(call: Call<'_>) -> Outcome<Value> {
     let (text, from, to) = (call.text(0)?, call.text(1)?, call.text(2)?);
     if from.is_empty() {
-        return fault("`replace` needs something to look for, not an empty string");
+        return fault("`replace` needs a search string that is not empty");
     }
     let found = text.matches(from).count();
     check_text((text.len() - found * from.len()).saturating_add(found.saturating_mul(to.len())))?;
@@ -135,7 +135,7 @@ fn ends_with(call: Call<'_>) -> Outcome<Value> {
 fn glob(call: Call<'_>) -> Outcome<Value> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > TEXT_BYTES_MAX {
-        return fault("`glob` of a text that is too long");
+        return fault("the text is too long for `glob`");
     }
     call.env.charge(text.len().saturating_mul(pattern.len()) / BYTES_PER_UNIT)?;
     Ok(Value::Bool(glob_matches(text, pattern)))

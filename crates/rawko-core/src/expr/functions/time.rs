@@ -36,7 +36,7 @@ fn moment(call: &Call<'_>) -> Outcome<Timestamp> {
     let ms = call.number(0).round();
     match Timestamp::from_millisecond(ms as i64) {
         Ok(moment) => Ok(moment),
-        Err(_) => fault("a moment outside of the years -9999 to 9999"),
+        Err(_) => fault("the time is outside the years -9999 to 9999"),
     }
 }
 
@@ -61,11 +61,11 @@ const FORMAT_BYTES_MAX: usize = 256;
 fn format_time(call: Call<'_>) -> Outcome<Value> {
     let (moment, format) = (moment(&call)?, call.text(1)?);
     if format.len() > FORMAT_BYTES_MAX {
-        return fault(format!("a format of time longer than {FORMAT_BYTES_MAX} bytes"));
+        return fault(format!("the time format is longer than {FORMAT_BYTES_MAX} bytes"));
     }
     match jiff::fmt::strtime::format(format, &moment.to_zoned(TimeZone::UTC)) {
         Ok(text) => built_text(call.env, text),
-        Err(error) => fault(format!("`{format}` is not a format of time: {error}")),
+        Err(error) => fault(format!("`{format}` is not a valid time format: {error}")),
     }
 }
 

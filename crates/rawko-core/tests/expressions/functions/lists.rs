@@ -45,8 +45,8 @@ pub(super) static ROWS: &[Rows] = &[
         &[("sort(context.missing)", "[]")],
         &[
             ("sort(1)", "error: `sort` takes a list as list, not a number"),
-            ("sort([1, 'a'])", "error: `sort` puts numbers or strings in order, and one is a string"),
-            ("sort([1, null])", "error: `sort` puts numbers or strings in order, and one is null"),
+            ("sort([1, 'a'])", "error: `sort` takes numbers or strings, but one element is a string"),
+            ("sort([1, null])", "error: `sort` takes numbers or strings, but one element is null"),
             ("sort(context.list, 'id')", "error: a number has no field `id`"),
         ],
     ),
@@ -74,7 +74,7 @@ pub(super) static ROWS: &[Rows] = &[
         ],
         &[
             ("range('3')", "error: `range` takes a number as n, not a string"),
-            ("range(100001)", "error: more than 100000 elements in a list or map"),
+            ("range(100001)", "error: the list or map has more than 100000 elements"),
             ("range(-9223372036854775808, 9223372036854775807)", "error: more than 100000 elements"),
         ],
     ),

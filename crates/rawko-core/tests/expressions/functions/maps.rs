@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("get(context.missing, 'a', 9)", "9"), ("get(context.missing, 'a')", "null")],
         &[
             ("get('abc', 0)", "error: `get` takes a list or a map as x, not a string"),
-            ("get(context.map, 0)", "error: the keys of a map are strings, not a number"),
+            ("get(context.map, 0)", "error: a map key must be a string, not a number"),
         ],
     ),
     rows(
@@ -53,9 +53,9 @@ pub(super) static ROWS: &[Rows] = &[
         ],
         &[("set(context.missing, 'a', 1)", r#"{"a":1}"#)],
         &[
-            ("set(context.list, 3, 9)", "error: `set` changes an element that is there; append() adds one"),
-            ("set(context.map, 1, 2)", "error: the keys of a map are strings, not a number"),
-            ("set(context.missing, 1, 2)", "error: the keys of a map are strings, not a number"),
+            ("set(context.list, 3, 9)", "error: `set` replaces an existing element; append() adds one"),
+            ("set(context.map, 1, 2)", "error: a map key must be a string, not a number"),
+            ("set(context.missing, 1, 2)", "error: a map key must be a string, not a number"),
             ("set(5, 'a', 1)", "error: `set` takes a list or a map as x, not a number"),
         ],
     ),
@@ -70,10 +70,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("remove(context.missing, 'a')", "null")],
         &[
             ("remove('abc', 0)", "error: `remove` takes a list or a map as x, not a string"),
-            (
-                "remove(context.list, 'a')",
-                "error: the elements of a list are counted by numbers, not by a string",
-            ),
+            ("remove(context.list, 'a')", "error: a list index must be a number, not a string"),
         ],
     ),
     rows(

@@ -66,14 +66,14 @@ pub(super) static ROWS: &[Rows] = &[
         ],
         &[
             ("min('a', 'b')", "error: `min` takes a number or a list as x, not a string"),
-            ("min(context.words)", "error: a list of numbers is needed, and one element is a string"),
+            ("min(context.words)", "error: expected a list of numbers, but one element is a string"),
         ],
     ),
     rows(
         "max",
         &[("max(3, 1.5, 2)", "3"), ("max(context.list)", "3"), ("max([])", "null")],
         &[("max(context.missing)", "null")],
-        &[("max([1, null])", "error: a list of numbers is needed, and one element is null")],
+        &[("max([1, null])", "error: expected a list of numbers, but one element is null")],
     ),
     rows(
         "sum",
@@ -81,7 +81,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("sum(context.missing)", "0")],
         &[
             ("sum(3)", "error: `sum` takes a list as list, not a number"),
-            ("sum(context.words)", "error: a list of numbers is needed, and one element is a string"),
+            ("sum(context.words)", "error: expected a list of numbers, but one element is a string"),
         ],
     ),
     rows(
@@ -96,7 +96,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("clamp(context.missing, 0, 5)", "null")],
         &[
             ("clamp(1, '0', 5)", "error: `clamp` takes a number as low, not a string"),
-            ("clamp(1, 5, 0)", "error: `clamp` needs a low end that is not above the high end"),
+            ("clamp(1, 5, 0)", "error: `clamp` needs a minimum that is not above the maximum"),
         ],
     ),
 ];

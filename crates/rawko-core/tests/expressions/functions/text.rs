@@ -33,7 +33,7 @@ pub(super) static ROWS: &[Rows] = &[
         ],
         &[
             ("replace('abc', 1, 'x')", "error: `replace` takes a string as from, not a number"),
-            ("replace('abc', '', 'x')", "error: `replace` needs something to look for"),
+            ("replace('abc', '', 'x')", "error: `replace` needs a search string"),
         ],
     ),
     rows(
@@ -107,7 +107,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("contains(context.missing, 1)", "false"), ("contains(context.list, context.missing)", "false")],
         &[
             ("contains(1, 1)", "error: `contains` takes a string or a list or a map as x, not a number"),
-            ("contains('abc', 1)", "error: only a string can be in a string, not a number"),
+            ("contains('abc', 1)", "error: only a string can be `in` a string, not a number"),
         ],
     ),
     rows(
@@ -121,7 +121,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("index_of(context.missing, 1)", "null")],
         &[
             ("index_of({}, 'a')", "error: `index_of` takes a string or a list as x, not a map"),
-            ("index_of('abc', 1)", "error: only a string can be in a string, not a number"),
+            ("index_of('abc', 1)", "error: only a string can be `in` a string, not a number"),
         ],
     ),
     rows(
@@ -141,7 +141,7 @@ pub(super) static ROWS: &[Rows] = &[
         ],
         &[
             ("slice(context.map, 1)", "error: `slice` takes a string or a list as x, not a map"),
-            ("slice('abc', 0.5)", "error: a whole number is needed, not 0.5"),
+            ("slice('abc', 0.5)", "error: expected a whole number, found 0.5"),
         ],
     ),
 ];

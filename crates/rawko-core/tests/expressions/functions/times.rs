@@ -10,7 +10,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("iso(context.missing)", "null")],
         &[
             ("iso('today')", "error: `iso` takes a number as ms, not a string"),
-            ("iso(1e300)", "error: a moment outside of the years -9999 to 9999"),
+            ("iso(1e300)", "error: the time is outside the years -9999 to 9999"),
         ],
     ),
     rows(
@@ -34,7 +34,7 @@ pub(super) static ROWS: &[Rows] = &[
         &[("format_time(context.missing, '%Y')", "null")],
         &[
             ("format_time('x', '%Y')", "error: `format_time` takes a number as ms, not a string"),
-            ("format_time(0, '%!')", "error: `%!` is not a format of time"),
+            ("format_time(0, '%!')", "error: `%!` is not a valid time format"),
         ],
     ),
     rows(

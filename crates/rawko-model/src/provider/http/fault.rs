@@ -13,13 +13,13 @@ use crate::provider::{ErrorCode, ProviderError};
 pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
     let host = host(url);
     let message = if error.is_timeout() {
-        format!("{host} did not take the connection in time")
+        format!("connecting to {host} timed out")
     } else if !error.is_connect() {
-        format!("the connection to {host} was cut off before an answer came")
+        format!("the connection to {host} was closed before a response arrived")
     } else if chain(error).any(|cause| cause.to_string().starts_with("dns error")) {
-        format!("there is no host {host}, or its name cannot be looked up now")
+        format!("cannot resolve the host {host}")
     } else if chain(error).any(is_refused) {
-        format!("nothing listens at {host}: the connection was refused")
+        format!("{host} refused the connection")
     } else {
         format!("{host} cannot be reached: {}", innermost(error))
     };
@@ -27,13 +27,13 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
 }
 
 pub(super) fn silent(url: &Url, limit: Duration) -> ProviderError {
-    let message = format!("{} sent no part of an answer for {}", host(url), in_words(limit));
+    let message = format!("{} sent no data for {}", host(url), in_words(limit));
     ProviderError::new(ErrorCode::NetworkError, message)
 }
 
 pub(super) fn unfinished(url: &Url, limit: Duration) -> ProviderError {
     let message = format!(
-        "{} did not finish its answer within {}; `completion_timeout` of the provider allows more",
+        "{} did not finish its response within {}; raise `completion_timeout` of the provider to allow more",
         host(url),
         in_words(limit)
     );

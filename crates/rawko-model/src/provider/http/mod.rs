@@ -190,7 +190,7 @@ impl HttpProvider {
     fn url(&self, model: &str) -> Result<Url, ProviderError> {
         let invalid = |why: &str| ProviderError::new(ErrorCode::InvalidRequest, why.to_owned());
         if model.is_empty() || model.contains(['?', '#', '\\']) || model.contains("..") {
-            return Err(invalid(&format!("`{model}` cannot be the name of a model")));
+            return Err(invalid(&format!("`{model}` is not a valid model name")));
         }
         let base = self.base_url.trim_end_matches('/');
         let base = match self.dialect {
@@ -200,7 +200,7 @@ impl HttpProvider {
             Dialect::OpenAi(_) | Dialect::Ollama => base,
         };
         let url = Url::parse(&format!("{base}/{}", self.dialect.path(model)));
-        url.map_err(|error| invalid(&format!("`{base}` is not an address: {error}")))
+        url.map_err(|error| invalid(&format!("`{base}` is not a valid URL: {error}")))
     }
 
     fn headers(&self, idempotency: &str) -> Result<HeaderMap, ProviderError> {
@@ -218,8 +218,9 @@ impl HttpProvider {
             Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), ""),
         };
         if let Some(key) = &self.key {
-            let cannot =
-                || ProviderError::new(ErrorCode::AuthenticationFailed, "the key cannot stand in a header");
+            let cannot = || {
+                ProviderError::new(ErrorCode::AuthenticationFailed, "the API key is not a valid header value")
+            };
             headers.insert(name, key.header(before).ok_or_else(cannot)?);
         }
         Ok(headers)

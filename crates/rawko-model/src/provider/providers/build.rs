@@ -88,7 +88,7 @@ impl Building<'_> {
                 let strict = replay.as_ref().ok().map(|it| Strict::Replay(Arc::clone(it)));
                 (replay.map(|it| it as Arc<dyn Provider>).map_err(unusable), strict)
             }
-            None => (Err(unusable("settings do not say its `kind`".to_owned())), None),
+            None => (Err(unusable("the settings do not set its `kind`".to_owned())), None),
         };
         Made { is_given: false, provider, strict }
     }
@@ -98,7 +98,7 @@ impl Building<'_> {
             .file
             .as_ref()
             .map(|file| self.root.join(file))
-            .ok_or_else(|| "settings do not say its `file`".to_owned())
+            .ok_or_else(|| "the settings do not set its `file`".to_owned())
     }
 
     fn http(
@@ -141,7 +141,7 @@ impl Building<'_> {
             return Ok((with_scheme(base_url), false));
         }
         let base_url = known.map(|known| (known.base_url.to_owned(), true));
-        let why = "settings do not say its `base_url`".to_owned();
+        let why = "the settings do not set its `base_url`".to_owned();
         base_url.ok_or_else(|| ProviderProblem::Unusable { provider: name.to_owned(), why })
     }
 
@@ -183,7 +183,7 @@ fn headers(name: &str, definition: &Definition) -> Result<HeaderMap, ProviderPro
     for (header, value) in &definition.headers {
         let value = value.0.clone().map_err(|variable| unset(name, header.as_str(), &variable))?;
         let mut value = HeaderValue::from_str(&value).map_err(|_| {
-            let why = format!("the value of its header `{header}` cannot stand in a header");
+            let why = format!("the value of its header `{header}` is not valid");
             ProviderProblem::Unusable { provider: name.to_owned(), why }
         })?;
         value.set_sensitive(true);

@@ -6,17 +6,17 @@ use crate::provider::{ErrorCode, ProviderError};
 #[non_exhaustive]
 pub enum ProviderProblem {
     #[error(
-        "no model is named: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set \
+        "no model is configured: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set \
          RAWKO_MODEL, for example to anthropic/claude-sonnet-4-5"
     )]
     NoDefault,
-    #[error("there is no provider `{name}`{}; known are {}", suggestion(.near.as_deref()), .known.join(", "))]
+    #[error("there is no provider `{name}`{}; known providers: {}", suggestion(.near.as_deref()), .known.join(", "))]
     UnknownProvider { name: String, near: Option<String>, known: Vec<String> },
-    #[error("`{model}` does not say which provider has it; write `provider/model`")]
+    #[error("model `{model}` has no provider; write `provider/model`")]
     NoProvider { model: String },
-    #[error("`{provider}/` names no model; write `{provider}/model`")]
+    #[error("`{provider}/` has no model name; write `{provider}/model`")]
     NoModel { provider: String },
-    #[error("no key for provider `{provider}`: set {}", .variables.join(" or "))]
+    #[error("no API key for provider `{provider}`: set {}", .variables.join(" or "))]
     MissingKey { provider: String, variables: Vec<String> },
     #[error("provider `{provider}` cannot be used: {why}")]
     Unusable { provider: String, why: String },

@@ -132,7 +132,7 @@ impl Reading<'_> {
             }
         };
         if dollars < 0.0 {
-            self.reader.invalid(at.span, format!("{what} is less than nothing"), "write a number from 0");
+            self.reader.invalid(at.span, format!("{what} must not be negative"), "write 0 or more");
         }
         Some(dollars)
     }
@@ -152,10 +152,10 @@ impl Reading<'_> {
     fn definition(&mut self, entry: &DocumentEntry) -> Definition {
         let what = format!("provider `{}`", entry.key);
         if entry.key.contains('/') || entry.key.is_empty() {
-            let help = "what stands before the first `/` of a model is its provider";
+            let help = "the part of a model before the first `/` is its provider";
             self.reader.invalid(
                 entry.key_span,
-                format!("`{}` cannot be the name of a provider", entry.key),
+                format!("`{}` is not a valid provider name", entry.key),
                 help,
             );
         }
@@ -195,7 +195,7 @@ impl Reading<'_> {
             "replay" => Kind::Replay,
             other => {
                 let help = format!("one of {}", KINDS.join(", "));
-                self.reader.invalid(at.span, format!("there is no kind of provider `{other}`"), help);
+                self.reader.invalid(at.span, format!("unknown provider kind `{other}`"), help);
                 return None;
             }
         };
@@ -219,7 +219,7 @@ impl Reading<'_> {
             match HeaderName::from_bytes(entry.key.as_bytes()) {
                 Ok(name) => headers.extend(value.map(|value| (name, value))),
                 Err(_) => {
-                    let message = format!("`{}` cannot be the name of a header", entry.key);
+                    let message = format!("`{}` is not a valid header name", entry.key);
                     self.reader.invalid(entry.key_span, message, "letters, digits and `-`");
                 }
             }

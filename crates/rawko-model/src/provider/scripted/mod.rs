@@ -89,7 +89,7 @@ impl Scripted {
         let Some(missing) = missing else { return Ok(()) };
         let CompletionRequest { agent, occasion, .. } = request;
         let message = format!(
-            "{}:{}: agent `{agent}` on occasion `{occasion}` should have been told `{missing}`, but its last message is \
+            "{}:{}: agent `{agent}` on occasion `{occasion}` should have received `{missing}`, but its last message is \
              `{}`",
             self.file,
             step.line,

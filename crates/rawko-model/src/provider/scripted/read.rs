@@ -137,8 +137,8 @@ impl Reading<'_> {
             .iter()
             .filter(|it| !["error", "expect", "delay_ms", "agent", "when"].contains(&it.key.as_str()))
         {
-            let message = format!("`{}` means nothing beside `error`", entry.key);
-            self.reader.say(&CONFLICTING_KEYS, entry.key_span, message, "make two steps of it");
+            let message = format!("`{}` cannot be combined with `error`", entry.key);
+            self.reader.say(&CONFLICTING_KEYS, entry.key_span, message, "split it into two steps");
         }
         let entries = self.reader.record(at, "`error`", &["code", "message", "retry_after_ms", "status"]);
         let find = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
@@ -180,7 +180,7 @@ impl Reading<'_> {
         let (said, data, calls) = (find("text"), find("data"), find("tool_calls"));
         if said.is_none() && data.is_none() && calls.is_none() && find("stop_reason").is_none() {
             let help = "add `text`, `data`, `tool_calls` or `error`";
-            self.reader.say(&MISSING_KEY, at.span, "the step says nothing", help);
+            self.reader.say(&MISSING_KEY, at.span, "the step is empty", help);
             return None;
         }
         let text = match (said, data) {
@@ -191,8 +191,8 @@ impl Reading<'_> {
                 self.reader.say(
                     &CONFLICTING_KEYS,
                     data.span,
-                    "`data` is the text of the answer",
-                    "take `text` away",
+                    "`data` and `text` conflict",
+                    "remove `text`: `data` is the text of the answer",
                 );
                 return None;
             }

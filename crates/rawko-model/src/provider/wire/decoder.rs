@@ -71,7 +71,7 @@ impl Decoder {
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         self.bytes = self.bytes.saturating_add(bytes.len());
         let lines = self.lines.handle_bytes(bytes).ok().filter(|_| self.bytes <= BODY_BYTES_MAX);
-        let lines = lines.ok_or_else(|| malformed("it is too large to be an answer of a model"))?;
+        let lines = lines.ok_or_else(|| malformed("it is too large for a model response"))?;
         lines.iter().try_for_each(|line| self.handle_line(line))
     }
 
@@ -202,14 +202,14 @@ impl Decoder {
         if self.is_whole() {
             return Ok(());
         }
-        Err(malformed(&format!("it is no stream of events: `{}`", head(self.stray.trim(), 200))))
+        Err(malformed(&format!("it is not an event stream: `{}`", head(self.stray.trim(), 200))))
     }
 
     fn cut_off(&self) -> ProviderError {
         let message = match (self.has_heard, self.gathering.is_empty()) {
-            (false, _) => "the provider answered with nothing",
-            (true, true) => "the answer of the provider ended before anything was said",
-            (true, false) => "the answer of the provider was cut off in the middle",
+            (false, _) => "the provider closed the connection without a response",
+            (true, true) => "the provider returned an empty response",
+            (true, false) => "the provider's response was cut off",
         };
         ProviderError::new(ErrorCode::NetworkError, message)
     }
@@ -240,6 +240,6 @@ fn named(json: &serde_json::Value) -> Option<String> {
 
 /// A successful response that cannot be parsed.
 fn malformed(why: &str) -> ProviderError {
-    let message = format!("the provider's answer cannot be understood: {why}");
+    let message = format!("the provider's response cannot be parsed: {why}");
     ProviderError { status: Some(200), ..ProviderError::new(ErrorCode::Unknown, message) }
 }

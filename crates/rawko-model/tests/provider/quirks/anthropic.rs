@@ -119,7 +119,7 @@ async fn are_all_taken() {
     ];
     check(Format::Anthropic, cases, expect![[r#"
         an empty body
-            network_error: test: the provider answered with nothing
+            network_error: test: the provider closed the connection without a response
         a tool use without input
             ToolCalls | Read({"a":1}) as t1 | 3 in, 4 out
         a tool use with all of its input at once
@@ -133,18 +133,18 @@ async fn are_all_taken() {
         no message_stop
             Stop | "Hi" | 3 in, 2 out
         cut before the reason
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         ends before the reason
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         a failure in the stream
-            model_unavailable: test: the provider failed while it answered: Overloaded
+            model_unavailable: test: the provider failed during its response: Overloaded
         a failure in OpenAI's words
-            rate_limited: test: the provider failed while it answered: no
+            rate_limited: test: the provider failed during its response: no
         thoughts and events of tomorrow
             Stop | "Hi" | 3 in, 2 out
         a pause
             Other | "Hi" | 3 in, 2 out
         a malformed success
-            unknown: test: the provider's answer cannot be understood: it is no stream of events: `upstream says hi`
+            unknown: test: the provider's response cannot be parsed: it is not an event stream: `upstream says hi`
     "#]]).await;
 }

@@ -61,7 +61,7 @@ async fn are_all_taken() {
         cases,
         expect![[r#"
         an empty body
-            network_error: test: the provider answered with nothing
+            network_error: test: the provider closed the connection without a response
         STOP with a call
             ToolCalls | Read({"a":1}) as call_1 | 3 in, 2 out
         two calls in one event, one without arguments
@@ -73,13 +73,13 @@ async fn are_all_taken() {
         a call that it could not write
             Other | 3 in, 0 out
         no reason
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         cut in the middle
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         no parts at all
             Length | 3 in, 60 out, 2 cached
         a failure in the stream
-            model_unavailable: test: the provider failed while it answered: The model is overloaded.
+            model_unavailable: test: the provider failed during its response: The model is overloaded.
     "#]],
     )
     .await;

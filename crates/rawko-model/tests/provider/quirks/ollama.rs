@@ -47,7 +47,7 @@ async fn are_all_taken() {
         cases,
         expect![[r#"
             an empty body
-                network_error: test: the provider answered with nothing
+                network_error: test: the provider closed the connection without a response
             no line end after the last line
                 Stop | "Hi" | 3 in, 2 out
             no reason, as long ago
@@ -55,17 +55,17 @@ async fn are_all_taken() {
             arguments as text
                 ToolCalls | Read({"a":1}) as x1 | 3 in, 2 out
             cut in the middle
-                network_error: test: the answer of the provider was cut off in the middle
+                network_error: test: the provider's response was cut off
             cut in a line
-                network_error: test: the answer of the provider was cut off in the middle
+                network_error: test: the provider's response was cut off
             a failure in the stream
-                model_unavailable: test: the provider failed while it answered: model runner has unexpectedly stopped
+                model_unavailable: test: the provider failed during its response: model runner has unexpectedly stopped
             the model was only loaded
                 Other | 9 in, 0 out (estimate)
             thoughts
                 Stop | "Hi" | 3 in, 2 out
             something else
-                unknown: test: the provider's answer cannot be understood: expected value at line 1 column 1, in `<html>Welcome</html>`
+                unknown: test: the provider's response cannot be parsed: expected value at line 1 column 1, in `<html>Welcome</html>`
         "#]],
     )
     .await;

@@ -154,9 +154,9 @@ async fn are_all_taken() {
     ];
     check(Format::OpenAi, cases, expect![[r#"
         an empty body
-            network_error: test: the provider answered with nothing
+            network_error: test: the provider closed the connection without a response
         only [DONE]
-            network_error: test: the answer of the provider ended before anything was said
+            network_error: test: the provider returned an empty response
         no [DONE] after the reason
             Stop | "Hello" | 9 in, 2 out (estimate)
         no line end after the last event
@@ -164,11 +164,11 @@ async fn are_all_taken() {
         the end comes without a reason, but with [DONE]
             Other | "Hello" | 9 in, 2 out (estimate)
         no reason and no [DONE]
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         the connection breaks in the middle
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         the connection breaks in an event
-            network_error: test: the answer of the provider was cut off in the middle
+            network_error: test: the provider's response was cut off
         the connection breaks after the reason
             Stop | "Hello" | 9 in, 2 out (estimate)
         nothing is counted
@@ -204,17 +204,17 @@ async fn are_all_taken() {
         arguments in a string once more
             ToolCalls | Read({"a":1}) as c1 | 9 in, 3 out (estimate)
         a failure in the stream
-            model_unavailable: test: the provider failed while it answered: overloaded
+            model_unavailable: test: the provider failed during its response: overloaded
         a failure in the stream, as text
-            model_unavailable: test: the provider failed while it answered: it broke
+            model_unavailable: test: the provider failed during its response: it broke
         a failure with status 200
-            rate_limited: test: the provider failed while it answered: slow down
+            rate_limited: test: the provider failed during its response: slow down
         JSON that is something else
-            unknown: test: the provider's answer cannot be understood: it is no stream of events: `{"status":"ok"}`
+            unknown: test: the provider's response cannot be parsed: it is not an event stream: `{"status":"ok"}`
         a page of a proxy
-            unknown: test: the provider's answer cannot be understood: it is no stream of events: `<html><body>Welcome</body></html>`
+            unknown: test: the provider's response cannot be parsed: it is not an event stream: `<html><body>Welcome</body></html>`
         data that is no JSON
-            unknown: test: the provider's answer cannot be understood: expected value at line 1 column 1, in `hello`
+            unknown: test: the provider's response cannot be parsed: expected value at line 1 column 1, in `hello`
         a server that does not stream
             Stop | "Hi" | 4 in, 1 out
         comments between events

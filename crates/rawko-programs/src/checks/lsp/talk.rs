@@ -101,7 +101,7 @@ impl Talk {
                 continue;
             }
             if let Some(error) = message.get("error") {
-                let why = error.get("message").and_then(Value::as_str).unwrap_or("for no reason given");
+                let why = error.get("message").and_then(Value::as_str).unwrap_or("no reason given");
                 return Err(format!("the language server refused `{method}`: {why}"));
             }
             return Ok(message.get("result").cloned().unwrap_or_default());

@@ -60,7 +60,7 @@ fn every_way_to_end_has_its_exit_code() {
             41,
             "failed  after 1 iteration: the key is wrong",
         ),
-        ("no key at all", &unkeyed, "", ONE, &[], 41, "no key for provider `anthropic`"),
+        ("no key at all", &unkeyed, "", ONE, &[], 41, "no API key for provider `anthropic`"),
         ("settings", &other, "", ONE, &[], 52, "there is no agent `nobody`"),
         ("no agent may work", "providers: {default: demo/x}\n", "", ONE, &[], 52, "not set up for agents"),
         (
