@@ -221,7 +221,8 @@ fn what_has_no_counterpart_is_noted_and_fails_where_it_is_reached() {
                     - {type: log, message: {expr: "-'a script was not carried over: `for` exists only in ECMAScript'"}}
                     - {type: log, message: {expr: "-'`nowhere.at.all` is not a variable of the data model'"}}
                     - type: send
-                      target: {expr: "-'http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor is not a known event processor'"}
+                      target:
+                        expr: "-'http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor is not a known event processor'"
                       event: e
                     - {type: log, message: {expr: "-'`Math.random` exists only in ECMAScript'"}}
                   invoke: {id: s.1, src: statechart:other}

@@ -251,10 +251,15 @@ fn everything_wrong_with_settings_is_said() {
         .filter(|problem| !problem.starts_with("no key"))
         .collect();
     expect![[r#"
+        no API key for provider `anthropic`: set ANTHROPIC_API_KEY
         provider `demo` cannot be used: the settings do not set its `file`
         provider `far` cannot be used: the settings do not set its `base_url`
+        no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY
         provider `local` cannot be used: the settings do not set its `kind`
-        provider `odd` cannot be used: the settings do not set its `kind`"#]]
+        provider `odd` cannot be used: the settings do not set its `kind`
+        no API key for provider `openai`: set UNSET
+        no API key for provider `openrouter`: set OPENROUTER_API_KEY
+        no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY"#]]
     .assert_eq(&usable.join("\n"));
     let missing: ProviderError = providers.find("openai/gpt").err().unwrap().into();
     assert_eq!(missing.message, "no API key for provider `openai`: set UNSET");

@@ -135,7 +135,7 @@ fn everything_wrong_with_a_script_is_said() {
         expect![[r#"
             script.yaml:1: a step has no key `txt`
             script.yaml:1: the step is empty
-            script.yaml:2: `data` is the text of the answer
+            script.yaml:2: `data` and `text` conflict
             script.yaml:3: there is no stop reason `never`
             script.yaml:4: there is no error `bad`
             script.yaml:5: `text` cannot be combined with `error`

@@ -110,19 +110,19 @@ fn channels_without_a_server() {
         --- exit code 1
         $ rawko channels pause standup
         standup  2 messages
-            turn     paused, nobody
+            turn     paused, no agent
             order    round robin
             OFFLINE  ada              2 unread, assigned
             OFFLINE  bob              2 unread
         $ rawko channels priority standup ada -3
         standup  2 messages
-            turn     paused, nobody
+            turn     paused, no agent
             order    round robin
             OFFLINE  ada              2 unread, priority -3, assigned
             OFFLINE  bob              2 unread
         $ rawko channels
-        CHANNEL  TURN            AGENTS  MESSAGES
-        standup  paused, nobody  0 of 1  2
+        CHANNEL  TURN              AGENTS  MESSAGES
+        standup  paused, no agent  0 of 1  2
         $ rawko channels messages standup --after 1
            2  ada: Anybody?
         $ rawko channels messages standup --json
@@ -255,7 +255,7 @@ fn doctor_looks_at_turns_too() {
     let told = run(dir.path(), &["doctor"], "");
     assert_eq!(told.code, Some(1), "{}", told.stdout);
     assert!(told.stdout.contains(".rawko/config.yaml:3: `turns` has no key `agent`"), "{}", told.stdout);
-    assert!(told.stdout.contains(".rawko/config.yaml:2: `humanInterruptMode`"), "{}", told.stdout);
+    assert!(told.stdout.contains(".rawko/config.yaml:2: invalid value of `humanInterruptMode`"), "{}", told.stdout);
 }
 
 const NEWS: &str = "

@@ -118,7 +118,7 @@ fn what_cannot_be_forked() {
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount=nope
             --- stderr
-            error: cannot set `amount`: `nope` is not a name that expressions know
+            error: cannot set `amount`: unknown name `nope`
             --- exit code 2
         "#]],
     );

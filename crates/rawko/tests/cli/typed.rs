@@ -153,8 +153,8 @@ fn an_event_or_an_answer_that_does_not_fit_is_refused_with_the_reasons() {
         f  form 0.0.0
         start                        [open]
         --- stderr
-        waiting: f goes on with `rawko resume f`
-          takes SUBMIT
+        waiting: f is parked; continue with `rawko resume f`
+          accepts SUBMIT
             rawko send f SUBMIT
         --- exit code 55
         $ rawko send f SUBMTI
@@ -173,8 +173,8 @@ fn an_event_or_an_answer_that_does_not_fit_is_refused_with_the_reasons() {
         > SUBMIT {"title":"Notes"}   [asking]
             invoked  address human {"title":"Where?","form":{"street":{"type":"string","required":true}}}
         --- stderr
-        waiting: f goes on with `rawko resume f`
-          asks a person: address {"title":"Where?","form":{"street":{"type":"string","required":true}}}
+        waiting: f is parked; continue with `rawko resume f`
+          pending request: address {"title":"Where?","form":{"street":{"type":"string","required":true}}}
             rawko approve f, or rawko deny f
         $ rawko approve f --data floor=2
         --- stderr

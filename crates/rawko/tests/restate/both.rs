@@ -83,7 +83,7 @@ const WALK: &[(&str, i32)] = &[
     // An event, a duplicate, one that is not handled, and one to an unknown instance.
     ("send a NOTED --data text=hello --key k1", 0),
     ("send a NOTED --data text=hello --key k1", 0),
-    ("send a NOBODY -v", 0),
+    ("send a NOBODY -v", 1),
     ("send nobody NOTED", 2),
     // Answers, also for a child by the name of its parent.
     ("approve nobody", 2),

@@ -122,7 +122,10 @@ fn resting(chart: &Chart) -> Vec<String> {
         let of = chart.transition_ids().map(|id| chart.transition(id)).filter(|it| it.source == node);
         of.into_iter().any(|it| &*it.label == "always" && it.guard.is_none())
     };
-    let rests = |node: &_| chart.node(*node).kind == NodeKind::Atomic && !passes(*node);
+    // The event `TAKEN` is raised before `deciding` is entered, so no step ends there.
+    let is_raised = |node| &*chart.node(node).path == "working.deciding";
+    let rests =
+        |node: &_| chart.node(*node).kind == NodeKind::Atomic && !passes(*node) && !is_raised(*node);
     chart.node_ids().filter(rests).map(|node| chart.node(node).path.to_string()).collect()
 }
 
