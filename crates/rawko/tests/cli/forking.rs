@@ -118,7 +118,7 @@ fn what_cannot_be_forked() {
             --- exit code 2
             $ rawko fork o-1 --at 0 --set amount=nope
             --- stderr
-            error: unknown name `amount` cannot be set: `nope`
+            error: `amount` cannot be set: unknown name `nope`
             --- exit code 2
         "#]],
     );
