@@ -124,7 +124,7 @@ fn a_tool_allowed_and_blocked() {
             5 |   blocked: [Bash]
               |             ---- blocked wins
               |
-              = help: remove it of one of the lists
+              = help: remove it from one of the lists
 
         "#]],
     );
