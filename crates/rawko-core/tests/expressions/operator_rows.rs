@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
         " not in ",
         ("1 not in [1]", "false"),
         ("1 not in null", "true"),
-        ("1 not in 'a'", "error: only a string can be in a string"),
+        ("1 not in 'a'", "error: only a string can be `in` a string"),
     ),
     row("not x", "not ", ("not true", "false"), ("not null", "true"), ("not 'a'", CONDITION)),
     row("and", " and ", ("true and true", "true"), ("true and null", "false"), ("1 and true", CONDITION)),

@@ -132,7 +132,7 @@ fn arithmetic() {
         ("(-8) ** 0.5", "error: the result is not a finite number"),
         (
             "context.missing + 1",
-            "error: `+` takes two numbers, two strings or two lists, not null and a number; `??`",
+            "error: `+` takes two numbers, two strings or two lists, not null and a number; use `??` to give a default",
         ),
         (
             "context.missing - 1",

@@ -68,7 +68,7 @@ fn skip_space(text: &str) -> Result<&str, Untranslatable> {
         } else if let Some(comment) = rest.strip_prefix("/*") {
             let end = comment
                 .find("*/")
-                .ok_or_else(|| Untranslatable::Illegal("a comment without an end".to_owned()))?;
+                .ok_or_else(|| Untranslatable::Illegal("an unterminated comment".to_owned()))?;
             rest = &comment[end + 2..];
         } else {
             return Ok(rest);
@@ -119,7 +119,7 @@ fn string(text: &str) -> Result<(Token, usize), Untranslatable> {
             c => value.push(c),
         }
     }
-    Err(Untranslatable::Illegal("a string without an end".to_owned()))
+    Err(Untranslatable::Illegal("an unterminated string".to_owned()))
 }
 
 fn word(text: &str) -> (Token, usize) {

@@ -227,7 +227,7 @@ impl Importer {
                 name.to_owned()
             }
             None => {
-                self.lost(place, "what is invoked: it was code");
+                self.lost(place, "the source of an invoke: it was code");
                 "not_carried_over".to_owned()
             }
         }

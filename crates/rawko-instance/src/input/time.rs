@@ -145,7 +145,7 @@ impl Instance {
             return true;
         }
         self.pace.zero_delay_steps = 0;
-        let message = format!("runaway loop: more than {most} steps in a row without a delay");
+        let message = format!("more than {most} steps in a row without a delay: a runaway loop");
         let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(&message))]);
         let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
         if !handled.is_ok_and(|handled| handled) {

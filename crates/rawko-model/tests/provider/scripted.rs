@@ -68,7 +68,7 @@ async fn a_step_depends_on_the_request_alone() {
         developer, first
             Stop | "first" | 9 in, 2 out (estimate)
         developer, second
-            rate_limited in 20 ms: the script says rate_limited
+            rate_limited in 20 ms: scripted error: rate_limited
         developer, second, again
             network_error: the line is dead
         developer, second, once more

@@ -124,7 +124,7 @@ async fn answers_are_asked_for_again() {
         tools
             unfit: the model asked for tools and has not answered yet (5 tokens out)
         a failure on the way
-            provider: the script says rate_limited
+            provider: scripted error: rate_limited
     "#]].assert_eq(&lines);
 }
 

@@ -129,11 +129,11 @@ impl<'h> Session<'h> {
             None => offered.first(),
         };
         let Some(method) = method else {
-            let wanted = wanted.map_or_else(|| "a way".to_owned(), |wanted| format!("`{wanted}`"));
-            let offered = if offered.is_empty() { "nothing".to_owned() } else { offered.join(", ") };
-            return Err(Stopped::Unauthenticated(format!(
-                "{wanted} to sign in is not offered; it has {offered}"
-            )));
+            let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
+            return Err(Stopped::Unauthenticated(match wanted {
+                Some(wanted) => format!("it has no method `{wanted}`; its methods: {offered}"),
+                None => "it has no method that rawko can use".to_owned(),
+            }));
         };
         match self.ask(AuthenticateRequest::new(method.clone())).await {
             Ok(_) => Ok(()),

@@ -225,7 +225,7 @@ impl McpReader<'_> {
             ),
             Err(ExpandError::Unclosed) => (
                 &rawko_chart::codes::settings::INVALID_VALUE,
-                "a `${` has no `}`".to_owned(),
+                "a `${` is not closed".to_owned(),
                 "write `${NAME}` or `${NAME:-default}`".to_owned(),
             ),
         };

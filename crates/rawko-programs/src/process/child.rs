@@ -58,7 +58,7 @@ impl Launch {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| self.not_started(&error, environment))?;
-        let lost = || format!("lost hold of `{}`", self.program);
+        let lost = || format!("lost track of the process `{}`", self.program);
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
         let processes = Arc::new(Processes::of_child(&child, mark).map_err(|_| lost())?);
         let stdin = child.stdin.take().ok_or_else(lost)?;

@@ -100,10 +100,7 @@ async fn an_agent_that_wants_to_be_signed_in_first() {
     assert_eq!(turn(&agent, "hello", &host).await.unwrap().text, "hello ");
     let cases = [
         ("browser", "the agent requires authentication: there is no browser here"),
-        (
-            "retina",
-            "the agent requires authentication: `retina` to sign in is not offered; it has key, browser",
-        ),
+        ("retina", "the agent requires authentication: it has no method `retina`; its methods: key, browser"),
     ];
     for (method, expected) in cases {
         agent.auth_method = Some(method.into());

@@ -169,7 +169,7 @@ async fn silence() {
     let error = turn(&agent, &Host::default()).await.unwrap_err();
     let shown = error.to_string();
     assert!(matches!(error, TurnError::Silent { .. }), "{shown}");
-    assert!(shown.contains("said nothing for 1s") && shown.contains("waiting for the model"), "{shown}");
+    assert!(shown.contains("no output for 1s") && shown.contains("waiting for the model"), "{shown}");
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ pub enum ClientError {
     /// The server is up, but did not respond in time.
     #[error("the Restate server at {place} did not answer within {seconds} s; {help}")]
     Slow { place: String, seconds: u64, help: &'static str },
-    #[error("{0}; `rawko worker` registers what is needed")]
+    #[error("{0}; start `rawko worker` to register its services")]
     Missing(String),
     /// The server or a handler rejected the request permanently.
     #[error("Restate refused: {message} (status {status})")]

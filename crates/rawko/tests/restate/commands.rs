@@ -112,7 +112,7 @@ fn commands_say_what_is_missing() {
         .unwrap();
     let ran = site.place.run("run light.yaml");
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("`rawko worker` registers what is needed"), "{ran:?}");
+    assert!(ran.stderr.contains("start `rawko worker` to register its services"), "{ran:?}");
     let ran = site.place.run("channels");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("remove `--host restate`"), "{ran:?}");

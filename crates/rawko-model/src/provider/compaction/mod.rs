@@ -73,7 +73,7 @@ pub struct Summarising {
 
 /// The summary would not make the conversation smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the summary is not shorter than what it stands for")]
+#[error("the summary is not shorter than the original")]
 pub struct NoProgress;
 
 /// Chooses the next compaction step. `overhead_tokens` is the size of the system prompt and the tools. When a provider

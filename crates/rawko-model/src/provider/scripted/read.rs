@@ -156,7 +156,7 @@ impl Reading<'_> {
             find("retry_after_ms").and_then(|it| self.reader.whole(it, "`retry_after_ms`", 0));
         let status = find("status").and_then(|it| self.reader.whole(it, "`status`", 100));
         let code = code?;
-        let message = message.map_or_else(|| format!("the script says {}", code.as_str()), str::to_owned);
+        let message = message.map_or_else(|| format!("scripted error: {}", code.as_str()), str::to_owned);
         Some(ProviderError {
             code,
             message,

@@ -68,7 +68,7 @@ impl Talk {
             all.push(
                 items
                     .cloned()
-                    .ok_or_else(|| format!("the language server says nothing about {}", file.shown))?,
+                    .ok_or_else(|| format!("the language server reported nothing about {}", file.shown))?,
             );
         }
         Ok(all)

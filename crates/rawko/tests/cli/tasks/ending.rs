@@ -50,7 +50,7 @@ fn every_way_to_end_has_its_exit_code() {
         ),
         ("no such provider", SETTINGS, "", ONE, &["--model", "x/y"], 2, "there is no provider `x`"),
         ("nor alone", SETTINGS, "", ONE, &["--provider", "x"], 2, "there is no provider `x`"),
-        ("rate limits", &fast, "", &limited, &[], 3, "the script says rate_limited"),
+        ("rate limits", &fast, "", &limited, &[], 3, "scripted error: rate_limited"),
         (
             "a key that is refused",
             SETTINGS,
@@ -98,13 +98,13 @@ fn a_rate_limited_arbiter_backs_off_and_fails_within_the_limit() {
     expect![[r#"
         $ rawko task Make the tests pass --id fix
         fix  Make the tests pass
-        arbiter    failed   the script says rate_limited
+        arbiter    failed   scripted error: rate_limited
                    waiting  3ms
-        arbiter    failed   the script says rate_limited
+        arbiter    failed   scripted error: rate_limited
                    waiting  3ms
-        arbiter    failed   the script says rate_limited
+        arbiter    failed   scripted error: rate_limited
 
-        failed  after 0 iterations: the script says rate_limited
+        failed  after 0 iterations: scripted error: rate_limited
         spent … 0 tool calls
         --- stderr
         next: temporary failure; try again later
