@@ -32,9 +32,9 @@ fn servers_as_other_programs_write_them() {
     check(
         text,
         expect![[r#"
-            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, secrets: 1 hidden }
-            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), secrets: 1 hidden }
-            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(1 values)) }
+            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), secrets: McpSecrets(Redactor(1 values)) }
+            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
         "#]],
     );
     let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment());
@@ -63,17 +63,17 @@ fn every_problem_has_a_place_and_no_server_disappears() {
   }
 }"#,
         expect![[r#"
-            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` is not closed" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "strange", transport: Unusable { why: "unknown transport `carrier-pigeon`" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an HTTP address" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
-            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: 0 hidden }
+            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "strange", transport: Unusable { why: "unknown transport `carrier-pigeon`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an HTTP address" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
             warning[rawko::settings::unset_variable]: the environment variable `NO_SUCH` is not set
              --> .mcp.json:3:51
               |
@@ -82,7 +82,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
               |
               = help: set it, or write a default: `${NO_SUCH:-…}`
 
-            error[rawko::settings::invalid_value]: a `${` is not closed
+            error[rawko::settings::invalid_value]: a `${` has no `}`
              --> .mcp.json:4:55
               |
             4 |     "broken variable": {"command": "server", "args": ["${"]},
