@@ -1,4 +1,4 @@
-//! Compiles a schema's JSON to rules. References within the schema become part indices; unsupported keywords are reported.
+//! Compiles a schema to rules. References within the schema become part indices; unsupported keywords are reported.
 
 use std::sync::Arc;
 

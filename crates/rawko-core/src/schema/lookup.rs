@@ -1,4 +1,4 @@
-//! Static lookups in a schema, without a value: the type of a part, and the possible keys. Chart checks use them, and so
+//! Static lookups in a schema, without a value: the type of a part, and the possible keys. Chart checks use them, so
 //! they claim only properties that every matching value has.
 
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Schema {
         properties.map(|(name, _)| Arc::clone(name)).collect()
     }
 
-    /// Returns true if the schema of an object has rules beyond those of its single keys (size, combinations, references).
+    /// Returns true if the schema of an object has rules beyond those of its single keys (size, `anyOf`, …).
     pub fn has_joint_rules(&self) -> bool {
         let rules = self.rules(self.part);
         let sized = rules
