@@ -8,7 +8,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 /// Holds the mark in the environment of every process of a call.
 pub const CALL_VARIABLE: &str = "RAWKO_CALL";
-/// Set in every mark. Higher than any real limit, so that a mark is never mistaken for one.
+/// Set in every mark. Real finite limits are smaller, so a mark is not mistaken for one.
 const MARK_BIT: u64 = 1 << 61;
 const LIMIT_LINE: &str = "Max file locks";
 
