@@ -1,6 +1,6 @@
 //! Limits on the data that a model and its tools may add to the context of an agent. The chart `agent` builds
 //! conversations with expressions, which reject values over `rawko_core::expr::limits`; so everything is bounded here,
-//! before it enters, and the model gets a note about each omission. Separate from the services, which share one budget:
+//! before it enters, and the model gets a note about each omission. The services share one budget:
 //!
 //! ```text
 //! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
