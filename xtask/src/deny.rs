@@ -1,5 +1,5 @@
 //! Licences, sources and advisories of dependencies, by cargo-deny. The advisory database is on the network: a machine
-//! that cannot reach it says so and goes on, because a change is not at fault for that.
+//! that cannot reach it prints a message and skips that check, because the change is not the cause.
 
 use anyhow::Result;
 

@@ -50,7 +50,7 @@ fn whole() -> Result<()> {
     tools::install()?;
     run("cargo", &["fmt", "--all", "--check"], &[])?;
     run("cargo", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
-    // What the README builds, and what is left out of it.
+    // The default features, as in the README, and no features.
     for features in [&[][..], &["--no-default-features"]] {
         let command =
             [&["clippy", "-p", "rawko", "--all-targets"], features, &["--", "-D", "warnings"]].concat();

@@ -13,7 +13,7 @@ use crate::version::{Range, Version};
 
 const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
-/// What can be invoked. `Registry::default()` knows nothing and does not claim to know everything.
+/// Known charts, agents, services and endpoints. `Registry::default()` holds only built-in specs and is not complete.
 #[derive(Clone, Debug)]
 pub struct Registry {
     charts: BTreeMap<String, Vec<String>>,
@@ -37,7 +37,7 @@ impl Default for Registry {
     }
 }
 
-/// What a reference to a chart leads to.
+/// Result of resolving a chart reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The newest matching version.
@@ -61,12 +61,12 @@ impl Registry {
         self.services.insert(name.into());
     }
 
-    /// What is known of a service. Only its schemas: whether it exists is said by [`Registry::add_service`].
+    /// Adds the schemas of a service. Does not register the service; see [`Registry::add_service`].
     pub fn add_spec(&mut self, spec: ServiceSpec) {
         self.specs.add(spec);
     }
 
-    /// What is known of the service that a `src` names.
+    /// Returns the spec of the service that a `src` names.
     pub fn spec(&self, src: &str) -> Option<&ServiceSpec> {
         self.specs.find(src)
     }
@@ -84,7 +84,7 @@ impl Registry {
         self.endpoints.iter().map(String::as_str)
     }
 
-    /// Says that nothing else exists: an unknown agent or service is then an error, not a warning.
+    /// Marks the registry as complete: an unknown agent or service is then an error, not a warning.
     #[must_use]
     pub fn complete(mut self) -> Self {
         self.complete = true;

@@ -90,7 +90,7 @@ impl Chart {
         self.events.iter().flatten().find(|spec| &*spec.name == name)
     }
 
-    /// Whether some transition of the chart waits for events of this name, wildcards included.
+    /// Returns true if any transition of the chart handles events of this name, wildcards included.
     pub fn handles(&self, name: &str) -> bool {
         !self.tables.events.matching(name).is_empty()
     }

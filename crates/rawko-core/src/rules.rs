@@ -13,7 +13,7 @@ pub(crate) struct ContextRules {
     schema: Schema,
     keys: Vec<KeyRules>,
     names: Vec<std::sync::Arc<str>>,
-    /// Whether the schema has rules that a single key cannot break alone.
+    /// True if the schema has rules beyond those of its single keys.
     joint: bool,
 }
 

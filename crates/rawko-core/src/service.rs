@@ -1,5 +1,5 @@
-//! Services by name: what kind of work a name stands for, and what is known of its input, output and errors. The one place
-//! that knows how names are built (`agent:reviewer`, `tool:Read`): everything else asks for the class.
+//! Services by name: the class of a name, and the schemas of its input, output and errors. The only place that parses
+//! names (`agent:reviewer`, `tool:Read`); other code uses the class.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl ServiceClass {
         }
     }
 
-    /// Whether an instance calls it on behalf of the agent that it plays.
+    /// Returns true if an instance calls it on behalf of the agent that it runs.
     pub fn is_of_agent(self) -> bool {
         match self {
             ServiceClass::Model | ServiceClass::Tool | ServiceClass::Session | ServiceClass::Arbiter => true,
@@ -79,12 +79,12 @@ impl ServiceClass {
         }
     }
 
-    /// Whether a call counts as a tool call.
+    /// Returns true if a call counts as a tool call.
     pub fn is_counted(self) -> bool {
         self == ServiceClass::Tool || !(self == ServiceClass::Agent || self.is_of_agent())
     }
 
-    /// Whether its result carries what it spent.
+    /// Returns true if its result reports usage.
     pub fn reports_usage(self) -> bool {
         matches!(
             self,
@@ -92,7 +92,7 @@ impl ServiceClass {
         )
     }
 
-    /// Whether rawko itself provides it wherever agents are at work.
+    /// Returns true if rawko itself provides it to projects with agents.
     pub fn is_built_in(self) -> bool {
         self == ServiceClass::Checks || self.is_of_agent()
     }
@@ -102,7 +102,7 @@ impl ServiceClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceName<'n> {
     pub class: ServiceClass,
-    /// What follows the family (`reviewer` of `agent:reviewer`); the whole name without one.
+    /// The part after the family (`reviewer` of `agent:reviewer`); the whole name without one.
     pub member: &'n str,
 }
 
@@ -129,7 +129,7 @@ impl<'n> ServiceName<'n> {
     }
 }
 
-/// What becomes of a call without a result when the driver starts again.
+/// Handling of a call without a result after a restart of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRestart {
     /// It is safe to run again with the same idempotency key.
@@ -138,7 +138,7 @@ pub enum OnRestart {
     Unknown,
 }
 
-/// What is known of a service.
+/// Description of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceSpec {
     /// The name, or a family with its colon (`tool:`) for all its members.

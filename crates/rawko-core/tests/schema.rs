@@ -1,4 +1,4 @@
-//! JSON Schema as charts use it: what fits, what does not and how that is said, and what is known without a value.
+//! JSON Schema in charts: matching values, violations and their messages, and lookups without a value.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

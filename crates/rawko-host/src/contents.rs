@@ -13,7 +13,7 @@ use rawko_store::{Store, content};
 #[derive(Clone, Default)]
 pub struct Contents(Option<Arc<dyn ContentSource>>);
 
-/// What `Contents` needs of a driver.
+/// Source of the blobs that `Contents` reads; implemented by drivers.
 pub trait ContentSource: Send + Sync {
     /// The body of a blob; `None` when there is none of this name.
     fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_>;

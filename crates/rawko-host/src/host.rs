@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::project::Project;
 use crate::reader::Reader;
 
-/// How long a caller polls for a reply before it sleeps.
+/// Time that a caller polls for a reply before it sleeps.
 const WATCH: Duration = Duration::from_micros(400);
 
 /// A host of instances. Cheap to clone; [`Host::close`] or dropping the last clone releases the store.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_core::{Map, Schema, Value, Violation};
 
-/// What is wrong with the data of an answer, by the form of its request; nothing without a form.
+/// Validates the data of an answer against the form of its request; without a form everything is valid.
 pub(crate) fn violations(input: &Value, data: &Value) -> Vec<Violation> {
     let form = ["form", "schema", "fields"].iter().map(|key| input.get(key)).find(|form| !form.is_null());
     let Some(form) = form else { return Vec::new() };
@@ -48,7 +48,7 @@ fn listed(field: &Value) -> Option<(Arc<str>, Value)> {
     Some((name.into(), Value::Map(rest.into())))
 }
 
-/// A schema of an object out of fields that say themselves whether they are required.
+/// Builds an object schema from fields with their own `required` flags.
 fn object(fields: impl Iterator<Item = (Arc<str>, Value)>) -> Value {
     let (mut properties, mut required) = (Map::default(), Vec::new());
     for (name, field) in fields {

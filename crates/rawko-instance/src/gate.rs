@@ -192,7 +192,7 @@ fn refused_by(tools: &Value, name: &str) -> Option<String> {
     is_left_out.then(|| format!("`{name}` is not allowed by {source}"))
 }
 
-/// Whether a call counts as a tool call.
+/// Returns true if a call counts as a tool call.
 pub fn is_counted(name: &str) -> bool {
     ServiceName::of(name).class.is_counted()
 }

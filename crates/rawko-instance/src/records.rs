@@ -60,7 +60,7 @@ pub struct NewInstance {
 }
 
 impl NewInstance {
-    /// What its expressions see as `instance`.
+    /// Returns the value of `instance` in its expressions.
     pub fn facts(&self) -> InstanceFacts {
         let parent = self.parent.as_ref().map(|parent| &*parent.id);
         InstanceFacts::new(&self.id, parent, self.created_ms)

@@ -13,13 +13,13 @@
 //! The limit is set right after the start, since safe code cannot run anything between fork and exec; a launcher that
 //! starts a shell first sets it there ([`Mark::lock_limit`]) and leaves no gap.
 //!
-//! At the end of a call `/proc` is searched for these, for descendants of what was found, and for members of its groups
-//! and sessions, and everything found is killed until a search finds nothing. Each process is checked again through a pidfd
-//! before it gets a signal, so a process id that was taken over by a stranger is left alone.
+//! At the end of a call `/proc` is searched for these marks, for descendants of the processes found, and for members of
+//! their groups and sessions, and everything found is killed until a search finds nothing. Each process is checked again
+//! through a pidfd before it gets a signal, so a process id that was reused by a stranger is left alone.
 //!
 //! The alternatives, and why not: a child subreaper must be the parent of the call, which takes a supervisor program beside
 //! each call, and an embedding program has none; set on the host itself it would adopt the orphans of all calls without
-//! saying whose they are. PID namespaces need privileges that many machines do not give. Cgroups need a delegated tree. A
+//! a link to their call. PID namespaces need privileges that many machines do not give. Cgroups need a delegated tree. A
 //! mark needs none of it and works the same for root. It is not a sandbox: a program that removes all marks on purpose and
 //! detaches is out of reach, and so is a process that another daemon starts on request (`at`, `systemd-run`, `docker run`).
 //!

@@ -1,4 +1,4 @@
-//! What the processes of one call inherit, so that they are recognised without their parents.
+//! The mark that the processes of one call inherit, so that they are recognised without their parents.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 /// Holds the mark in the environment of every process of a call.
 pub const CALL_VARIABLE: &str = "RAWKO_CALL";
-/// No limit that a person would set: it keeps apart what is a mark and what is a limit.
+/// Set in every mark. Real finite limits are smaller, so a mark is not mistaken for one.
 const MARK_BIT: u64 = 1 << 61;
 const LIMIT_LINE: &str = "Max file locks";
 
@@ -49,7 +49,7 @@ impl Mark {
         let _ = prlimit(Some(pid), Resource::Locks, Rlimit { current: Some(self.number), maximum });
     }
 
-    /// Whether a process carries it.
+    /// Returns true if a process carries the mark.
     pub(crate) fn is_on(&self, pid: i32) -> bool {
         let process = Path::new("/proc").join(pid.to_string());
         let limits = std::fs::read_to_string(process.join("limits")).unwrap_or_default();

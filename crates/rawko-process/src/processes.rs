@@ -16,7 +16,7 @@ use tokio::process::Child;
 use crate::mark::Mark;
 use crate::table::{self, Entry};
 
-/// How long to go on killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
+/// Maximum time to keep killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
 /// Between two searches for processes that were killed, and for processes that were asked to end.
 const KILLED_LOOK: Duration = Duration::from_millis(5);
@@ -81,7 +81,7 @@ impl Processes {
         }
     }
 
-    /// Asks everything to end, and kills what is left when the grace is over.
+    /// Terminates all processes, and kills the remaining ones after the grace period.
     pub async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, async {
             self.blocking(CallProcesses::terminate).await;
@@ -202,7 +202,7 @@ impl CallProcesses {
     }
 }
 
-/// What a search finds.
+/// Result of a search.
 struct Members {
     found: Vec<Entry>,
     /// The groups that they are in, and nothing else is.

@@ -1,4 +1,4 @@
-//! The process table, as `/proc` shows it. Reading only: what is gone meanwhile is left out.
+//! The process table, as `/proc` shows it. Read-only; processes that exit during a read are skipped.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) fn read(pid: i32) -> Option<Entry> {
     parse(pid, &text)
 }
 
-/// Whether there is a process table at all.
+/// Returns true if the process table is available.
 pub(crate) fn is_readable() -> bool {
     read(std::process::id().cast_signed()).is_some()
 }

@@ -17,7 +17,7 @@ const SLEEP_SECONDS: u32 = 120;
 /// For a script to get going on a busy machine.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A shell whose processes can be told apart from those of other tests by a word in their command lines.
+/// A shell whose processes have a unique word in their command lines, which distinguishes them from other tests.
 struct Call {
     child: Child,
     processes: Processes,
@@ -56,7 +56,7 @@ impl Call {
     }
 }
 
-/// Whether a process of the call runs: its arguments have the word. A process that has ended has no arguments.
+/// Returns true if a process of the call runs: its arguments contain the word. An exited process has no arguments.
 fn runs(word: &str) -> bool {
     command_lines().any(|line| line.contains(word))
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a token is good for; each includes the ones before.
+/// Access level of a token; each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "http", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

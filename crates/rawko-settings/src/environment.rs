@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What programs that stay for a while see without being given it: where things are and how people write, never a key.
+/// Variables that long-running programs inherit by default: paths, user and locale, never a secret.
 const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
 /// Variables by name. Cloning is cheap.
@@ -13,7 +13,7 @@ const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LO
 pub struct Environment(Arc<BTreeMap<String, String>>);
 
 impl Environment {
-    /// What this process was started with. A value that is not UTF-8 is left out.
+    /// Returns the environment of this process. Skips names and values that are not UTF-8.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -31,7 +31,7 @@ impl Environment {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The variables that a program may see although nobody gave them to it.
+    /// Returns the variables that a program inherits by default.
     pub fn ordinary(&self) -> impl Iterator<Item = (&str, &str)> {
         ORDINARY.into_iter().filter_map(|name| Some((name, self.get(name)?)))
     }
@@ -50,7 +50,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Whether something can be the name of a variable.
+/// Returns true for a valid variable name.
 pub fn is_variable_name(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_ascii_digit())
         && !name.is_empty()

@@ -10,11 +10,11 @@ use rawko_core::duration::parse_ms;
 use crate::Environment;
 use crate::size::parse_size;
 
-/// After this many nobody reads on.
+/// Maximum number of findings; further ones are dropped.
 const FINDINGS_MAX: usize = 1000;
 
-/// Reads values with a complaint for each that is not what it should be. Public, so that whoever reads the other
-/// sections of a settings file, or an agent's file, complains in the same words.
+/// Reads values and reports a finding for each invalid one. Public, so that readers of other sections of a settings file,
+/// or of an agent's file, use the same messages.
 pub struct Reader<'e> {
     pub findings: Vec<Finding>,
     environment: &'e Environment,
@@ -79,7 +79,7 @@ impl<'e> Reader<'e> {
         text
     }
 
-    /// Text, or a number or boolean that somebody did not put into quotes.
+    /// Reads text, or an unquoted number or boolean.
     pub fn scalar(&mut self, at: &Document, what: &str) -> Option<String> {
         match &at.data {
             DocumentData::Str(text) => Some(text.clone()),

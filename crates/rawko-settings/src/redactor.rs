@@ -184,7 +184,7 @@ fn is_key(word: &str) -> bool {
     word.len() >= KEY_LENGTH_MIN && KEY_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
 }
 
-/// Where `//name:password` of an address ends, if that is what begins here.
+/// Returns the end of the `//name:password` of an address that starts at `at`.
 fn credentials_end(text: &str, at: usize) -> Option<usize> {
     let rest = text[at..].strip_prefix("//")?;
     let authority = rest.split(['/', ' ', '"', '?', '#']).next().unwrap_or(rest);

@@ -10,7 +10,7 @@ use crate::Simulation;
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub event: Arc<str>,
-    /// Whether a transition would be taken.
+    /// True if a transition would be taken.
     pub would_act: bool,
     /// The candidates with their guards' outcomes.
     pub trace: Trace,

@@ -1,4 +1,4 @@
-//! `Crash`: where a simulation loses its memory and continues from what was committed.
+//! `Crash`: a point at which a simulation loses its memory and continues from the committed state.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ pub struct CommitPoint {
 /// Counts commits, and crashes at one of them.
 pub(crate) struct CrashOnce {
     pub(crate) crash: Option<Crash>,
-    /// How many commits there have been.
+    /// Number of commits so far.
     pub(crate) commits: Rc<Cell<u64>>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// How much later a late answer comes where no timeout of the chart ends the wait: a day.
+/// Delay of a late answer if no timeout of the chart ends the wait: a day.
 pub(crate) const LATE_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A fault at one call.
@@ -75,7 +75,7 @@ pub struct CallPoint {
 }
 
 pub(crate) const STUBBED: &[InjectedFaultKind] = &InjectedFaultKind::ALL;
-/// An answer that a stimulus gives comes when the stimulus says.
+/// A stimulus gives the answer and decides its time, so the answer cannot be late or repeated.
 pub(crate) const UNSTUBBED: &[InjectedFaultKind] = &[
     InjectedFaultKind::Failure,
     InjectedFaultKind::Outage,

@@ -43,7 +43,7 @@ pub struct Line {
 pub enum ErrorKind {
     /// Microsteps, deliveries at one moment or timers without end.
     Runaway,
-    /// No state handles the event, and the chart says `unhandled: error`.
+    /// No state handles the event, and the chart has `unhandled: error`.
     Unhandled,
     Other,
 }

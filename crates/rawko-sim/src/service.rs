@@ -26,7 +26,7 @@ pub(crate) struct StubServices {
     pub(crate) calls: Vec<CallPoint>,
     pub(crate) commits: Vec<CommitPoint>,
     counted: Rc<Cell<u64>>,
-    /// What was decided for an invocation's attempt when it was planned.
+    /// Plans of attempts, made when their invocations were planned.
     planned: BTreeMap<Attempt, Plan>,
     /// When an attempt was first made: made again after a crash, it is answered when it would have been.
     began: BTreeMap<Attempt, i64>,

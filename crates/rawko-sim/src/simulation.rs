@@ -66,7 +66,7 @@ impl Simulation {
         &self.chart
     }
 
-    /// What the simulated instances have committed; `None` before the start.
+    /// Returns the store of the simulated instances; `None` before the start.
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
         self.driver.as_ref().map(Driver::store)
     }
@@ -122,7 +122,7 @@ impl Simulation {
         driver.services().as_any().downcast_ref::<StubServices>().map(look).unwrap_or_default()
     }
 
-    /// Starts the chart and whatever follows from that at time 0.
+    /// Starts the chart and processes everything that follows at time 0.
     pub fn start(&mut self) -> Line {
         self.begin_line(None);
         if let Err(error) = self.try_start() {

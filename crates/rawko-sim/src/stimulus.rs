@@ -1,4 +1,4 @@
-//! `Stimulus`: what a simulation is told, a JSON object a line: `{"type":"EVENT","data":…}` or `{"advance":1500}`.
+//! `Stimulus`: an input of a simulation, one JSON object per line: `{"type":"EVENT","data":…}` or `{"advance":1500}`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub enum Stimulus {
         name: Arc<str>,
         data: Value,
     },
-    /// Time going by; `written` is how it was said, milliseconds or a duration.
+    /// Advances time; `written` is the original value, milliseconds or a duration.
     Advance {
         ms: u64,
         written: Value,

@@ -15,8 +15,8 @@ use crate::store::Store;
 
 /// Maximum number of commits per batch. Bounds the time the first of them waits for the last.
 const BATCH_LEN_MAX: usize = 4_096;
-/// How long to poll for more commits before sleeping: a caller that sends events one after another returns sooner than
-/// a sleeping thread wakes up.
+/// Time to poll for more commits before sleeping: a caller that sends events one after another returns sooner than a
+/// sleeping thread wakes up.
 const WATCH: Duration = Duration::from_micros(150);
 /// Maximum time to wait for the callers of the last batch to submit more: never longer than that batch took, so that
 /// waiting costs less than the fsync it saves.

@@ -61,7 +61,7 @@ impl Coverage {
 impl Visits {
     fn result(&self) -> ChartCoverage {
         let chart = &self.chart;
-        // The root is always entered and a history node never is: neither says anything about a scenario.
+        // The root is always entered and a history node never is: neither counts for coverage.
         let counts =
             |node: &NodeId| *node != NodeId::ROOT && !matches!(chart.node(*node).kind, NodeKind::History(_));
         let states: Vec<_> = chart.node_ids().filter(counts).collect();

@@ -30,7 +30,7 @@ pub enum TestError {
 }
 
 impl TestError {
-    /// Whether the content of a file is to blame, and not its name or place.
+    /// Returns true if the content of a file is the cause, not its name or location.
     pub fn is_content(&self) -> bool {
         match self {
             TestError::TooLarge { .. } | TestError::NotText { .. } | TestError::Content { .. } => true,

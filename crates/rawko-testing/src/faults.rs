@@ -1,5 +1,5 @@
-//! `--faults`: a scenario again with a fault at every call. The scenario file may say what is expected then; otherwise
-//! the instance must not stall, run away or hide the failure.
+//! `--faults`: repeats a scenario with a fault at every call. The scenario file may declare the expected result;
+//! otherwise the instance must not stall, run away or hide the failure.
 
 use rawko_sim::{CallPoint, ErrorKind, InjectedFault, InjectedFaultKind, SimulationOptions, Stimulus};
 use serde_json::Value as Json;
@@ -144,7 +144,7 @@ fn step_error(playback: &Playback) -> Option<StepFailure> {
     })
 }
 
-/// Compares the end of a run with what is expected under the fault. Lists are those of the whole run.
+/// Compares the end of a run with the expectations under the fault. Lists are those of the whole run.
 fn final_difference(playback: &Playback, expectations: &[Expectation]) -> Option<StepFailure> {
     let last = playback.lines.last()?;
     let mut whole = last.json.clone();

@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 64;
 /// The endings of the text formats that rawko reads.
 pub(crate) const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// Whether a file name is that of a scenario file.
+/// Returns true for the name of a scenario file.
 pub fn is_scenario(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(&format!(".scenario.{ending}")))
 }

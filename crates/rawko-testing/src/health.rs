@@ -1,4 +1,4 @@
-//! Whether a run ended well where a scenario does not say how it should: no stall, no hidden failure.
+//! Default checks of a run without expectations in the scenario: no stall, no hidden failure.
 
 use rawko_core::{Chart, Outcome, Status, Trace, TraceEntry, TransitionId, explain};
 
@@ -35,7 +35,7 @@ fn is_from_outside(event: &str) -> bool {
     !["done.", "error.", "timeout."].iter().any(|prefix| event.starts_with(prefix))
 }
 
-/// A failure that the run without the fault does not have, and that changes nothing anybody can see.
+/// Finds a failure that the run without the fault does not have, and that has no visible effect.
 pub(crate) fn hidden_failure(playback: &Playback, settled: &Playback) -> Option<StepFailure> {
     let known: Vec<_> = settled.lines.iter().flat_map(hidden).map(|(_, actual)| actual).collect();
     playback.lines.iter().find_map(|played| {

@@ -20,7 +20,7 @@ pub(crate) struct ScenarioFile {
     pub(crate) scenarios: Vec<Scenario>,
 }
 
-/// What a simulation starts with. A scenario's own setup overrides the file's, key by key.
+/// Initial setup of a simulation. A scenario's own setup overrides the file's, key by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) services: serde_json::Map<String, Json>,
@@ -133,12 +133,12 @@ impl LineField {
         }
     }
 
-    /// Whether entries are plain texts, so that a map can only mean `{contains, excludes}`.
+    /// Returns true if entries are plain texts, so that a map can only mean `{contains, excludes}`.
     pub(crate) fn has_plain_entries(self) -> bool {
         matches!(self, LineField::Configuration | LineField::Log)
     }
 
-    /// Whether it is a list, and so may be expected as `{contains: […]}` too.
+    /// Returns true for a list, which may also be expected as `{contains: […]}`.
     pub(crate) fn is_list(self) -> bool {
         match self {
             LineField::Configuration
@@ -151,7 +151,7 @@ impl LineField {
     }
 }
 
-/// What is wanted of a field.
+/// Expected value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Matcher {
     /// A value; maps match when every wanted key does.

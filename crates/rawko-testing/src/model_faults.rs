@@ -1,5 +1,5 @@
-//! `faults:` of a scenario file: what is expected when a call goes wrong. Apart from the other keys because only
-//! `--faults` looks at it.
+//! `faults:` of a scenario file: expected results of failing calls. Separate from the other keys because only `--faults`
+//! reads it.
 
 use rawko_chart::Document;
 use rawko_sim::{CallPoint, InjectedFaultKind};

@@ -11,7 +11,7 @@ use crate::model::Scenario;
 use crate::play::Stage;
 use crate::read::stimulus;
 
-/// What a scenario starts with, and what then happens to it.
+/// The initial setup and the stimuli of a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioPlan {
     pub file: PathBuf,

@@ -12,7 +12,7 @@ use crate::model::{Scenario, ScenarioStep, Setup};
 use crate::plan::ScenarioPlan;
 use crate::report::StepFailure;
 
-/// What all scenarios of a file share.
+/// Data shared by all scenarios of a file.
 pub(crate) struct Stage<'a> {
     /// The chart under test first.
     pub(crate) charts: &'a [Arc<Chart>],
@@ -122,7 +122,7 @@ impl Playback {
 }
 
 impl PlayedLine {
-    /// A step that could not be taken fails its scenario, whatever is expected of it.
+    /// Returns the failure of a step that could not be taken; it fails the scenario regardless of expectations.
     fn step_error(&self) -> Option<StepFailure> {
         let error = self.line.error.as_ref()?;
         Some(self.place.failure("step", "can be taken", error))

@@ -26,7 +26,7 @@ pub struct FileReport {
 pub struct ScenarioReport {
     pub name: String,
     pub line: usize,
-    /// Whether the scenario and all its crash and fault runs passed.
+    /// True if the scenario and all its crash and fault runs passed.
     pub passed: bool,
     pub failures: Vec<StepFailure>,
     /// Expressions of the chart that failed, each once. They do not fail the scenario.
@@ -108,7 +108,7 @@ impl TestReport {
         self.files.iter().filter(|file| file.problem.is_some()).count()
     }
 
-    /// Whether every file could be run and every scenario passed.
+    /// Returns true if every file could be run and every scenario passed.
     pub fn is_success(&self) -> bool {
         self.failed() + self.unusable() == 0
     }

@@ -30,7 +30,7 @@ pub struct Suite {
     faults: bool,
 }
 
-/// What a project adds to its scenario files.
+/// Charts and agents that a project adds to its scenario files.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectContent {
     /// Charts that can be invoked besides those the file names. Those of the file go first.

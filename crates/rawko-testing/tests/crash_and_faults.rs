@@ -1,4 +1,4 @@
-//! Scenarios under crashes and faults: what is tried, which rules hold, and what a scenario can expect instead.
+//! Scenarios under crashes and faults: the injected faults, the rules that hold, and the expectations that override them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

@@ -3,7 +3,7 @@
 use super::alias;
 use super::builtin::Builtin;
 
-/// Whether a name means a built-in tool, by its own name or another one.
+/// Returns true for the name or an alias of a built-in tool.
 pub fn is_builtin(name: &str) -> bool {
     alias::resolved(name).is_some()
 }

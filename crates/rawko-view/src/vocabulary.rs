@@ -13,7 +13,7 @@ pub enum StatusWord {
     Cancelled,
 }
 
-/// What an instance waits for.
+/// Kind of input that an instance waits for.
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Waits)]
 pub enum WaitWord {

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 const CHART: &str = "statechart:\n  id: order\n  version: 1.0.0\n  initial: open\n  states:\n    open: {on: {PAY: paid}}\n    paid: {type: final}\n";
 /// Disables the rate limit.
 const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
-/// How long it generates requests, after each operation was called once.
+/// Seconds of generated requests, after each operation was called once.
 const SECONDS: &str = "60";
 
 struct Serving(Child);

@@ -1,4 +1,4 @@
-//! A build without features says which one a command needs. With `full` nothing is left out.
+//! A build without features reports the feature that a command needs. With `full` nothing is left out.
 
 use std::process::Command;
 

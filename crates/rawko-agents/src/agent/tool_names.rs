@@ -60,7 +60,7 @@ fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<Fi
     Some(UNKNOWN_TOOL.at(place(&source.text, name), message).help(help))
 }
 
-/// Where a name stands: its first occurrence as a whole word below the first mention of `ools`.
+/// Returns the span of a name: its first occurrence as a whole word after the first `tools` or `Tools`.
 fn place(text: &str, name: &str) -> Span {
     let from = text.find("ools").unwrap_or(0);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';

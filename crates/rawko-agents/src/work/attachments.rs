@@ -102,7 +102,7 @@ mod tests {
         vec![Message { role: Role::User, parts }]
     }
 
-    /// What a store has after an answer was committed.
+    /// Blobs of a store after an answer was committed.
     struct Stored(Result<BTreeMap<[u8; 16], Vec<u8>>, String>);
 
     impl ContentSource for Stored {

@@ -113,7 +113,7 @@ pub(super) async fn ask(
     }
 }
 
-/// What the chart takes over.
+/// Builds the result of a completion for the chart.
 fn told(workshop: &Workshop, completion: Completion) -> Value {
     let Completion { message, stop_reason, usage, data, .. } = completion;
     // By their own names: the gate, the audit and loop control must not be fooled by another one.
@@ -125,7 +125,7 @@ fn told(workshop: &Workshop, completion: Completion) -> Value {
     if stop_reason == StopReason::ContentFilter {
         calls.clear();
     }
-    // Whatever else the provider says, pending tool calls win.
+    // Pending tool calls override the stop reason of the provider.
     let stop_reason = if calls.is_empty() { stop_reason } else { StopReason::ToolCalls };
     let size = usage.input_tokens + usage.output_tokens;
     let size = if size == 0 { messages_tokens(std::slice::from_ref(&message)) } else { size };

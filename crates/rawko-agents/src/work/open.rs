@@ -198,7 +198,7 @@ fn pretty(data: &Value) -> String {
     serde_json::to_string_pretty(&data.to_json()).unwrap_or_default()
 }
 
-/// Formats `- [x] 1 Mend the parser (done)`.
+/// Formats `- [x] 1 Fix the parser (done)`.
 fn checklist(plan: &Value) -> String {
     let steps = plan.get("steps").as_list().unwrap_or_default();
     let line = |step: &Value| {

@@ -1,5 +1,5 @@
-//! What the services of agents take and give, for `check` of the charts that call them. Beside the services and not in
-//! them, because a chart is checked without a project to run in. A test holds the built-in charts to these.
+//! Input and output schemas of the agent services, for `check` of the charts that call them. Separate from the services
+//! because a chart is checked without a project to run in. A test checks the built-in charts against them.
 
 use rawko_core::{OnRestart, ServiceSpec};
 use serde_json::{Value as Json, json};
@@ -99,7 +99,7 @@ mod tests {
         found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
     }
 
-    /// The charts that rawko comes with use the services as their specs say.
+    /// The built-in charts use the services according to their specs.
     #[test]
     fn the_built_in_charts_fit_the_specs() {
         let charts = [

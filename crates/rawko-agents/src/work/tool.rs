@@ -63,7 +63,7 @@ fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) 
     (ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }, attached)
 }
 
-/// One call, whoever makes it: it is run unless it would only go round, and what it gave back is remembered.
+/// Runs one call unless the loop detector blocks it, and records the outcome.
 pub(super) async fn attempt(
     asked: &ToolUse,
     memory: LoopMemory,

@@ -1,5 +1,5 @@
-//! Values that are larger than a chart can take: whatever a model asks for and whatever a tool gives back, each call is
-//! run at most once, is answered once, and the work ends as what it is.
+//! Values that are larger than a chart accepts, from models and from tools: each call runs at most once, is answered
+//! once, and the run ends with its true outcome.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -107,7 +107,7 @@ fn images(request: &CompletionRequest) -> usize {
     parts.filter(|part| matches!(part, Part::Image { .. })).count()
 }
 
-/// How often each tool was let through.
+/// Counts the allowed calls of a tool.
 fn runs(audit: &[rawko_store::AuditLine], tool: &str) -> usize {
     audit.iter().filter(|line| &*line.service == tool && &*line.decision == "allowed").count()
 }

@@ -71,7 +71,7 @@ pub(crate) fn analyse(chart: &Chart, suspects: &Suspects, earlier: &[Finding]) -
     Some(related.fold(finding, |finding, span| finding.related(*span, "also tests active states")))
 }
 
-/// Where the chart does not come to rest, and the event that leads there. Visits each configuration once.
+/// Returns the configuration in which the chart runs away, and the event that leads there. Visits each one once.
 fn runaway(chart: &Chart, events: &[Event]) -> Option<(String, Option<String>)> {
     let first = match start(chart, Value::Null, 0) {
         Ok((snapshot, _)) => snapshot,

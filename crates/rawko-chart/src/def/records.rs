@@ -9,7 +9,7 @@ use Shape::{
 const STATE_KEY: &str = r"^[^.#][^.]*$";
 /// Valid event descriptors: `NAME`, `name.*` or `*`.
 const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
-/// What an event can be called.
+/// Pattern of event names.
 const EVENT_NAME: &str = r"^[^\s*]+$";
 /// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";

@@ -24,7 +24,7 @@ const NEVER_EQUAL: &str = crate::codes::NEVER_EQUAL.name;
 /// Shorter keys of a failure are not compared with those that every failure has.
 const SLIP_BYTES_MIN: usize = 5;
 
-/// What an expression is for: decides codes and help.
+/// The use of an expression; decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Guard,
@@ -75,7 +75,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What is known of the data here.
+    /// Returns the schemas of the data that expressions read here.
     pub(super) fn facts(&self) -> language::Facts<'_> {
         language::Facts { context: &self.context, event: self.event_data.as_ref().map(|data| &data.schema) }
     }

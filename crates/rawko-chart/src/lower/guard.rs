@@ -42,7 +42,7 @@ impl<'a> Lowering<'a> {
 
     fn named_guard(&mut self, name: &'a str, written: View<'a>) -> Guard {
         self.guards.used.insert(name);
-        // Where the event's data is known, the guard is checked against it each time.
+        // If the schema of the event's data is known, the guard is checked against it each time.
         if let Some(guard) = self.guards.lowered.get(name).filter(|_| self.event_data.is_none()) {
             return guard.clone();
         }

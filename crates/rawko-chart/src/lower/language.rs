@@ -26,7 +26,7 @@ pub(super) fn null() -> Expr {
     literal(Value::Null)
 }
 
-/// What a chart knows of the data that its expressions read.
+/// Schemas of the data that expressions of a chart read.
 pub(super) struct Facts<'l> {
     pub(super) context: &'l Context,
     /// The schema of `event.data` here.

@@ -58,7 +58,7 @@ pub(crate) struct Lowering<'a> {
     recipients: Vec<(String, Span)>,
     /// The `events:` of the chart, if it has them.
     declared: Option<Vec<EventSpec>>,
-    /// What is known of `event.data` where lowering is now.
+    /// Schema of `event.data` at the current place, if known.
     event_data: Option<EventData>,
     findings: Vec<Finding>,
 }

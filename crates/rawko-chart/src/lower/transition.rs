@@ -161,7 +161,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// What is known of `event.data` when a transition is taken: the event's declaration, or the result of an invoke.
+    /// Returns the schema of `event.data` for a transition: from the event's declaration, or the result of an invoke.
     fn data_of(&self, trigger: &Trigger, invokes: &[InvokeSpec]) -> Option<EventData> {
         let Trigger::Event(name) = trigger else { return None };
         let result = ["done", "error", "timeout"].into_iter().find_map(|word| {
@@ -235,7 +235,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether this can be the name of an event.
+/// Returns true for a valid event name.
 pub(super) fn is_event(event: &str) -> bool {
     let stem = event.strip_suffix(".*").unwrap_or(event);
     event == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))

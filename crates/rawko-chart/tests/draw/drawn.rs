@@ -219,7 +219,7 @@ fn slopes(arrow: &Arrow) -> bool {
     arrow.route.windows(2).any(|p| (p[0].0 - p[1].0).abs() > corner && (p[0].1 - p[1].1).abs() > corner)
 }
 
-/// Whether the innermost state that holds both ends is parallel, and neither end.
+/// Returns true if the innermost state that contains both ends is parallel and is neither end.
 fn is_across_regions(chart: &Chart, arrow: &Arrow) -> bool {
     let up = |path: &str| std::iter::successors(chart.find(path), |id| chart.node(*id).parent);
     let shared = up(&arrow.source).find(|id| up(&arrow.target).any(|other| other == *id));

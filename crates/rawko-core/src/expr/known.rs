@@ -1,4 +1,4 @@
-//! What is known of the data that an expression reads, by schema: the type of a part, and keys that are not there.
+//! Static types of the data that an expression reads, from schemas: the type of a part, and missing keys.
 
 use crate::ids::Slot;
 use crate::schema::{FieldLookup, Schema};

@@ -167,7 +167,7 @@ impl Expr {
 }
 
 impl Expr {
-    /// Whether it asks which states are active (`stateIn`).
+    /// Returns true if it tests active states (`stateIn`).
     pub fn reads_states(&self) -> bool {
         let mut reads = false;
         self.inner.root.walk(&mut |node| reads |= matches!(node.kind, Kind::StateIn(_)));
@@ -175,7 +175,7 @@ impl Expr {
     }
 }
 
-/// How names are resolved. The reader of charts implements this.
+/// Resolves names. Implemented by the chart reader.
 pub trait Names {
     /// Returns the slot of a context key.
     fn context_key(&self, key: &str) -> Option<Slot>;

@@ -59,7 +59,7 @@ pub(crate) enum EventPart {
     InvokeId,
 }
 
-/// What expressions know of their own instance.
+/// Fields of `instance` in expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstancePart {
     Id,

@@ -1,4 +1,4 @@
-//! From a schema's JSON to rules. References within the schema become places; what is not known is reported.
+//! Compiles a schema to rules. References within the schema become part indices; unsupported keywords are reported.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a schema says without a value: the type of a part, and whether a key can be there. For checks of charts, which
-//! claim only what every value that fits has in common.
+//! Static lookups in a schema, without a value: the type of a part, and the possible keys. Chart checks use them, so
+//! they claim only properties that every matching value has.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::value::Value;
 const DEPTH_MAX: usize = 16;
 const PARTS_MAX: usize = 16;
 
-/// What a schema says of one key.
+/// Result of looking up one key in a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldLookup {
     /// Any of these describes the value, if it is there.
@@ -28,7 +28,7 @@ impl Schema {
         self.type_of(self.part, 0)
     }
 
-    /// What is known of a key.
+    /// Looks up a key.
     pub fn field(&self, key: &str) -> FieldLookup {
         self.lookup(self.part, key, 0)
     }
@@ -56,7 +56,7 @@ impl Schema {
         properties.map(|(name, _)| Arc::clone(name)).collect()
     }
 
-    /// Whether the schema of an object demands more than each of its keys alone.
+    /// Returns true if the schema of an object has rules beyond those of its single keys (size, `anyOf`, …).
     pub fn has_joint_rules(&self) -> bool {
         let rules = self.rules(self.part);
         let sized = rules

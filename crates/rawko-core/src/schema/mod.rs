@@ -26,11 +26,11 @@ pub struct Schema {
 pub struct Violation {
     /// `.items[3].price`; empty for the value itself.
     pub path: String,
-    /// What is wrong: `expected a number, found a string`.
+    /// The problem: `expected a number, found a string`.
     pub message: String,
 }
 
-/// What is wrong with a schema itself.
+/// A problem of a schema itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaProblem {
     /// The keys that lead to the place.
@@ -57,7 +57,7 @@ struct Compiled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part(u32);
 
-/// What one schema object demands.
+/// Rules of one schema object.
 #[derive(Clone, Debug, Default)]
 struct Rules {
     /// `false` as a schema: nothing fits.

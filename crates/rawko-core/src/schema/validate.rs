@@ -4,7 +4,7 @@ use super::{Additional, ArrayRules, NumberRules, ObjectRules, Part, Rules, Types
 use crate::expr::{nearest, with_article};
 use crate::value::{Map, Value};
 
-/// Violations that are reported; a reader needs no more to see what is wrong.
+/// Maximum number of reported violations.
 const VIOLATIONS_MAX: usize = 20;
 /// Comparisons of a value with a rule.
 const WORK_MAX: usize = 1_000_000;
@@ -179,7 +179,8 @@ impl<'r, 'v> Check<'r, 'v> {
         }
     }
 
-    /// At least one of the alternatives fits, and not more than `most`. If none does, the nearest one says why.
+    /// Requires a match of at least one and at most `most` alternatives. Without a match, reports the violations of
+    /// the nearest alternative.
     fn alternatives(&mut self, parts: &'r [Part], value: &'v Value, most: usize) {
         let mut nearest: Option<Vec<Violation>> = None;
         let mut fitting = 0;
@@ -223,7 +224,7 @@ impl<'r, 'v> Check<'r, 'v> {
     }
 }
 
-/// An alternative that fails further inside is nearer to what was meant.
+/// Returns true if `one` fails deeper inside than `other`, and so is nearer to a match.
 fn deeper(one: &[Violation], other: &[Violation]) -> bool {
     let depth = |found: &[Violation]| found.iter().map(|violation| violation.path.len()).max().unwrap_or(0);
     depth(one) > depth(other)
@@ -260,7 +261,7 @@ impl Types {
                 words.push(if bit == 1 { name.into() } else { with_article(name) });
             }
         }
-        // Null comes last: it only says that the value may be missing.
+        // Null comes last: it only means that the value is optional.
         words.sort_by_key(|word| word == "null");
         words.join(" or ")
     }

@@ -1,4 +1,4 @@
-//! What enters an instance is held to the chart: events to `events`, inputs to the context's schema, answers to forms.
+//! Validation of inputs: events against `events`, inputs against the context's schema, answers against forms.
 
 use rawko_core::{EventRefusal, NamedEvent, Value};
 use rawko_host::{Fork, HostError, PersonAnswer, Start};
@@ -76,7 +76,7 @@ async fn without_declarations_only_what_no_state_handles_is_refused() {
             },
         })
     );
-    // Another state handles it: ignored as the chart says.
+    // Another state handles it, so it is ignored.
     assert!(!host.send("i", event("TELL_FORM", json!(null)), None).await.unwrap().handled);
     assert_eq!(journal(&host, "i"), ["0 Started ", "1 Ignored TELL_FORM"]);
 }

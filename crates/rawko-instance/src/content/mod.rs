@@ -51,7 +51,7 @@ pub fn text_name(text: &str) -> [u8; 16] {
     hash(&[&[STRING], text.as_bytes()].concat())
 }
 
-/// The string that a blob holds. `None` for another kind of blob, and for one that is not what its name says.
+/// Returns the string in a blob. `None` for another kind of blob, and if the hash does not match the name.
 pub fn text_of(name: &[u8; 16], mut body: Vec<u8>) -> Option<String> {
     if body.first() != Some(&STRING) || hash(&body) != *name {
         return None;

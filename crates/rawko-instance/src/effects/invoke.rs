@@ -15,7 +15,7 @@ use crate::message::Message;
 use crate::records::{EffectKind, OpenEffect};
 use crate::transaction::{Action, EffectPlace, Request, Transaction};
 
-/// What a `src` refers to.
+/// Returns the kind of effect that a `src` refers to.
 fn kind_of(src: &str) -> EffectKind {
     match ServiceName::of(src).class {
         ServiceClass::Human => EffectKind::Person,

@@ -56,7 +56,7 @@ impl Instance {
             Some(blob) => Ok(Some(blob)),
             None => env.blob(hash),
         })?;
-        // A request of an older version that cannot be read has no form to hold anybody to.
+        // An unreadable request of an older version has no form to validate against.
         let Ok(invoke) = serde_json::from_str::<Invoke>(&text) else { return Ok(()) };
         let violations = form::violations(&invoke.input, &answer.data);
         if violations.is_empty() {

@@ -24,7 +24,7 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
     found
 }
 
-/// What is said in a message, in words.
+/// Returns the text of a message.
 pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),

@@ -13,7 +13,7 @@ use crate::provider::{Completion, CompletionRequest, ProviderError};
 const TOGETHER_MAX: usize = 3;
 /// Limit for comparisons.
 const COMPARED_MAX: usize = 20;
-/// Of what it says about an image.
+/// Maximum size of an image analysis.
 const ANALYSIS_BYTES_MAX: usize = 64 * 1024;
 /// More words around an image do not help to see it.
 const WORDS_CHARS_MAX: usize = 4000;

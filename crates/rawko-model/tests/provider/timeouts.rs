@@ -30,7 +30,7 @@ async fn ended(format: Format, reply: Reply, limit: Limit) -> String {
         assert!(error.is_transient(), "{error}: the same request may do better later");
     }
     let shown = shown(&result).replace(&server.url().replace("http://", ""), "SERVER");
-    // How many bytes of a failure arrived is a matter of time.
+    // The number of bytes that arrived depends on timing.
     let body = shown.trim_end_matches('x').len();
     if body < shown.len() { format!("{}x…", &shown[..body]) } else { shown }
 }

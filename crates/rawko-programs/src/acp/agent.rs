@@ -18,8 +18,8 @@ use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time}
 use rawko_model::provider::ErrorCode;
 
 impl AcpAgent {
-    /// One turn. The process is ended with everything it started, also when this future is dropped. `tools` and
-    /// `messages` of the request are not told: the agent has its own, and its session remembers.
+    /// Runs one turn. The process is ended with everything it started, also when this future is dropped. `tools` and
+    /// `messages` of the request are not sent: the agent has its own tools, and its session keeps the messages.
     pub async fn turn(&self, request: TurnRequest, host: &dyn AcpHost) -> Result<TurnResult, TurnError> {
         let launch = Launch {
             program: self.command.clone(),

@@ -11,16 +11,16 @@ use rawko_settings::Environment;
 pub struct AcpAgent {
     pub command: String,
     pub args: Vec<String>,
-    /// The project; absolute, for it is told to the agent.
+    /// Root of the project. Absolute, because it is sent to the agent.
     pub cwd: PathBuf,
     pub env: Vec<(String, String)>,
-    /// What the program sees of it is a short list; the rest is given by name in `env`.
+    /// Source of the few variables that every program gets; others are listed in `env`.
     pub environment: Environment,
-    /// How to sign in when the agent wants that; `None`: the first way it offers.
+    /// Authentication method, if the agent requires one; `None`: the first method it lists.
     pub auth_method: Option<String>,
-    /// How long it may say nothing while it is its turn to speak.
+    /// Maximum silence of the agent during its turn.
     pub timeout: Duration,
-    /// Between being told to stop and being ended.
+    /// Time between the cancel request and the end of the process.
     pub cancel_grace: Duration,
 }
 

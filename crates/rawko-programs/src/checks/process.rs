@@ -61,7 +61,7 @@ async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending
         tokio::select! {
             is_within = &mut pipes => if is_within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
-                // What it left running would hold the pipes open.
+                // Processes that it left running would hold the pipes open.
                 processes.kill_all().await;
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);

@@ -25,7 +25,7 @@ pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
     pub(super) fn new() -> Result<Self, String> {
-        // A connection that was kept open may be dead, and then nobody knows whether a call on it was heard.
+        // An idle connection may be dead, and then it is unknown if the server received a call on it.
         let client =
             rawko_http::build(|builder| builder.pool_max_idle_per_host(0).redirect(Policy::custom(redirect)));
         client.map(Self).map_err(|error| error.to_string())

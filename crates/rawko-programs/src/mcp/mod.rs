@@ -1,7 +1,7 @@
 //! MCP servers: tools from `.mcp.json`, supervised and reconnected.
 //!
-//! A server is started when it is first needed. When it is lost, the call that was running says so, and the next call
-//! starts it again, after a pause that grows; a server that is lost again and again is left alone for a while. The client is
+//! A server is started when it is first needed. When the connection is lost, the running call fails, and the next call
+//! restarts the server after an increasing delay; a server that fails repeatedly is left alone for a while. The client is
 //! in the feature `mcp`; without it a server is known and cannot be started.
 
 mod config;

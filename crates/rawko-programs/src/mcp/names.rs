@@ -24,7 +24,7 @@ pub(super) fn prefix(config: &McpConfig) -> String {
     format!("{PREFIX}{}__", server_part(&config.name))
 }
 
-/// The full name of a tool. One that is too long is cut and told apart by a digest of the whole.
+/// Returns the full name of a tool. A name that is too long is cut, and a digest of the whole keeps it unique.
 #[cfg(feature = "mcp")]
 pub(super) fn full_name(prefix: &str, tool: &str) -> String {
     let full = format!("{prefix}{}", server_part(tool));

@@ -17,7 +17,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// just killed or started may never respond; a large result may take long.
 const QUERY_WITHIN: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(40)];
-/// How long partitions may be without a leader, such as after a restart, before a query fails.
+/// Maximum time without a partition leader, such as after a restart, before a query fails.
 const LEADERLESS: Duration = Duration::from_secs(10);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
@@ -27,7 +27,7 @@ pub struct Admin {
     http: Http,
 }
 
-/// Whether to replace an existing registration of an address.
+/// Replaces or keeps an existing registration of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     Replace,

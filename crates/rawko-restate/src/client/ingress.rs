@@ -16,7 +16,7 @@ use super::target::Target;
 
 /// Timeout of a call, including retries.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long an unreachable server is retried: longer than it takes to start one.
+/// Time to retry an unreachable server: longer than a server takes to start.
 const AWAY: Duration = Duration::from_secs(10);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
 
@@ -71,7 +71,7 @@ impl Ingress {
         self.call_as(target, argument, None).await
     }
 
-    /// Calls a handler with an idempotency key: the same key again returns the first response, whatever the argument.
+    /// Calls a handler with an idempotency key: the same key returns the first response, even for another argument.
     pub async fn call_as<A: Serialize, R: DeserializeOwned>(
         &self,
         target: &Target,

@@ -30,7 +30,7 @@ pub(super) struct Happening {
     pub(super) input: Input,
     /// The step that handled the delivery, if it is a duplicate.
     pub(super) delivered: Option<u64>,
-    /// The earliest possible time, whatever this machine's clock shows.
+    /// The earliest possible time, even if this machine's clock is behind.
     pub(super) not_before_ms: i64,
     /// Audit lines that came with the input.
     pub(super) audit: Vec<AuditLine>,

@@ -6,7 +6,7 @@ use rawko_turns::Event;
 
 use crate::support::Setup;
 
-/// Posts its process id when it gets the turn, and completes the turn on the message `go on`.
+/// Posts its process id when it gets the turn, and completes the turn on request.
 const AGENT: &str = r#"#!/bin/sh
 echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'
 while read -r line; do
@@ -82,7 +82,7 @@ async fn a_killed_process_loses_its_turn_and_is_started_again_when_it_is_assigne
         .await;
 }
 
-/// Whether a process runs. One that has ended and was not waited for does not.
+/// Returns true if a process runs. Zombies do not count.
 fn runs(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     status.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))

@@ -51,7 +51,7 @@ impl CallAnswer {
 }
 
 pub trait Services {
-    /// An invoke is about to be planned; another kind of work than its `src` says, if it shall be one.
+    /// Called before an invoke is planned. Returns the kind of effect to use instead of the one in its `src`, if any.
     fn plan(&mut self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
         None
     }
@@ -59,12 +59,12 @@ pub trait Services {
     /// Makes a call. Without an answer the call runs for ever.
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer>;
 
-    /// Whether a service, handler or endpoint with this name can be called.
+    /// Returns true if a service, handler or endpoint with this name can be called.
     fn has(&self, _name: &str, _kind: EffectKind) -> bool {
         true
     }
 
-    /// Whether a call with an unknown outcome may be made again.
+    /// Returns true if a call with an unknown outcome may be repeated.
     fn may_repeat(&self, _name: &str) -> bool {
         false
     }

@@ -13,12 +13,12 @@ pub enum Point {
     BeforeReply,
 }
 
-/// What a store does with a commit.
+/// The result of a commit in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitFate {
-    /// It is durable, and the store says so.
+    /// The commit is durable, and the store reports success.
     Kept,
-    /// Nothing is written, and the store says so.
+    /// Nothing is written, and the store reports an error.
     Refused,
     /// The store reports an error. The bytes are on the disk: the next start finds the commit, unless another one was
     /// written over it. A write-ahead log does this when its sync fails.
@@ -29,7 +29,7 @@ pub enum CommitFate {
 
 /// Decides which faults happen. The default is none.
 pub trait Chaos {
-    /// Whether the process dies here.
+    /// Returns true if the process dies here.
     fn crashes(&mut self, _point: Point) -> bool {
         false
     }
@@ -39,7 +39,7 @@ pub trait Chaos {
         CommitFate::Kept
     }
 
-    /// Whether an input is delivered a second time.
+    /// Returns true if an input is delivered a second time.
     fn duplicates(&mut self) -> bool {
         false
     }
@@ -49,13 +49,13 @@ pub trait Chaos {
         0
     }
 
-    /// Whether an instance leaves memory now and is read back from the store.
+    /// Returns true if an instance is evicted from memory now and read back from the store.
     fn evicts(&mut self) -> bool {
         false
     }
 
-    /// Whether an instance whose deadline passed is loaded twice, and both copies take what is due. The store has to
-    /// refuse the second one.
+    /// Returns true if an instance with an expired deadline is loaded twice, and both copies process the deadline. The
+    /// store has to reject the second commit.
     fn loads_twice(&mut self) -> bool {
         false
     }

@@ -23,7 +23,7 @@ pub use chaos::{Calm, Chaos, CommitFate, Point};
 /// Inputs that one moment may set off before the driver stops: events that never end.
 const INPUTS_MAX: usize = 20_000;
 
-/// What the simulated project consists of.
+/// Configuration of the simulated project.
 #[derive(Clone, Default)]
 pub struct Setup {
     pub charts: Vec<Arc<Chart>>,
@@ -48,7 +48,7 @@ impl Setup {
     }
 }
 
-/// What became of the last operation.
+/// Result of the last operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Something was taken.
@@ -85,7 +85,7 @@ pub struct Driver {
     pub(crate) agenda: BTreeMap<(i64, u64), (Delivery, bool)>,
     /// When each instance does something by itself next, and in which order these deadlines were set.
     pub(crate) deadlines: BTreeMap<InstanceKey, (i64, u64)>,
-    /// How the steps of this moment came about, if they are traced.
+    /// Traces of the steps at this moment, if tracing is on.
     pub(crate) traces: Option<Vec<StepTrace>>,
     pub(crate) replies: BTreeMap<u64, Reply>,
     /// A commit that was reported as failed and is found by the next start ([`CommitFate::Torn`]).

@@ -102,7 +102,7 @@ impl Driver {
         }
     }
 
-    /// What is due is taken by a second copy, which was loaded before the first one committed.
+    /// Processes due timers in a second copy, which was loaded before the first one committed.
     fn take_copy(&mut self, mut copy: Instance) -> Result<Turn, InstanceError> {
         let mut tx = copy.begin();
         let _ = copy.take(Input::Time, &*self, self.now_ms, &mut tx);
@@ -169,7 +169,7 @@ impl Driver {
         Ok(Turn::Took)
     }
 
-    /// What an earlier write left behind is overwritten.
+    /// Writes commits, and overwrites the torn ones of an earlier write.
     fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
         self.store.commit(commits)?;
         self.torn.clear();

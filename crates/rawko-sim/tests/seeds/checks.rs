@@ -103,7 +103,7 @@ fn approvals_were_given(run: &Run) {
     }
 }
 
-/// What an instance has collected in its context, sorted.
+/// Returns a list in an instance's context, sorted.
 fn collected(run: &Run, id: &str, key: &str) -> Vec<String> {
     let row = run.store.find(id).unwrap().unwrap();
     let restored = run.driver.restore(&row).unwrap();
@@ -173,7 +173,7 @@ thread_local! {
 
 type Outcomes = BTreeMap<String, String>;
 
-/// How each instance ended that was started from outside, as far as neither people nor unprotected services decide it.
+/// Returns the outcome of each root instance, without the parts that people or unprotected services decide.
 fn outcomes(run: &Run) -> Outcomes {
     let roots = run.store.list(&Filter { roots_only: true, ..Filter::default() }).unwrap().rows;
     let outcome = |row: &InstanceRow| {

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use totals::Totals;
 
-/// How often a long run reports its progress.
+/// Interval between progress reports of a long run.
 const PROGRESS: Duration = Duration::from_secs(30);
 
 fn number(name: &str) -> Option<u64> {

@@ -28,7 +28,7 @@ pub(crate) struct Run {
     pub(crate) orders: Vec<String>,
     /// Ticks by number: whether the client has its acknowledgement.
     pub(crate) ticks: BTreeMap<u64, bool>,
-    /// Whether a person approved, by order.
+    /// Decisions of people (true if approved), by order.
     pub(crate) answers: BTreeMap<String, Vec<bool>>,
     pub(crate) totals: Totals,
 }
@@ -202,7 +202,7 @@ impl Run {
         None
     }
 
-    /// The replaced host goes about its work. It may read, and whatever it writes is refused.
+    /// Continues the replaced host. It may read; every write is rejected.
     fn turn_stale(&mut self) {
         let Some(stale) = &mut self.stale else { return };
         let before = self.store.last_seq().unwrap();
@@ -236,7 +236,7 @@ impl Run {
         }
     }
 
-    /// No more faults: clients repeat what was not acknowledged, and time passes until nothing is due.
+    /// Stops all faults: clients repeat unacknowledged inputs, and time passes until nothing is due.
     fn calm_down(&mut self) {
         self.fate.borrow_mut().is_calm = true;
         while self.stale.is_some() {

@@ -40,7 +40,7 @@ fn parent_waits(run: &Run, row: &InstanceRow) -> bool {
         .any(|effect| effect.kind == EffectKind::Child && *child_id(&parent.new.id, effect) == *row.new.id)
 }
 
-/// Whatever the chart waits for is asked of somebody, and after all time has passed only people have not answered.
+/// Every pending invocation has an open effect, and after all time has passed only requests to people are unanswered.
 fn invocations_are_open(instance: &Instance) {
     let id = instance.id();
     for invocation in instance.snapshot().invocations() {
@@ -56,7 +56,7 @@ fn invocations_are_open(instance: &Instance) {
     }
 }
 
-/// Whether an event from outside would move it.
+/// Returns true if an event from outside has a candidate transition.
 fn handles_an_event(instance: &Instance) -> bool {
     let chart = instance.chart();
     let is_own = |name: &str| ["done.", "error.", "after."].iter().any(|prefix| name.starts_with(prefix));

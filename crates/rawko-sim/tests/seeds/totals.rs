@@ -1,5 +1,5 @@
-//! What a run did, in numbers and as text: for the summary, for looking at one seed, and to show that a seed gives the
-//! same run again.
+//! Summary of a run, in numbers and as text: for the report, for inspecting one seed, and to show that a seed is
+//! reproducible.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use rawko_store::{Filter, Store};
 
 use crate::run::Run;
 
-/// What runs did.
+/// Totals over runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) instances: u64,

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::fault::{ReadError, fault};
 use crate::StoreError;
 
-/// How long to wait for a short lock of another process (a checkpoint, a recovery).
+/// Maximum wait for a short lock of another process (a checkpoint, a recovery).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of idle read connections; more are opened for concurrent reads.
 const IDLE_READERS_MAX: usize = 4;

@@ -11,7 +11,7 @@ pub(crate) fn of(store: &dyn Store) -> String {
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));
     let plain = |packed: &str| {
         let text = content::unpack(packed, &mut |hash| store.blob(hash)).unwrap();
-        // Keys in one order, whatever the order in which a driver wrote them.
+        // Reprints JSON, so that whitespace does not differ between drivers. Keeps the order of keys.
         serde_json::from_str::<Json>(&text).map_or(text, |json| json.to_string())
     };
     for row in rows {

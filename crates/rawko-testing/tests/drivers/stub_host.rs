@@ -225,7 +225,7 @@ impl StubHost {
         }
     }
 
-    /// What still happens: a message on its way, a timer that is due, a call that is not at the desk.
+    /// Returns pending work: an undelivered message, a due timer, or a call that is not waiting at the desk.
     fn is_busy(&self) -> Option<String> {
         if let Some(message) = self.store.inbound(None).unwrap().first() {
             return Some(format!("message {}", message.seq));

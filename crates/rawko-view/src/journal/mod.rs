@@ -40,7 +40,7 @@ pub struct Entry {
     pub changes: Vec<Change>,
     pub effects: Vec<Told>,
     pub status: Status,
-    /// What the instance waits for, as far as it is known for a past step.
+    /// Kind of input that the instance waits for, as far as it is known for a past step.
     pub wait: Wait,
     /// States and transitions of the step; only set when steps are replayed.
     pub moves: Moves,

@@ -16,7 +16,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, ServePlan, StoreArgs};
 
-/// How long to wait for news before checking for typed input.
+/// Maximum wait for news before checking for typed input.
 const LOOK_MS: u64 = 100;
 /// Remaining time below which a turn is announced once more.
 const HURRY_MS: i64 = 10_000;

@@ -1,4 +1,4 @@
-//! Commands that a build leaves out. They stay on the command line, so that `rawko serve` says which feature is missing
+//! Commands that a build leaves out. They stay on the command line, so that `rawko serve` reports the missing feature
 //! instead of "unrecognized subcommand".
 
 use std::ffi::OsString;

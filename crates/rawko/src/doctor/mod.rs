@@ -14,7 +14,7 @@ pub(crate) struct Check {
     pub(crate) about: &'static str,
     pub(crate) state: State,
     pub(crate) text: String,
-    /// How to fix the problem.
+    /// Instructions for fixing the problem.
     pub(crate) help: Option<String>,
 }
 

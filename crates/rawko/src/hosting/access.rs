@@ -50,7 +50,7 @@ pub(crate) struct Hosting {
     telemetry: Option<Arc<Telemetry>>,
     /// Released last.
     lock: Lock,
-    /// How long running calls may take to finish during shutdown.
+    /// Maximum time for running calls to finish during shutdown.
     grace: Duration,
 }
 

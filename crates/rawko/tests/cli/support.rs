@@ -45,7 +45,7 @@ pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// How often a scenario with many kills is repeated, each time slower, if it ended before there were enough.
+/// Maximum runs of a scenario with many kills. Each run is slower, until one lasts long enough for all kills.
 pub(crate) const STORIES_MAX: u64 = 5;
 
 /// Delays every step of a script (list items indented by four spaces) by `ms`.

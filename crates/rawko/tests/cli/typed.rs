@@ -1,4 +1,4 @@
-//! Types that a person meets: what `check` says about services, and events and answers that are refused.
+//! Type errors in the CLI: findings of `check` about services, and rejected events and answers.
 
 use expect_test::expect;
 
@@ -20,7 +20,7 @@ statechart:
     done: {type: final, output: {receipt: context.receipt}}
 ";
 
-/// What settings say a service takes and gives is what its callers are held to.
+/// Calls of a service are checked against the input and output schemas in the settings.
 #[test]
 fn inputs_and_results_of_services_are_typed() {
     let settings = "\
@@ -79,7 +79,7 @@ governance: {allow: [pay]}
     "#]].assert_eq(&transcript(dir.path(), &["check", "paying.yaml"], ""));
 }
 
-/// Settings without services say that there are none.
+/// Settings without a `services` section declare that there are none.
 #[test]
 fn a_project_with_settings_knows_all_its_services() {
     let dir = directory(&[("paying.yaml", PAYING), (".rawko/config.yaml", "governance: {allow: ['*']}\n")]);

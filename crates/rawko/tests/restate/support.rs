@@ -36,7 +36,7 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
-/// A call in each round that must not be repeated, whatever its result.
+/// A call in each round that must not be repeated, even if it fails.
 const STAMPING: &str = "
         stamping:
           invoke:

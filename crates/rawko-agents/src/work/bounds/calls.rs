@@ -10,7 +10,7 @@ use rawko_model::{Message, Part, ToolUse};
 
 /// Parts of one message: all calls that are kept, and texts between them.
 const PARTS_MAX: usize = 4 * CALLS_MAX;
-/// Characters of a call's input that are kept for whoever asks why the work failed.
+/// Characters of a call kept for diagnosing a failed run.
 const SHOWN_CHARS: usize = 300;
 
 /// A message whose parts fit into a conversation, and its calls as the chart keeps them.
@@ -50,7 +50,7 @@ impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
                 Some(Part::Text { text: cut(text, room, "the text of one answer is limited") })
             }
             Part::ToolUse(call) if self.calls.len() < CALLS_MAX => Some(Part::ToolUse(self.call(call))),
-            // The last call that is kept tells of these.
+            // Dropped; the last kept call reports the number.
             Part::ToolUse(_) => None,
             Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => Some(part),
         }

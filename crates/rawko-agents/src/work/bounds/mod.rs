@@ -1,6 +1,6 @@
-//! How much a model and its tools may bring into the context of an agent. The chart `agent` puts conversations together
-//! with expressions, which refuse values over `rawko_core::expr::limits`; so everything is bounded here, before it
-//! enters, and the model reads what was left out. Apart from the services, because they share one budget:
+//! Limits on the data that a model and its tools may add to the context of an agent. The chart `agent` builds
+//! conversations with expressions, which reject values over `rawko_core::expr::limits`; so everything is bounded here,
+//! before it enters, and the model gets a note about each omission. The services share one budget:
 //!
 //! ```text
 //! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 4 MiB reports of sub-agents

@@ -18,7 +18,7 @@ pub(in crate::work) struct TurnUse {
 }
 
 impl TurnUse {
-    /// Cuts a text to what is left, and counts it.
+    /// Cuts a text to the remaining budget and counts it.
     pub(in crate::work) fn text(&mut self, content: String) -> String {
         let left = TURN_BYTES_MAX.saturating_sub(self.bytes);
         let content = if left < RESULT_BYTES_MAX {

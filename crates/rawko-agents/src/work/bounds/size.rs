@@ -1,8 +1,8 @@
-//! How large a value is, counted as expressions count.
+//! Size of a value, counted as expressions count it.
 
 use rawko_core::Value;
 
-/// What `rawko_core::expr::check_size` adds for each part of a value.
+/// Bytes that `rawko_core::expr::check_size` adds for each part of a value.
 const BYTES_PER_NODE: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

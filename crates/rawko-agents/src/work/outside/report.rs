@@ -14,7 +14,7 @@ use rawko_programs::process::TurnError;
 
 const TEXT_NOTE: &str = "the text of one answer is limited";
 
-/// How it looks when the work is over, one way or the other.
+/// Builds the result or the error of a finished run.
 pub(super) struct Report<'a> {
     pub(super) agent: &'a str,
     pub(super) attendant: &'a Attendant<'a>,

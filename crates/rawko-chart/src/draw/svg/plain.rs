@@ -1,5 +1,5 @@
 //! Placement where the author gave positions; else, for charts too large for layers, regions side by side and states in a
-//! column. Also joins the parts: a composite whose children have positions is a block of its own inside whatever is laid out around it.
+//! column. Also joins the parts: a composite whose children have positions is a block inside the surrounding layout.
 
 use rawko_core::{NodeId, NodeKind};
 

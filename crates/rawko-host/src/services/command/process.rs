@@ -26,7 +26,7 @@ pub(super) struct Limits {
     pub(super) output_bytes_max: u64,
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 pub(super) enum Ending {
     Exited {
         status: ExitStatus,
@@ -39,8 +39,8 @@ pub(super) enum Ending {
     Abandoned,
 }
 
-/// Runs a started program to its end. A task of its own owns it, so that dropping this future still leaves somebody
-/// to end the program politely.
+/// Runs a started program to its end. A separate task owns it, so that the program is terminated gracefully even if this
+/// future is dropped.
 pub(super) async fn supervised(
     started: (Child, Processes),
     input: Vec<u8>,
@@ -108,7 +108,7 @@ async fn exchange(
             within = &mut pipes => if within { child.wait().await? } else { return Ok(Ending::TooMuchOutput) },
             status = child.wait() => {
                 processes.kill_all().await;
-                // Only a process that is out of reach can still hold the pipes open; what was written before is here.
+                // Only a process that is out of reach can still hold the pipes open; earlier output has been read.
                 if let Ok(false) = timeout(GRACE, pipes).await {
                     return Ok(Ending::TooMuchOutput);
                 }

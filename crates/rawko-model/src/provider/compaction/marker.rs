@@ -7,7 +7,7 @@ use crate::message::{Message, Part, Role};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marker {
     pub(super) messages: u64,
-    /// How many of them are responses of a model.
+    /// Number of them that are responses of a model.
     pub(super) answers: u64,
 }
 

@@ -1,5 +1,5 @@
-//! How long to wait for an answer: for its next part, and for the whole. Apart from the transport, because bytes alone do
-//! not count: a server that pings, or sends one byte now and then, keeps a connection alive without answering.
+//! Timeouts of a response: for its next part, and for the whole. Separate from the transport, because bytes alone do not
+//! count: a server that pings, or sends one byte now and then, keeps a connection alive without responding.
 
 use std::time::Duration;
 

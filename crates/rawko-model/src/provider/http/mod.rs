@@ -153,7 +153,7 @@ impl HttpProvider {
         Ok(completion)
     }
 
-    /// The status says what happened even if the body takes too long.
+    /// Classifies an error response by its status, even if the body times out.
     async fn failure(&self, mut response: Response, url: &Url, deadline: &Deadline) -> ProviderError {
         let status = response.status().as_u16();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -79,12 +79,12 @@ impl Decoder {
         self.gathering.take_events()
     }
 
-    /// Whether a part of the answer arrived since the last time this was called.
+    /// Returns true if a part of the response arrived since the last call.
     pub fn take_progress(&mut self) -> bool {
         std::mem::take(&mut self.has_progressed)
     }
 
-    /// Whether the provider said that nothing more comes.
+    /// Returns true if the provider has marked the end of the stream.
     pub fn is_over(&self) -> bool {
         self.is_over
     }

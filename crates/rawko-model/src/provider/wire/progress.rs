@@ -1,5 +1,5 @@
-//! Whether an event of a stream is a part of the answer. Pings, comments and empty deltas keep a connection alive and are
-//! none; thoughts are, although they are not kept.
+//! Decides if a stream event is a part of the response. Pings, comments and empty deltas keep a connection alive and do
+//! not count; thoughts count, although they are not kept.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) fn is_progress(dialect: Dialect, event: &Value) -> bool {
     }
 }
 
-/// Whether there is a text that is not empty anywhere below, outside the key that is there in every event.
+/// Returns true if any nested string is not empty, ignoring the key that every event has.
 fn has_text(value: Option<&Value>, constant_key: &str) -> bool {
     match value {
         Some(Value::String(text)) => !text.is_empty(),

@@ -47,7 +47,7 @@ pub(super) async fn ask(
         Ok(answer) => answer,
         Err(_) => Err(format!("the language server did not answer within {time:?}")),
     };
-    // Ended before its pipes are: what it would say to closed pipes is nobody's reason.
+    // Ended before its pipes are closed: an error about closed pipes would hide the cause.
     processes.end(process::GRACE).await;
     let _ = timeout(process::GRACE, child.wait()).await;
     drop(talk);

@@ -62,7 +62,7 @@ codes! {
     InvalidEdit 422 "invalid_edit" "invalid change of the context";
     InvalidName 422 "invalid_name" "invalid name";
     StepFailed 422 "step_failed" "the step failed";
-    /// `reason` says why: `unknown_event`, `internal_event` or `wrong_event_data`.
+    /// `reason` is `unknown_event`, `internal_event` or `wrong_event_data`.
     EventRefused 422 "event_refused" "the chart rejected the event";
     /// `reasons` lists what does not fit.
     AnswerRefused 422 "answer_refused" "the answer does not match the form";

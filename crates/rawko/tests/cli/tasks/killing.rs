@@ -77,7 +77,7 @@ fn story_with(held: &str, wait_ms: u32) -> TempDir {
 
 const TASK: [&str; 6] = ["task", "Do it", "--id", "fix", "--output-format", "stream-json"];
 
-/// How the process ends.
+/// The way in which the process ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     /// Killed on the given visit of the state, while this delay of the script holds it there.

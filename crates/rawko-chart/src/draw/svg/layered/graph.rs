@@ -24,9 +24,9 @@ pub(super) enum Kind {
     Dot,
     /// The label of an arrow.
     Label,
-    /// Where a long link passes a layer.
+    /// A point where a long link passes a layer.
     Bend,
-    /// Where an arrow crosses the composite's upper or lower border.
+    /// A point where an arrow crosses the composite's upper or lower border.
     Top,
     Bottom,
 }
@@ -57,10 +57,10 @@ pub(super) struct Link {
     pub(super) arrow: usize,
     pub(super) upper: usize,
     pub(super) lower: usize,
-    /// Where it must attach, from the left of the box; anywhere on the border without.
+    /// Fixed attachment point, from the left of the box; `None`: anywhere on the border.
     pub(super) upper_port: Option<f64>,
     pub(super) lower_port: Option<f64>,
-    /// Where it attaches, from the left of the drawing.
+    /// Attachment points, from the left of the drawing.
     pub(super) upper_x: f64,
     pub(super) lower_x: f64,
 }

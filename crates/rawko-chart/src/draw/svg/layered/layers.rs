@@ -107,7 +107,7 @@ fn tighten(graph: &Graph, ranks: &mut [usize]) -> bool {
     moved
 }
 
-/// What crosses the upper border is above everything else, and what crosses the lower one below.
+/// Moves points on the upper border above all other vertices, and points on the lower border below them.
 fn pin_borders(graph: &Graph, ranks: &mut [usize]) {
     let of = |kind: Kind| graph.vertices.iter().enumerate().filter(move |(_, v)| v.kind == kind);
     let inner = |ranks: &[usize]| {

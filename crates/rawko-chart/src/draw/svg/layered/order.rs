@@ -47,7 +47,7 @@ fn gaps(graph: &Graph) -> Vec<Vec<Link>> {
     gaps
 }
 
-/// Where a link attaches, in places of its layer: links of one box are told apart by their ports.
+/// Returns the attachment point of a link, in places of its layer. Ports distinguish the links of one box.
 fn upper_at(graph: &Graph, places: &[usize], link: &Link) -> f64 {
     places[link.upper] as f64 + part(link.upper_port, graph.vertices[link.upper].w)
 }

@@ -168,7 +168,7 @@ mod tests {
             (vec![(0.0, 1.0), (50.0, 1.0)], vec![0.0, 50.0]),
             // Both give way by half.
             (vec![(0.0, 1.0), (0.0, 1.0)], vec![-5.0, 5.0]),
-            // What weighs more gives way less, and what it pushes pushes on.
+            // A heavier vertex moves less, and a pushed vertex pushes its neighbour.
             (vec![(0.0, 3.0), (0.0, 1.0), (12.0, 0.0001)], vec![-2.5, 7.5, 17.5]),
         ];
         for (wishes, expected) in table {

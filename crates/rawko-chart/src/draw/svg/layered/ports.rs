@@ -1,5 +1,5 @@
-//! Where links attach to boxes: straight above or below their other end where they can, in the order of the other ends,
-//! and never on top of each other.
+//! Attachment points of links on boxes: straight above or below the other end if possible, in the order of the other
+//! ends, and never on top of each other.
 
 use super::graph::{Graph, Kind, Link};
 use super::place::closest;
@@ -7,9 +7,9 @@ use super::place::closest;
 /// Room between two links at one side of a box, and between a link and the box's corner.
 const APART: f64 = 18.0;
 const CORNER: f64 = 12.0;
-/// How far from its middle a line may pass a label.
+/// Maximum distance from the middle of a label at which a line may pass it.
 const PASS: f64 = 8.0;
-/// A link that must attach at one place stays there, whatever the others want.
+/// Weight of a link with a fixed attachment point: the other links give way.
 const FIXED: f64 = 1e6;
 
 pub(super) fn attach(graph: &mut Graph) {

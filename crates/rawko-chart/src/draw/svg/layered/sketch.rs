@@ -1,5 +1,5 @@
-//! One composite: its children as vertices, what is inside them first; then the layered algorithm, and everything moved
-//! into the composite's own coordinates.
+//! Layout of one composite: its children, laid out first, become vertices of the layered algorithm; the result is then
+//! moved into the composite's own coordinates.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) struct Block {
     bottom: BTreeMap<usize, f64>,
 }
 
-/// What is built up while a composite is laid out.
+/// Working state while a composite is laid out.
 struct Sketch<'a> {
     plan: &'a Plan<'a>,
     id: NodeId,
@@ -223,7 +223,7 @@ impl Sketch<'_> {
         }
     }
 
-    /// The points of a piece from above to below, joined with what is inside the boxes at its ends.
+    /// Returns the points of a piece from top to bottom, joined with the routes inside the boxes at its ends.
     fn route(
         &self,
         piece: &Piece,
@@ -270,7 +270,7 @@ impl Sketch<'_> {
         Route { points: all, label }
     }
 
-    /// A box that is less high than its vertex: the line goes on to it.
+    /// Extends the line to a box that is lower than its vertex.
     fn reach_box(
         &self,
         all: &mut Vec<Point>,

@@ -8,7 +8,7 @@ const TRACK: f64 = 11.0;
 /// From a layer to the first track, which leaves room for an arrowhead, and to a layer without a track between.
 const BESIDE: f64 = 14.0;
 const GAP: f64 = 24.0;
-/// Where a line only passes on, it needs less.
+/// Gap above a layer that lines only pass through.
 const GAP_OF_LABELS: f64 = 16.0;
 /// Nearer than this, two lines are one to a reader.
 const NEAR: f64 = 6.0;
@@ -140,7 +140,7 @@ fn by_crossings(steps: &[Step]) -> Vec<usize> {
     order
 }
 
-/// What it costs to have `a` above `b`: crossings, and much more if one line hides the other.
+/// Returns the cost of placing `a` above `b`: crossings, and a penalty if one line hides the other.
 fn above(a: &Step, b: &Step) -> f64 {
     let crossings = f64::from(u8::from(a.covers(b.upper_x))) + f64::from(u8::from(b.covers(a.lower_x)));
     let hidden = if (a.lower_x - b.upper_x).abs() < NEAR { 10.0 } else { 0.0 };

@@ -80,7 +80,7 @@ impl Wanted {
         self.loops.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the arrow points up.
+    /// Returns true if the arrow points up.
     pub(super) fn is_reversed(&self, arrow: usize) -> bool {
         self.reversed.contains(&arrow)
     }
@@ -138,7 +138,7 @@ impl Wanted {
     }
 }
 
-/// Whether both ends are in scope, and neither is hidden in a block.
+/// Returns true if both ends are in scope and neither is hidden in a block.
 fn sees(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>, arrow: &Arrow) -> bool {
     let picture = plan.picture;
     let visible = |id: NodeId| {
