@@ -106,7 +106,9 @@ fn sizes() {
         "flatten([context.missing, [1]])",
     ] {
         assert!(
-            with(list.clone(), growing).unwrap_err().starts_with("the list or map has more than 100000 elements"),
+            with(list.clone(), growing)
+                .unwrap_err()
+                .starts_with("the list or map has more than 100000 elements"),
             "{growing}"
         );
     }

@@ -255,7 +255,11 @@ fn doctor_looks_at_turns_too() {
     let told = run(dir.path(), &["doctor"], "");
     assert_eq!(told.code, Some(1), "{}", told.stdout);
     assert!(told.stdout.contains(".rawko/config.yaml:3: `turns` has no key `agent`"), "{}", told.stdout);
-    assert!(told.stdout.contains(".rawko/config.yaml:2: invalid value of `humanInterruptMode`"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains(".rawko/config.yaml:2: invalid value of `humanInterruptMode`"),
+        "{}",
+        told.stdout
+    );
 }
 
 const NEWS: &str = "

@@ -75,7 +75,10 @@ pub(super) static ROWS: &[Rows] = &[
         &[
             ("range('3')", "error: `range` takes a number as n, not a string"),
             ("range(100001)", "error: the list or map has more than 100000 elements"),
-            ("range(-9223372036854775808, 9223372036854775807)", "error: the list or map has more than 100000 elements"),
+            (
+                "range(-9223372036854775808, 9223372036854775807)",
+                "error: the list or map has more than 100000 elements",
+            ),
         ],
     ),
     rows(

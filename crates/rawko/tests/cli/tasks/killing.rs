@@ -124,8 +124,7 @@ fn resting(chart: &Chart) -> Vec<String> {
     };
     // The event `TAKEN` is raised before `deciding` is entered, so no step ends there.
     let is_raised = |node| &*chart.node(node).path == "working.deciding";
-    let rests =
-        |node: &_| chart.node(*node).kind == NodeKind::Atomic && !passes(*node) && !is_raised(*node);
+    let rests = |node: &_| chart.node(*node).kind == NodeKind::Atomic && !passes(*node) && !is_raised(*node);
     chart.node_ids().filter(rests).map(|node| chart.node(node).path.to_string()).collect()
 }
 
