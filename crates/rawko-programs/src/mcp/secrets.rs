@@ -12,6 +12,7 @@ impl McpSecrets {
         self.0.hide_variable(name, environment);
     }
 
+    #[cfg(feature = "mcp")]
     pub(super) fn hide(&self, text: String) -> String {
         match self.0.hide_values(&text) {
             std::borrow::Cow::Borrowed(_) => text,
