@@ -64,7 +64,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
 }"#,
         expect![[r#"
             McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` has no `}`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` is not closed" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
             McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
             McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
             McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
@@ -82,7 +82,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
               |
               = help: set it, or write a default: `${NO_SUCH:-…}`
 
-            error[rawko::settings::invalid_value]: a `${` has no `}`
+            error[rawko::settings::invalid_value]: a `${` is not closed
              --> .mcp.json:4:55
               |
             4 |     "broken variable": {"command": "server", "args": ["${"]},
