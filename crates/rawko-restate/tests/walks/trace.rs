@@ -1,25 +1,38 @@
 //! The trace of an instance and all of its descendants, without times.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use rawko_host::{Engine, Reader};
+use rawko_host::{Engine, HostError, Reader};
 use rawko_store::{Filter, InstanceRow, RecordKind};
 use serde_json::Value as Json;
 
 /// Returns the trace of all instances whose ids begin with this name.
 pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
     let (reader, name) = (engine.reader().clone(), name.to_owned());
-    // The reader of a remote host blocks.
-    tokio::task::spawn_blocking(move || all(&reader, &name)).await.unwrap()
+    // The reader of a remote host blocks. Children of a remote host may still commit: reads until two traces are equal.
+    let stable = move || {
+        let mut last = None;
+        loop {
+            let next = all(&reader, &name);
+            match next {
+                Some(trace) if last.as_ref() == Some(&trace) => return trace,
+                next => last = next,
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    tokio::task::spawn_blocking(stable).await.unwrap()
 }
 
-fn all(reader: &Reader, name: &str) -> String {
+/// Returns `None` if an instance took a step meanwhile.
+fn all(reader: &Reader, name: &str) -> Option<String> {
     let rows = reader.store().list(&Filter::default()).unwrap().rows;
     let mut rows: Vec<_> = rows.into_iter().filter(|row| belongs(&row.new.id, name)).collect();
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));
-    rows.iter().fold(String::new(), |mut out, row| {
-        one(reader, row, &mut out);
-        out
+    rows.iter().try_fold(String::new(), |mut out, row| {
+        one(reader, row, &mut out)?;
+        Some(out)
     })
 }
 
@@ -27,7 +40,7 @@ fn belongs(id: &str, name: &str) -> bool {
     id.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-fn one(reader: &Reader, row: &InstanceRow, out: &mut String) {
+fn one(reader: &Reader, row: &InstanceRow, out: &mut String) -> Option<()> {
     let (head, new) = (&row.head, &row.new);
     let _ = writeln!(
         out,
@@ -50,7 +63,10 @@ fn one(reader: &Reader, row: &InstanceRow, out: &mut String) {
             let _ = writeln!(out, "    {}", record.delta);
             continue;
         }
-        let after = reader.snapshot(row, Some(record.step)).unwrap();
+        let after = match reader.snapshot(row, Some(record.step)) {
+            Err(HostError::NoStep { .. }) => return None,
+            after => after.unwrap(),
+        };
         let leaves: Vec<_> = after.chart.leaf_paths(after.snapshot.configuration()).collect();
         let context = timeless(after.snapshot.context_map(&after.chart).to_json());
         let _ = writeln!(out, "    [{}] {context}", leaves.join(", "));
@@ -62,6 +78,7 @@ fn one(reader: &Reader, row: &InstanceRow, out: &mut String) {
     for line in reader.store().audit(Some(&new.id), usize::MAX).unwrap() {
         let _ = writeln!(out, "  audit {} {} {} {}", line.effect, line.service, line.decision, line.reason);
     }
+    Some(())
 }
 
 fn timeless_text(text: &str) -> String {
