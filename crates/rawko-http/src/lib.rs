@@ -1,8 +1,10 @@
 //! The HTTP client that all of rawko shares. Separate, so that proxies, certificates, redirects and `Retry-After` mean
 //! the same for services, models, MCP servers, telemetry and Restate.
 
+mod cause;
 mod client;
 mod retry_after;
 
+pub use cause::{chain, host, innermost, is_refused};
 pub use client::{Client, ClientError, build, builder, is_loopback};
 pub use retry_after::retry_after_ms;

@@ -363,9 +363,9 @@ async fn nobody_there_and_nobody_speaking() {
         nothing listens
             network_error: test: `SERVER` refused the connection
         silence after the head
-            network_error: test: `SERVER` sent no data for 1s
+            network_error: test: `SERVER` sent no part of a response for 1s
         silence in the middle
-            network_error: test: `SERVER` sent no data for 1s
+            network_error: test: `SERVER` sent no part of a response for 1s
         silence after the reason
             Stop | "Hi" | 9 in, 1 out (estimate)
         hung up after the head

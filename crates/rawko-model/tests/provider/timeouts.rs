@@ -76,21 +76,21 @@ async fn a_stream_that_says_nothing_ends_with_the_idle_timeout() {
     ];
     expect![[r#"
         Anthropic: pings
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         OpenRouter: comments
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         OpenAI: empty parts
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         OpenAI: a part, then empty ones
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         OpenAI: an event byte by byte
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         Gemini: counts of tokens
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         Ollama: empty lines
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         Ollama: empty parts
-            network_error: test: `SERVER` sent no data for 3s
+            network_error: test: `SERVER` sent no part of a response for 3s
         a failure byte by byte
             model_unavailable: test: the provider returned 503: x…
         a whole answer, then comments

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use rawko_http::{chain, host, innermost, is_refused};
 use reqwest::Url;
 
 use crate::services::{AttemptOutcome, Category, ServiceError};
@@ -29,23 +30,6 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ServiceError {
 /// The error of a response that ended early.
 pub(super) fn cut_off() -> ServiceError {
     ServiceError::new(Category::Network, "the response was cut off")
-}
-
-fn host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| format!("`{host}`"), |port| format!("`{host}:{port}`"))
-}
-
-fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
-}
-
-fn innermost(error: &reqwest::Error) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
-}
-
-fn is_refused(cause: &(dyn Error + 'static)) -> bool {
-    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// TLS errors are nested inside IO errors, possibly several levels deep, and are not listed as their source.

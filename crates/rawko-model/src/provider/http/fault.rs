@@ -1,10 +1,9 @@
 //! Network errors as messages. The client's own messages contain the whole URL.
 
-use std::error::Error;
-use std::io;
 use std::time::Duration;
 
 use rawko_core::duration::format_ms;
+use rawko_http::{chain, host, innermost, is_refused};
 use reqwest::Url;
 
 use crate::provider::{ErrorCode, ProviderError};
@@ -27,7 +26,7 @@ pub(super) fn of_send(error: &reqwest::Error, url: &Url) -> ProviderError {
 }
 
 pub(super) fn silent(url: &Url, limit: Duration) -> ProviderError {
-    let message = format!("{} sent no data for {}", host(url), in_words(limit));
+    let message = format!("{} sent no part of a response for {}", host(url), in_words(limit));
     ProviderError::new(ErrorCode::NetworkError, message)
 }
 
@@ -42,21 +41,4 @@ pub(super) fn unfinished(url: &Url, limit: Duration) -> ProviderError {
 
 fn in_words(limit: Duration) -> String {
     format_ms(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| format!("`{host}`"), |port| format!("`{host}:{port}`"))
-}
-
-fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source())
-}
-
-fn innermost(error: &reqwest::Error) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
-}
-
-fn is_refused(cause: &(dyn Error + 'static)) -> bool {
-    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
