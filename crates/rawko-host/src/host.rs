@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use std::time::{Duration, Instant};
-
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{EffectPlace, Input, NewRoot, PersonAnswer, Receipt};
 use rawko_store::{InstanceKey, Store, StoreError, Writer};
@@ -24,9 +22,6 @@ use crate::observer::Observer;
 use crate::progress::Progress;
 use crate::project::Project;
 use crate::reader::Reader;
-
-/// Time that a caller polls for a reply before it sleeps.
-const WATCH: Duration = Duration::from_micros(400);
 
 /// A host of instances. Cheap to clone; [`Host::close`] or dropping the last clone releases the store.
 #[derive(Clone)]
@@ -226,26 +221,10 @@ impl Inner {
         key: InstanceKey,
         input: Input,
     ) -> Result<Receipt, HostError> {
-        let (reply, mut answer) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
         self.post(key, Delivery { input, reply: Some(reply) })?;
-        let alone = self.waiting.fetch_add(1, Ordering::Relaxed) == 0;
-        if alone {
-            self.watch(&mut answer).await;
-        }
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let _waiting = Waiting::count(&self.waiting);
         answer.await.unwrap_or(Err(HostError::Closing))
-    }
-
-    /// Polls briefly for the reply while no other caller waits for one: a wakeup takes about as long as a commit on a
-    /// fast disk. Other ready tasks run first.
-    async fn watch(&self, answer: &mut oneshot::Receiver<Result<Receipt, HostError>>) {
-        let from = Instant::now();
-        while answer.is_empty() && !answer.is_terminated() && from.elapsed() < WATCH {
-            if self.waiting.load(Ordering::Relaxed) > 1 {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
     }
 
     pub(crate) fn changed(&self) {
@@ -284,5 +263,21 @@ impl Inner {
         }
         drop(complaints);
         self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// Counts a caller for as long as it waits, also if it gives up.
+struct Waiting<'c>(&'c AtomicUsize);
+
+impl Waiting<'_> {
+    fn count(callers: &AtomicUsize) -> Waiting<'_> {
+        callers.fetch_add(1, Ordering::Relaxed);
+        Waiting(callers)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

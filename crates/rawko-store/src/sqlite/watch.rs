@@ -1,12 +1,11 @@
 //! Detects that the open files are no longer the ones at the store's path. A database that was deleted, replaced or
 //! truncated under an open connection accepts every write and keeps none.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Stat, stat};
 use rustix::io::Errno;
 
 use super::log;
@@ -26,11 +25,13 @@ struct Watched {
     what: &'static str,
     /// As a C string, because it is passed to the system at every batch.
     path: CString,
-    device: u64,
-    inode: u64,
+    identity: Identity,
     /// Neither file becomes shorter while it is open.
-    len: i64,
+    len: u64,
 }
+
+/// Device and inode.
+type Identity = (u64, u64);
 
 impl Watch {
     pub(super) fn new(store: &Path) -> Result<Watch, StoreError> {
@@ -64,26 +65,25 @@ impl Watched {
     fn new(what: &'static str, path: PathBuf) -> Result<Watched, StoreError> {
         let path = CString::new(path.into_os_string().into_vec())
             .map_err(|_| StoreError::Io(format!("the path of {what} contains a NUL byte")))?;
-        let mut watched = Watched { what, path, device: 0, inode: 0, len: 0 };
-        let found = watched.look()?;
-        (watched.device, watched.inode, watched.len) = (found.st_dev, found.st_ino, found.st_size);
+        let mut watched = Watched { what, path, identity: (0, 0), len: 0 };
+        (watched.identity, watched.len) = watched.look()?;
         Ok(watched)
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        let found = self.look()?;
-        if (found.st_dev, found.st_ino) != (self.device, self.inode) {
+        let (identity, len) = self.look()?;
+        if identity != self.identity {
             return Err(self.lost("replaced by another file"));
         }
-        if found.st_size < self.len {
+        if len < self.len {
             return Err(self.lost("truncated"));
         }
-        self.len = found.st_size;
+        self.len = len;
         Ok(())
     }
 
-    fn look(&self) -> Result<Stat, StoreError> {
-        stat(self.path.as_c_str()).map_err(|errno| match errno {
+    fn look(&self) -> Result<(Identity, u64), StoreError> {
+        identity_and_len(&self.path).map_err(|errno| match errno {
             Errno::NOENT | Errno::NOTDIR => self.lost("deleted"),
             errno => StoreError::Io(format!("{}: {errno}", self.shown().display())),
         })
@@ -97,4 +97,30 @@ impl Watched {
     fn shown(&self) -> &Path {
         Path::new(OsStr::from_bytes(self.path.as_bytes()))
     }
+}
+
+/// Without the timestamps: once somebody has read the time of a change, Linux writes the next one to the inode at once,
+/// and every commit would pay for another write to the disk.
+#[cfg(target_os = "linux")]
+fn identity_and_len(path: &CStr) -> Result<(Identity, u64), Errno> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    match statx(CWD, path, AtFlags::empty(), StatxFlags::INO | StatxFlags::SIZE) {
+        Ok(found) => {
+            let device = u64::from(found.stx_dev_major) << 32 | u64::from(found.stx_dev_minor);
+            Ok(((device, found.stx_ino), found.stx_size))
+        }
+        Err(Errno::NOSYS) => with_timestamps(path),
+        Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn identity_and_len(path: &CStr) -> Result<(Identity, u64), Errno> {
+    with_timestamps(path)
+}
+
+fn with_timestamps(path: &CStr) -> Result<(Identity, u64), Errno> {
+    let found = rustix::fs::stat(path)?;
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    Ok(((found.st_dev as u64, found.st_ino as u64), u64::try_from(found.st_size).unwrap_or(0)))
 }
