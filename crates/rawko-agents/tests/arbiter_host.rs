@@ -34,6 +34,13 @@ fn answer(call: &Call) -> Json {
             json!({"type": "SELECT_MODE", "mode": "developer", "reason": "there is a plan"})
         }
         ("work:evaluate", _) => json!({"type": "COMPLETE", "summary": "Done."}),
+        ("checks:base", _) => json!({"base": {}, "progress": {"without": 0, "forgiven": 0, "returns": 0}}),
+        ("checks:round", _) => json!({
+            "standing": "progress",
+            "notice": null,
+            "progress": {"without": 0, "forgiven": 0, "returns": 0},
+            "evidence": {"verified": true, "clean": true, "tree": "t", "text": "", "restored": [], "report": {}},
+        }),
         _ => json!({"text": "Done.", "messages": [{"role": "user", "parts": []}]}),
     }
 }
@@ -93,7 +100,10 @@ async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     let limited = end(&host, "t").await;
     assert_eq!(limited.configuration, ["limit_reached"]);
     assert_eq!(limited.output.get("problem").get("code").as_str(), Some("max_iterations"));
-    assert_eq!(stage.calls(), ["work:select", "agent:planner", "work:evaluate"]);
+    assert_eq!(
+        stage.calls(),
+        ["checks:base", "work:select", "agent:planner", "checks:round", "work:evaluate"]
+    );
 
     let set =
         [("maxIterations", "2"), ("raised", "true")].map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -103,7 +113,7 @@ async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     assert_eq!(results.configuration, ["complete"]);
     assert_eq!(results.output.get("iterations"), &Value::Int(2));
     // Neither the planner nor the evaluation of its work runs again.
-    assert_eq!(stage.calls()[3..], ["agent:developer", "work:evaluate"]);
+    assert_eq!(stage.calls()[5..], ["agent:developer", "checks:round", "work:evaluate", "checks:round"]);
     host.close().await;
 }
 
@@ -123,7 +133,7 @@ async fn a_host_that_goes_away_in_any_state_costs_one_call() {
     let expected = decisions(&end(&host, "t").await);
     host.close().await;
     let calls = undisturbed.calls();
-    assert_eq!(calls.len(), 7, "{calls:?}");
+    assert_eq!(calls.len(), 11, "{calls:?}");
 
     for number in 1..=calls.len() {
         let stage = Stage { hangs: Arc::new(Mutex::new(Some(number))), ..Stage::default() };

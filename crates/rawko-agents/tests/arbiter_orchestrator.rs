@@ -36,19 +36,43 @@ fn resting() -> Vec<(&'static str, Json, Json)> {
     let selected = json!({"done": {"agent": {"name": "planner"}, "decision": {"type": "SELECT_MODE"}}});
     let worked = json!({"done": {"text": "Done."}});
     let limited = json!({"error": {"category": "failed", "code": "rate_limited", "message": "slow down"}});
+    let (base, checked) = (based(), json!({"done": round("fine", true)}));
+    let to = |kind: &str| json!({"done": {"decision": {"type": kind, "question": "Which one?"}}});
     let input = json!({"task": "t", "plan": plan});
+    let remembered = json!({"work:select": selected, "agent:planner": worked, "work:remember": {"done": {}}, "checks:base": base});
+    let mut evaluated = remembered.clone();
+    evaluated["checks:round"] = checked;
     vec![
         ("idle", json!({}), json!({})),
-        ("selecting", json!({}), input.clone()),
-        ("executing", json!({"work:select": selected}), input.clone()),
-        ("remembering", json!({"work:select": selected, "agent:planner": worked}), input.clone()),
+        ("preparing", json!({}), input.clone()),
+        ("selecting", json!({"checks:base": base}), input.clone()),
+        ("executing", json!({"work:select": selected, "checks:base": base}), input.clone()),
         (
-            "evaluating",
-            json!({"work:select": selected, "agent:planner": worked, "work:remember": {"done": {}}}),
+            "remembering",
+            json!({"work:select": selected, "agent:planner": worked, "checks:base": base}),
             input.clone(),
         ),
-        ("backing_off", json!({"work:select": limited}), input),
+        ("checking", remembered, input.clone()),
+        ("evaluating", evaluated, input.clone()),
+        ("verifying", json!({"work:select": to("COMPLETE"), "checks:base": base}), input.clone()),
+        ("asking", json!({"work:select": to("ASK"), "checks:base": base}), input.clone()),
+        ("backing_off", json!({"work:select": limited, "checks:base": base}), input),
     ]
+}
+
+/// The result of `checks:base`, for a project with one check.
+fn based() -> Json {
+    json!({"done": {"base": {"checks": []}, "progress": {"without": 0, "forgiven": 0, "returns": 0}}})
+}
+
+/// The result of `checks:round`.
+fn round(standing: &str, clean: bool) -> Json {
+    json!({
+        "standing": standing,
+        "notice": "nothing gets better",
+        "progress": {"without": 0, "forgiven": 0, "returns": 0},
+        "evidence": {"verified": true, "clean": clean, "tree": "t", "text": "", "restored": [], "report": {"errors_total": 1, "checks": []}},
+    })
 }
 
 fn events() -> Vec<(&'static str, Json)> {
@@ -105,30 +129,28 @@ fn every_state_and_event_has_a_stated_outcome() {
     }
     let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     expect![[r#"
-                                idle              selecting         executing         remembering       evaluating        backing_off
-        START_TASK              → selecting       -                 -                 -                 -                 -
-        CANCEL                  → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled
-        RESET                   noted             → idle            → idle            → idle            → idle            → idle
-        AGENT_SELECTED          -                 -                 -                 -                 -                 -
-        AGENT_SELECTION_FAILED  -                 -                 -                 -                 -                 -
-        AGENT_MESSAGE           -                 -                 noted             -                 -                 -
-        AGENT_TOOL_CALL         -                 -                 noted             -                 -                 -
-        AGENT_TOOL_RESULT       -                 -                 -                 -                 -                 -
-        AGENT_COMPLETE          -                 -                 -                 -                 -                 -
-        AGENT_ERROR             -                 -                 -                 -                 -                 -
-        ARBITER_DECISION        -                 -                 -                 -                 -                 -
-        ARBITER_ERROR           -                 -                 -                 -                 -                 -
-        FORCE_AGENT             noted             → executing       ↻ executeAgent    → executing       → executing       → executing
-        SKIP_STEP               -                 ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent
-        RETRY                   -                 ↻ selectAgent     ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    ↻ selectAgent
-        DEADLINE                -                 → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached
+                                idle              preparing         selecting         executing         remembering       checking          evaluating        verifying         asking            backing_off
+        START_TASK              → preparing       -                 -                 -                 -                 -                 -                 -                 -                 -
+        CANCEL                  → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled
+        RESET                   noted             → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle
+        AGENT_SELECTED          -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        AGENT_SELECTION_FAILED  -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        AGENT_MESSAGE           -                 -                 -                 noted             -                 -                 -                 -                 -                 -
+        AGENT_TOOL_CALL         -                 -                 -                 noted             -                 -                 -                 -                 -                 -
+        AGENT_TOOL_RESULT       -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        AGENT_COMPLETE          -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        AGENT_ERROR             -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        ARBITER_DECISION        -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        ARBITER_ERROR           -                 -                 -                 -                 -                 -                 -                 -                 -                 -
+        FORCE_AGENT             noted             noted             → executing       ↻ executeAgent    → executing       → executing       → executing       → executing       → executing       → executing
+        SKIP_STEP               -                 -                 ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent
+        RETRY                   -                 -                 ↻ selectAgent     ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    → executing       → executing       ↻ selectAgent
+        DEADLINE                -                 → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached
     "#]].assert_eq(&table);
 }
 
 /// A state that a simulation would leave at once, because its timer is due, and the final states.
 fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
-    let world = world();
-    let begun = |input: Json| start(chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
     let reached = |services: Json, input: Json| {
         let mut simulation = simulation(chart, services, input);
         simulation.start();
@@ -143,28 +165,49 @@ fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
         simulation.snapshot().unwrap().clone()
     };
     vec![
-        ("at_limit", begun(json!({"task": "t", "maxIterations": 0}))),
+        ("at_limit", at_limit(chart)),
         (
             "complete",
             reached(
-                json!({"work:select": {"done": {"decision": {"type": "COMPLETE"}}}}),
+                json!({"work:select": {"done": {"decision": {"type": "COMPLETE"}}}, "checks:base": based(), "checks:round": {"done": round("fine", true)}}),
                 json!({"task": "t"}),
             ),
         ),
         (
             "failed",
-            reached(json!({"work:select": {"error": {"category": "failed", "message": "no"}}}), once.clone()),
+            reached(
+                json!({"work:select": {"error": {"category": "failed", "message": "no"}}, "checks:base": based()}),
+                once.clone(),
+            ),
         ),
         (
             "loop_detected",
             reached(
-                json!({"work:select": selected, "agent:planner": {"error": {"category": "loop", "message": "no"}}}),
+                json!({"work:select": selected, "checks:base": based(), "agent:planner": {"error": {"category": "loop", "message": "no"}}}),
                 once,
             ),
         ),
-        ("limit_reached", reached(json!({}), json!({"task": "t", "maxIterations": 0}))),
+        (
+            "stuck",
+            reached(
+                json!({"work:select": {"done": {"decision": {"type": "COMPLETE"}}}, "checks:base": based(), "checks:round": {"done": round("stuck", false)}}),
+                json!({"task": "t"}),
+            ),
+        ),
+        ("limit_reached", reached(json!({"checks:base": based()}), json!({"task": "t", "maxIterations": 0}))),
         ("cancelled", stopped),
     ]
+}
+
+/// Taken by hand, because a simulation leaves it at once.
+fn at_limit(chart: &Arc<Chart>) -> Snapshot {
+    let world = world();
+    let input = Value::from_json(json!({"task": "t", "maxIterations": 0}));
+    let mut snapshot = start(chart, input, Now::new(0, &world)).unwrap().0;
+    let data = Value::from_json(based()["done"].clone());
+    let event = Event::InvokeDone { invocation: snapshot.invocations()[0].id, data };
+    step(chart, &mut snapshot, event, Now::new(0, &world)).unwrap();
+    snapshot
 }
 
 fn configuration(chart: &Chart, snapshot: &Snapshot) -> String {
@@ -195,23 +238,23 @@ fn at_the_limit_and_at_an_end_every_event_has_a_stated_outcome_too() {
     }
     let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     expect![[r#"
-                                at_limit       complete       failed         loop_detected  limit_reached  cancelled
-        START_TASK              -              -              -              -              -              -
-        CANCEL                  → cancelled    -              -              -              -              -
-        RESET                   → idle         -              -              -              -              -
-        AGENT_SELECTED          -              -              -              -              -              -
-        AGENT_SELECTION_FAILED  -              -              -              -              -              -
-        AGENT_MESSAGE           -              -              -              -              -              -
-        AGENT_TOOL_CALL         -              -              -              -              -              -
-        AGENT_TOOL_RESULT       -              -              -              -              -              -
-        AGENT_COMPLETE          -              -              -              -              -              -
-        AGENT_ERROR             -              -              -              -              -              -
-        ARBITER_DECISION        -              -              -              -              -              -
-        ARBITER_ERROR           -              -              -              -              -              -
-        FORCE_AGENT             -              -              -              -              -              -
-        SKIP_STEP               -              -              -              -              -              -
-        RETRY                   -              -              -              -              -              -
-        DEADLINE                -              -              -              -              -              -
+                                at_limit       complete       failed         loop_detected  stuck          limit_reached  cancelled
+        START_TASK              -              -              -              -              -              -              -
+        CANCEL                  → cancelled    -              -              -              -              -              -
+        RESET                   → idle         -              -              -              -              -              -
+        AGENT_SELECTED          -              -              -              -              -              -              -
+        AGENT_SELECTION_FAILED  -              -              -              -              -              -              -
+        AGENT_MESSAGE           -              -              -              -              -              -              -
+        AGENT_TOOL_CALL         -              -              -              -              -              -              -
+        AGENT_TOOL_RESULT       -              -              -              -              -              -              -
+        AGENT_COMPLETE          -              -              -              -              -              -              -
+        AGENT_ERROR             -              -              -              -              -              -              -
+        ARBITER_DECISION        -              -              -              -              -              -              -
+        ARBITER_ERROR           -              -              -              -              -              -              -
+        FORCE_AGENT             -              -              -              -              -              -              -
+        SKIP_STEP               -              -              -              -              -              -              -
+        RETRY                   -              -              -              -              -              -              -
+        DEADLINE                -              -              -              -              -              -              -
     "#]].assert_eq(&table);
 }
 
@@ -233,13 +276,39 @@ fn results() -> Vec<(&'static str, Json, Vec<Answer>)> {
     let agents =
         [Ok(json!({"text": "Done."})), Ok(json!({"plan": 5})), timed_out.clone(), going_round.clone()];
     let agents: Vec<Answer> = agents.into_iter().chain(arbiters[..3].to_vec()).chain(cut_off).collect();
-    let judged: Vec<Answer> = evaluations.into_iter().chain(arbiters.clone()).collect();
+    let others = ["SKIP", "ABORT", "ASK"];
+    let judged: Vec<Answer> =
+        evaluations.into_iter().chain(others.map(decided)).chain(arbiters.clone()).collect();
+    let rounds = [
+        ("progress", true),
+        ("fine", true),
+        ("fine", false),
+        ("tell", false),
+        ("stuck", false),
+        ("loop", false),
+    ];
+    let rounds: Vec<Answer> =
+        rounds.into_iter().map(|(standing, clean)| Ok(round(standing, clean))).collect();
+    let rounds: Vec<Answer> = rounds.into_iter().chain([failed("other"), limit("")]).collect();
+    let answers: Vec<Answer> = vec![
+        Ok(json!({"approved": true})),
+        Ok(json!({"approved": false})),
+        Err(json!({"category": "expired", "message": "no"})),
+    ];
+    let selections = selections.chain(others.map(choice));
     vec![
+        ("preparing", json!({}), vec![Ok(based()["done"].clone()), failed("other")]),
+        ("preparing", json!({"forcedAgent": "planner"}), vec![Ok(based()["done"].clone())]),
         ("selecting", json!({}), selections.chain(arbiters).chain([timed_out.clone()]).collect()),
         ("executing", json!({}), agents.clone()),
         ("executing", json!({"remember": false}), agents[..1].to_vec()),
         ("executing", json!({"maxFailures": 1}), vec![failed("other"), going_round]),
         ("remembering", json!({}), vec![Ok(json!({"memories": []})), failed("other"), timed_out]),
+        ("checking", json!({}), rounds.clone()),
+        ("checking", json!({"askPeople": true}), rounds[4..5].to_vec()),
+        ("verifying", json!({}), rounds.clone()),
+        ("verifying", json!({"askPeople": true}), rounds[4..5].to_vec()),
+        ("asking", json!({}), answers),
         ("evaluating", json!({}), judged.clone()),
         ("evaluating", json!({"maxIterations": 1}), judged[..4].to_vec()),
         ("evaluating", json!({"maxFailures": 1}), vec![failed("other")]),
@@ -274,9 +343,15 @@ fn every_result_has_a_stated_outcome() {
         }
     }
     expect![[r#"
+        preparing                        done  {"base":{"checks":[]},"progress":{"without":0,"forgiven":0,"returns":0}}→ selecting
+        preparing                        error failed other                   → failed
+        preparing   {"forcedAgent":"planner"}done  {"base":{"checks":[]},"progress":{"without":0,"forgiven":0,"returns":0}}→ executing
         selecting                        done  SELECT_MODE                    → executing
-        selecting                        done  COMPLETE                       → complete
+        selecting                        done  COMPLETE                       → verifying
         selecting                        done  5                              → failed
+        selecting                        done  SKIP                           → selecting
+        selecting                        done  ABORT                          → failed
+        selecting                        done  ASK                            → asking
         selecting                        error failed other                   → selecting
         selecting                        error failed rate_limited            → backing_off
         selecting                        error failed authentication_failed   → failed
@@ -289,25 +364,49 @@ fn every_result_has_a_stated_outcome() {
         executing                        error failed other                   → selecting
         executing                        error failed rate_limited            → backing_off
         executing                        error failed authentication_failed   → failed
-        executing                        error limit max_iterations           → evaluating
-        executing                        error limit timeout                  → evaluating
-        executing                        error limit output_length            → evaluating
+        executing                        error limit max_iterations           → checking
+        executing                        error limit timeout                  → checking
+        executing                        error limit output_length            → checking
         executing                        error limit                          → at_limit
-        executing   {"remember":false}   done  {"text":"Done."}               → evaluating
+        executing   {"remember":false}   done  {"text":"Done."}               → checking
         executing   {"maxFailures":1}    error failed other                   → failed
         executing   {"maxFailures":1}    error loop                           → loop_detected
-        remembering                      done  {"memories":[]}                → evaluating
-        remembering                      error failed other                   → evaluating
-        remembering                      error timeout                        → evaluating
-        evaluating                       done  COMPLETE                       → complete
+        remembering                      done  {"memories":[]}                → checking
+        remembering                      error failed other                   → checking
+        remembering                      error timeout                        → checking
+        checking                         done  progress, checks pass          → evaluating
+        checking                         done  fine, checks pass              → evaluating
+        checking                         done  fine, checks fail              → evaluating
+        checking                         done  tell, checks fail              → evaluating
+        checking                         done  stuck, checks fail             → stuck
+        checking                         done  loop, checks fail              → loop_detected
+        checking                         error failed other                   → selecting
+        checking                         error limit                          → at_limit
+        checking    {"askPeople":true}   done  stuck, checks fail             → asking
+        verifying                        done  progress, checks pass          → complete
+        verifying                        done  fine, checks pass              → complete
+        verifying                        done  fine, checks fail              → selecting
+        verifying                        done  tell, checks fail              → selecting
+        verifying                        done  stuck, checks fail             → stuck
+        verifying                        done  loop, checks fail              → loop_detected
+        verifying                        error failed other                   → selecting
+        verifying                        error limit                          → at_limit
+        verifying   {"askPeople":true}   done  stuck, checks fail             → asking
+        asking                           done  {"approved":true}              → selecting
+        asking                           done  {"approved":false}             → selecting
+        asking                           error expired                        → failed
+        evaluating                       done  COMPLETE                       → verifying
         evaluating                       done  CONTINUE                       → executing
         evaluating                       done  SELECT_MODE                    → executing
         evaluating                       done  RETRY                          → selecting
+        evaluating                       done  SKIP                           → selecting
+        evaluating                       done  ABORT                          → failed
+        evaluating                       done  ASK                            → asking
         evaluating                       error failed other                   → evaluating
         evaluating                       error failed rate_limited            → backing_off
         evaluating                       error failed authentication_failed   → failed
         evaluating                       error limit                          → at_limit
-        evaluating  {"maxIterations":1}  done  COMPLETE                       → complete
+        evaluating  {"maxIterations":1}  done  COMPLETE                       → verifying
         evaluating  {"maxIterations":1}  done  CONTINUE                       → at_limit
         evaluating  {"maxIterations":1}  done  SELECT_MODE                    → at_limit
         evaluating  {"maxIterations":1}  done  RETRY                          → at_limit
@@ -325,6 +424,10 @@ fn shown(data: &Json) -> String {
     let word = |value: &Json| value.as_str().map(str::to_owned);
     let kind = word(&data["type"]).or_else(|| word(&data["decision"]["type"]));
     let code = word(&data["code"]).filter(|code| !code.is_empty());
+    if let Some(standing) = word(&data["standing"]) {
+        let checks = if data["evidence"]["clean"] == json!(true) { "checks pass" } else { "checks fail" };
+        return format!("{standing}, {checks}");
+    }
     match (kind, word(&data["category"]), code) {
         (Some(kind), ..) => kind,
         (None, Some(category), Some(code)) => format!("{category} {code}"),
@@ -343,4 +446,65 @@ fn every_state_is_in_a_table_or_never_rests() {
     let missing: Vec<String> =
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
     expect!["error_handling"].assert_eq(&missing.join(" "));
+}
+
+/// Whatever anybody answers and whoever sends what: while the checks fail, no state that can be reached is a success.
+#[test]
+fn no_path_leads_to_success_while_a_check_fails() {
+    let reached = reachable(false);
+    assert!(reached.len() > 100, "{}", reached.len());
+    assert!(!reached.iter().any(|place| place.starts_with("complete ")), "a failing check was passed by");
+    for end in ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "asking"] {
+        assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
+    }
+    // The same walk with checks that pass gets there.
+    assert!(reachable(true).iter().any(|place| place.starts_with("complete ")));
+}
+
+/// Walks through all answers and events, and returns the places: state, counters and decision.
+fn reachable(clean: bool) -> Vec<String> {
+    let (chart, world) = (chart(), world());
+    let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
+        "plan": {"steps": [{"id": "a", "title": "Mend", "status": "pending"}]}});
+    let first = start(&chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
+    let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
+    while let Some(snapshot) = open.pop() {
+        let context = snapshot.context_map(&chart);
+        let counters = ["iterationCount", "consecutiveFailures", "asked", "failedIn", "forcedAgent"];
+        let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
+        let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
+        if context.get("asked").as_i64() > Some(2) || !seen.insert(place) {
+            continue;
+        }
+        for event in possible(&snapshot, clean) {
+            let mut after = snapshot.clone();
+            if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
+                open.push(after);
+            }
+        }
+    }
+    seen.into_iter().collect()
+}
+
+fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
+    let mut all: Vec<Event> =
+        events().into_iter().map(|(name, data)| Event::named(name, Value::from_json(data))).collect();
+    let decisions = ["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT", "ASK"];
+    for invocation in snapshot.invocations() {
+        let id = invocation.id;
+        let decided = decisions.iter().flat_map(|kind| {
+            let decision = json!({"type": kind, "mode": "planner", "reason": "r", "question": "q"});
+            [decision.clone(), json!({"agent": {"name": "planner"}, "decision": decision})]
+        });
+        let rounds = ["progress", "fine", "tell", "stuck", "loop"].map(|standing| round(standing, clean));
+        let work = json!({"text": "Done.", "data": {"verdict": "passed"}});
+        let answers = [json!({"approved": true}), json!({"approved": false}), based()["done"].clone(), work];
+        let done = decided.chain(rounds).chain(answers).map(Value::from_json);
+        all.extend(done.map(|data| Event::InvokeDone { invocation: id, data }));
+        for category in ["failed", "limit", "timeout", "loop", "network"] {
+            let error = Value::from_json(json!({"category": category, "message": "no"}));
+            all.push(Event::InvokeFailed { invocation: id, error });
+        }
+    }
+    all
 }

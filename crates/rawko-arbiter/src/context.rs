@@ -28,6 +28,24 @@ pub struct Orchestration {
     pub consecutive_failures: u64,
     pub max_failures: u64,
     pub timeout_ms: Option<u64>,
+    /// What the checks say; `None` before the first round.
+    pub evidence: Option<CheckEvidence>,
+    /// Why the task seems to be stuck.
+    pub notice: Option<String>,
+    /// Questions to people so far.
+    pub asked: u64,
+}
+
+/// The result of the project's checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct CheckEvidence {
+    /// False without any check.
+    pub verified: bool,
+    pub clean: bool,
+    pub text: String,
+    /// Files that agents had changed although a check depends on them.
+    pub restored: Vec<String>,
 }
 
 /// One execution of an agent.
@@ -122,6 +140,9 @@ impl Default for Orchestration {
             consecutive_failures: 0,
             max_failures: 3,
             timeout_ms: None,
+            evidence: None,
+            notice: None,
+            asked: 0,
         }
     }
 }
@@ -134,6 +155,11 @@ impl Orchestration {
 
     pub fn last(&self) -> Option<&ExecutionEntry> {
         self.history.last()
+    }
+
+    /// Returns true unless a check fails.
+    pub(super) fn is_clean(&self) -> bool {
+        self.evidence.as_ref().is_none_or(|evidence| evidence.clean)
     }
 
     pub fn is_at_cap(&self) -> bool {

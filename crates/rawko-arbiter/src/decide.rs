@@ -54,7 +54,11 @@ fn by_model(decision: &Decision, case: &Case<'_>, enabled: &Enabled) -> Decided 
     let agent = match (decision, case.moment) {
         (Decision::SelectMode { mode, .. }, _) => Some(mode.clone()),
         (Decision::Continue { .. }, _) | (Decision::Retry { .. }, Moment::Select) => enabled.current.clone(),
-        (Decision::Retry { .. }, Moment::Evaluate) | (Decision::Complete { .. }, _) => None,
+        (Decision::Retry { .. }, Moment::Evaluate)
+        | (
+            Decision::Complete { .. } | Decision::Skip { .. } | Decision::Abort { .. } | Decision::Ask { .. },
+            _,
+        ) => None,
     };
     let why = "the arbiter's model says so".to_owned();
     Decided { decision: decision.clone(), agent, by: By::Model, why }

@@ -15,6 +15,12 @@ pub enum Decision {
     Complete { summary: String },
     /// Try again: back to selecting; while selecting, the last agent.
     Retry { reason: String },
+    /// The current step of the plan is left out.
+    Skip { reason: String },
+    /// The task ends without success.
+    Abort { reason: String },
+    /// A person answers a question first.
+    Ask { question: String },
 }
 
 /// The kind of a decision without its payload, for listing the enabled ones.
@@ -24,6 +30,9 @@ pub enum Kind {
     Continue,
     Complete,
     Retry,
+    Skip,
+    Abort,
+    Ask,
 }
 
 /// The origin of a decision.
@@ -54,6 +63,9 @@ impl Kind {
             Kind::Continue => "CONTINUE",
             Kind::Complete => "COMPLETE",
             Kind::Retry => "RETRY",
+            Kind::Skip => "SKIP",
+            Kind::Abort => "ABORT",
+            Kind::Ask => "ASK",
         }
     }
 }

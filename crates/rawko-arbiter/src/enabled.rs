@@ -18,6 +18,11 @@ pub struct Enabled {
     pub can_continue: bool,
     pub can_retry: bool,
     pub can_complete: bool,
+    /// The plan has a step that can be left out.
+    pub can_skip: bool,
+    /// Something went wrong, so that giving up is a choice.
+    pub can_abort: bool,
+    pub can_ask: bool,
 }
 
 impl Enabled {
@@ -38,7 +43,10 @@ impl Enabled {
         Self {
             can_continue: false,
             can_retry: current.is_some() && (failed || was_retry),
-            can_complete: !failed && !was_retry && is_plan_complete(context),
+            can_complete: !failed && !was_retry && context.is_clean() && is_plan_complete(context),
+            can_skip: has_step(context),
+            can_abort: has_trouble(context),
+            can_ask: may_ask(context),
             modes,
             current,
         }
@@ -53,7 +61,10 @@ impl Enabled {
             modes: others.collect(),
             can_continue: current.is_some(),
             can_retry: !context.is_at_cap(),
-            can_complete: succeeded,
+            can_complete: succeeded && context.is_clean(),
+            can_skip: has_step(context),
+            can_abort: has_trouble(context),
+            can_ask: may_ask(context),
             current,
         }
     }
@@ -65,6 +76,9 @@ impl Enabled {
             Decision::Continue { .. } => self.can_continue,
             Decision::Complete { .. } => self.can_complete,
             Decision::Retry { .. } => self.can_retry,
+            Decision::Skip { .. } => self.can_skip,
+            Decision::Abort { .. } => self.can_abort,
+            Decision::Ask { .. } => self.can_ask,
         }
     }
 
@@ -75,6 +89,9 @@ impl Enabled {
             (Kind::Continue, self.can_continue),
             (Kind::Complete, self.can_complete),
             (Kind::Retry, self.can_retry),
+            (Kind::Skip, self.can_skip),
+            (Kind::Abort, self.can_abort),
+            (Kind::Ask, self.can_ask),
         ];
         all.into_iter().filter(|(_, enabled)| *enabled).map(|(kind, _)| kind).collect()
     }
@@ -94,12 +111,29 @@ impl Enabled {
                 json!({"type": ["string", "null"], "enum": modes, "description": description}),
             );
         }
-        let reason = "why, in one sentence; for COMPLETE, what was achieved";
+        let reason = "why, in one sentence; for COMPLETE, what was achieved; for ASK, the question";
         properties.insert("reason".into(), json!({"type": "string", "description": reason}));
         let required: Vec<&String> = properties.keys().collect();
         let required = json!(required);
         json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     }
+}
+
+/// A model that asks instead of deciding is stopped.
+const QUESTIONS_MAX: u64 = 3;
+
+fn may_ask(context: &Orchestration) -> bool {
+    context.asked < QUESTIONS_MAX
+}
+
+/// Returns true after a failure, with failing checks, or without progress.
+fn has_trouble(context: &Orchestration) -> bool {
+    let failed = context.last().is_some_and(|entry| entry.result != EntryResult::Success);
+    failed || context.last_error.is_some() || !context.is_clean() || context.notice.is_some()
+}
+
+fn has_step(context: &Orchestration) -> bool {
+    Plan::of(&context.plan).is_some_and(|plan| plan.current().is_some())
 }
 
 fn is_plan_complete(context: &Orchestration) -> bool {

@@ -11,7 +11,7 @@ use super::decision::Decided;
 use super::enabled::Enabled;
 use super::input::{evaluate_progress_input, select_agent_input};
 use super::parse::parse_answer;
-use super::prompt::{evaluate_values, select_values};
+use super::prompt::{checks, evaluate_values, select_values};
 use super::settings::Prompts;
 
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub enum Next {
 impl Inquiry {
     pub fn new(case: &Case<'_>, prompts: &Prompts, now_ms: i64) -> Result<Self, ContextError> {
         let enabled = case.enabled();
-        let (input, values) = match case.moment {
+        let (input, mut values) = match case.moment {
             Moment::Select => {
                 let input = select_agent_input(case.context, case.agents, now_ms);
                 let values = select_values(&input, &enabled);
@@ -70,6 +70,7 @@ impl Inquiry {
                 (serde_json::to_value(input), values)
             }
         };
+        values.push(("checks", checks(case.context)));
         Ok(Self {
             moment: case.moment,
             enabled,

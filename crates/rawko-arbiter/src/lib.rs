@@ -18,13 +18,16 @@ pub mod loop_control;
 mod parse;
 pub mod phases;
 mod plan;
+pub mod progress;
 mod prompt;
 mod rules;
 mod settings;
 
 pub use agents::{AgentDescription, AgentProfile, Performance, ToolNames, Transitions};
 pub use constraints::ConstraintContext;
-pub use context::{ContextError, EntryError, EntryResult, ErrorEntry, ExecutionEntry, Orchestration};
+pub use context::{
+    CheckEvidence, ContextError, EntryError, EntryResult, ErrorEntry, ExecutionEntry, Orchestration,
+};
 pub use decide::{Case, Moment, decide};
 pub use decision::{By, Decided, Decision, Kind};
 pub use enabled::Enabled;

@@ -45,6 +45,9 @@ fn read(json: &Json, enabled: &Enabled) -> Result<Decision, AnswerError> {
         }
         Some("CONTINUE") => Ok(Decision::Continue { reason: reason()? }),
         Some("RETRY") => Ok(Decision::Retry { reason: reason()? }),
+        Some("SKIP") => Ok(Decision::Skip { reason: reason()? }),
+        Some("ABORT") => Ok(Decision::Abort { reason: reason()? }),
+        Some("ASK") => Ok(Decision::Ask { question: words("question").map_or_else(reason, Ok)? }),
         Some("COMPLETE") => Ok(Decision::Complete { summary: words("summary").map_or_else(reason, Ok)? }),
         Some(_) | None => Err(wrong_type(json, enabled)),
     }

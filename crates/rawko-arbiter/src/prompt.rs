@@ -3,6 +3,7 @@
 
 use super::agents::AgentDescription;
 use super::constraints::ConstraintContext;
+use super::context::Orchestration;
 use super::decision::Kind;
 use super::enabled::Enabled;
 use super::error::{ErrorCategory, ErrorContext};
@@ -11,7 +12,8 @@ use super::input::{EvaluateProgressInput, SelectAgentInput};
 use super::plan::Plan;
 
 /// The supported placeholders.
-pub const PLACEHOLDERS: [&str; 10] = [
+pub const PLACEHOLDERS: [&str; 11] = [
+    "checks",
     "task",
     "plan",
     "agents",
@@ -221,6 +223,27 @@ fn limits(constraints: &ConstraintContext) -> String {
     )
 }
 
+/// Formats the result of the checks and what follows from it.
+pub(super) fn checks(context: &Orchestration) -> String {
+    let mut text = match &context.evidence {
+        None => "Not run yet".to_owned(),
+        Some(evidence) if !evidence.verified => "The project has no checks".to_owned(),
+        Some(evidence) if evidence.clean => format!("All pass.\n{}", evidence.text),
+        Some(evidence) => {
+            format!("Some fail, so the task cannot be complete.\n{}", evidence.text)
+        }
+    };
+    let restored = context.evidence.iter().flat_map(|evidence| &evidence.restored);
+    let restored: Vec<&str> = restored.map(String::as_str).collect();
+    if !restored.is_empty() {
+        text += &format!("\nPut back, because a check depends on them: {}", restored.join(", "));
+    }
+    if let Some(notice) = &context.notice {
+        text += &format!("\n{notice}");
+    }
+    text
+}
+
 /// Lists the enabled decisions only.
 fn decisions(enabled: &Enabled) -> String {
     let lines = enabled.kinds().into_iter().map(|kind| match kind {
@@ -237,6 +260,16 @@ fn decisions(enabled: &Enabled) -> String {
         }
         Kind::Retry => {
             "- `{\"type\": \"RETRY\", \"reason\": …}`: what was done does not do; once more".to_owned()
+        }
+        Kind::Skip => {
+            "- `{\"type\": \"SKIP\", \"reason\": …}`: the current step of the plan is left out".to_owned()
+        }
+        Kind::Abort => {
+            "- `{\"type\": \"ABORT\", \"reason\": …}`: give up; the task ends as failed".to_owned()
+        }
+        Kind::Ask => {
+            "- `{\"type\": \"ASK\", \"reason\": …}`: only a person can tell; `reason` is the question"
+                .to_owned()
         }
     });
     lines.collect::<Vec<_>>().join("\n")

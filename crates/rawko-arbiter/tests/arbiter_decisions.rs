@@ -201,42 +201,76 @@ fn what_can_be_decided_when() {
     let broken = |agent| entry(agent, "failure", json!(null));
     let four = "SELECT_MODE(planner developer tester reviewer)";
     let table = [
-        ("at the start", Moment::Select, vec![], json!({}), four.to_owned()),
-        ("after a failure", Moment::Select, vec![broken("tester")], json!({}), format!("{four} RETRY")),
+        ("at the start", Moment::Select, vec![], json!({}), format!("{four} ASK")),
+        (
+            "after a failure",
+            Moment::Select,
+            vec![broken("tester")],
+            json!({}),
+            format!("{four} RETRY ABORT ASK"),
+        ),
         (
             "everything planned is done",
             Moment::Select,
             vec![ok("tester")],
             json!({"plan": plan("done")}),
-            format!("{four} COMPLETE"),
+            format!("{four} COMPLETE ASK"),
         ),
         (
             "after work",
             Moment::Evaluate,
             vec![ok("tester")],
             json!({}),
-            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY".to_owned(),
+            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY ASK".to_owned(),
         ),
         (
             "cut off",
             Moment::Evaluate,
             vec![entry("tester", "max_iterations", json!(null))],
             json!({}),
-            "SELECT_MODE(planner developer reviewer) CONTINUE RETRY".to_owned(),
+            "SELECT_MODE(planner developer reviewer) CONTINUE RETRY ABORT ASK".to_owned(),
         ),
         (
             "at the cap",
             Moment::Evaluate,
             vec![ok("tester")],
             json!({"maxIterations": 1}),
-            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE".to_owned(),
+            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE ASK".to_owned(),
         ),
         (
             "whoever worked is gone",
             Moment::Evaluate,
             vec![ok("tester")],
             json!({"agents": ["planner"]}),
-            "SELECT_MODE(planner) COMPLETE RETRY".to_owned(),
+            "SELECT_MODE(planner) COMPLETE RETRY ASK".to_owned(),
+        ),
+        (
+            "a check fails",
+            Moment::Evaluate,
+            vec![ok("tester")],
+            json!({"evidence": {"verified": true, "clean": false, "text": "tests: failed"}}),
+            "SELECT_MODE(planner developer reviewer) CONTINUE RETRY ABORT ASK".to_owned(),
+        ),
+        (
+            "everything planned is done, and a check fails",
+            Moment::Select,
+            vec![ok("tester")],
+            json!({"plan": plan("done"), "evidence": {"verified": true, "clean": false, "text": "tests: failed"}}),
+            format!("{four} ABORT ASK"),
+        ),
+        (
+            "a step is open",
+            Moment::Evaluate,
+            vec![ok("tester")],
+            json!({"plan": plan("pending")}),
+            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY SKIP ASK".to_owned(),
+        ),
+        (
+            "people were asked often enough",
+            Moment::Evaluate,
+            vec![ok("tester")],
+            json!({"asked": 3}),
+            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY".to_owned(),
         ),
     ];
     for (name, moment, history, more, expected) in table {
@@ -334,16 +368,21 @@ fn answers_are_read_and_never_guessed() {
             "it is not one JSON object: expected value at line 1 column 1",
         ),
         ("[]", "it is not one JSON object: it is another kind of value"),
-        ("{}", "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE, RETRY, not nothing"),
+        ("{}", "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE, RETRY, ASK, not nothing"),
         (
             r#"{"type":"complete","reason":"x"}"#,
-            "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE, RETRY, not \"complete\"",
+            "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE, RETRY, ASK, not \"complete\"",
         ),
         (
             r#"{"type":"SELECT_MODE","mode":"bob","reason":"x"}"#,
             "SELECT_MODE needs `mode`, one of planner, developer, reviewer, not \"bob\"",
         ),
         (r#"{"type":"RETRY"}"#, "`reason` must be a text"),
+        (r#"{"type":"ASK","reason":"Which one?"}"#, r#"Ask { question: "Which one?" }"#),
+        (
+            r#"{"type":"ABORT","reason":"I do not like it."}"#,
+            "`type` must be one of SELECT_MODE, CONTINUE, COMPLETE, RETRY, ASK, not \"ABORT\"",
+        ),
     ];
     for (answer, expected) in table {
         let seen = match parse_answer(answer, &enabled) {

@@ -29,7 +29,16 @@ fn begin() -> Simulation {
     let agent =
         |id: &str| AgentEntry { id: id.into(), roles: vec![], task_types: vec![], details: Value::Null };
     let world = World { env: Value::Null, agents: ["planner", "developer", "tester"].map(agent).to_vec() };
-    let stubs = Stubs::from_value(&Value::from_json(json!({"work:remember": {"done": {}}}))).unwrap();
+    let stubs = Stubs::from_value(&Value::from_json(json!({
+        "work:remember": {"done": {}},
+        "checks:base": {"done": {"base": {}, "progress": {"without": 0, "forgiven": 0, "returns": 0}}},
+        "checks:round": {"done": {
+            "standing": "progress",
+            "notice": null,
+            "progress": {"without": 0, "forgiven": 0, "returns": 0},
+            "evidence": {"verified": true, "clean": true, "tree": "t", "text": "", "restored": [], "report": {}},
+        }},
+    }))).unwrap();
     let input = Value::from_json(json!({"task": "Mend the parser", "maxIterations": MAX_ITERATIONS}));
     Simulation::new(Arc::new(loaded.chart.unwrap()), vec![], stubs, world, input)
 }
@@ -84,7 +93,11 @@ fn answered(fate: Fate) -> (&'static str, Json) {
 }
 
 fn stimulus(line: &Line, fate: Fate, answer: Option<&str>) -> Stimulus {
-    let Some(invoked) = line.invoked.iter().rfind(|invoked| invoked.src != "work:remember") else {
+    let Some(invoked) = line
+        .invoked
+        .iter()
+        .rfind(|invoked| !["work:remember", "checks:base", "checks:round"].contains(&invoked.src.as_str()))
+    else {
         return Stimulus::advance(60_000);
     };
     let id = invoked.id.as_deref().unwrap();

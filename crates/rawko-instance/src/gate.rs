@@ -119,8 +119,8 @@ impl Gate {
             let rule = self.by_settings(&format!("agent:{agent}"), None)?;
             return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
-        if let Some(Rule { pattern, file, .. }) = self.for_arbiter(name) {
-            let why = "chooses among the agents";
+        if let Some(Rule { pattern, file, .. }) = self.for_judges(name) {
+            let why = "selects or judges the agents";
             return Ok(format!("`{name}` {why}, which `{pattern}` in `governance.allow` of {file} allows"));
         }
         match first(&self.allow, name) {
@@ -134,9 +134,9 @@ impl Gate {
         }
     }
 
-    /// A project that allows agents also allows selecting and evaluating them.
-    fn for_arbiter(&self, name: &str) -> Option<&Rule> {
-        if ServiceName::of(name).class != ServiceClass::Arbiter {
+    /// A project that allows agents also allows selecting them, and judging their work by its checks.
+    fn for_judges(&self, name: &str) -> Option<&Rule> {
+        if !matches!(ServiceName::of(name).class, ServiceClass::Arbiter | ServiceClass::Checks) {
             return None;
         }
         let is_agents = |pattern: &str| ServiceName::of(pattern).class == ServiceClass::Agent;

@@ -24,6 +24,8 @@ pub(crate) struct Wish {
     /// The provider, if it was given without a model.
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
+    /// A person is there to be asked before a task without progress ends.
+    pub(crate) ask_people: bool,
 }
 
 impl Wish {
@@ -35,7 +37,17 @@ impl Wish {
         self.insist_on_keys(chart)?;
         let mut input = if is_own(chart.chart.id()) { workshop.task.input.clone() } else { Map::default() };
         let mut put = |key: &str, value: Value| drop(input.insert(key.into(), value));
-        put("task", Value::str(self.task.trim()));
+        let declared = chart.chart.context_names();
+        let declares = |key: &str| declared.iter().any(|name| &**name == key);
+        // A chart of its own may call it a goal.
+        if declares("goal") && !declares("task") {
+            put("goal", Value::str(self.task.trim()));
+        } else {
+            put("task", Value::str(self.task.trim()));
+        }
+        if self.ask_people && declares("askPeople") {
+            put("askPeople", Value::Bool(true));
+        }
         if self.dry_run {
             put("planner", Value::str(&workshop.arbiter.planner));
         }

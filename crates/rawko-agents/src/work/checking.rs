@@ -1,15 +1,23 @@
-//! `checks:project`: the project's own checks, and the progress of the build loop.
+//! The services `checks:*`, and of them `checks:project`: the project's own checks, and the progress of the build loop.
 
 use std::path::Path;
 
 use rawko_core::Value;
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, part, value};
+use super::{Workshop, evidence, part, value};
 use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+    match &*call.name {
+        "checks:base" => evidence::base(workshop).await,
+        "checks:round" => evidence::round(workshop, &call).await,
+        _ => project(workshop, &call).await,
+    }
+}
+
+async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
     let history = if call.input.get("history").is_null() {
         PassHistory::default()
     } else {
@@ -37,7 +45,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
 }
 
 /// Makes paths relative to the project: agents may only refer to those.
-fn shorten_paths(report: &mut CheckReport, root: &Path) {
+pub(super) fn shorten_paths(report: &mut CheckReport, root: &Path) {
     let findings = report.checks.iter_mut().flat_map(|check| &mut check.findings);
     for file in findings.filter_map(|finding| finding.file.as_mut()) {
         if let Ok(short) = Path::new(file.as_str()).strip_prefix(root) {
@@ -47,7 +55,7 @@ fn shorten_paths(report: &mut CheckReport, root: &Path) {
 }
 
 /// Formats the findings for a prompt.
-fn text(report: &CheckReport) -> String {
+pub(super) fn text(report: &CheckReport) -> String {
     let mut lines = Vec::new();
     for check in &report.checks {
         let word = if check.ok { "ok" } else { "failed" };

@@ -9,6 +9,7 @@ mod checking;
 mod compact;
 mod complete;
 mod delegate;
+mod evidence;
 mod look;
 mod observed;
 mod open;
@@ -66,6 +67,8 @@ pub struct Workshop {
     pub loops: LoopSettings,
     /// The checks of the settings; `None` detects them from the project each time.
     pub checks: Option<Vec<Check>>,
+    /// Patterns of files that agents may not change for a check to count.
+    pub protected: Vec<String>,
     pub arbiter: ArbiterSettings,
     pub prompts: Prompts,
     /// Defaults of a task's input.

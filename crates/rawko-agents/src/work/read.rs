@@ -8,7 +8,7 @@ use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
 use super::Workshop;
-use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts};
+use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts, protected};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
@@ -44,6 +44,7 @@ impl Workshop {
         let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
+        let protected = said.read("checks", protected);
         let tools = said.read("tools", |reader, sections| {
             let own = sections.first().map(|section| &section.document);
             own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
@@ -70,6 +71,7 @@ impl Workshop {
             project,
             loops,
             checks,
+            protected,
             arbiter,
             prompts,
             task,

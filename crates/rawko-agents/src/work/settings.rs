@@ -35,6 +35,26 @@ impl Default for MemorySettings {
     }
 }
 
+/// Reads `checks:`, the files that agents may not change for a check to count.
+pub(super) fn protected(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Vec<String> {
+    let mut all = Vec::new();
+    for section in sections {
+        for entry in reader.record(&section.document, "`checks`", &["protected"]) {
+            let patterns = reader.texts(&entry.value, "`protected` of `checks`");
+            let patterns: Vec<(String, Span)> =
+                patterns.into_iter().map(|(pattern, span)| (pattern.to_owned(), span)).collect();
+            for (pattern, span) in patterns {
+                if let Err(error) = globset::Glob::new(&pattern) {
+                    let message = format!("`{pattern}` is not a pattern: {}", error.kind());
+                    reader.invalid(span, message, "write for example `tests/**`");
+                }
+                all.push(pattern);
+            }
+        }
+    }
+    all
+}
+
 /// Keys of the settings and of the chart.
 const TASK_KEYS: [(&str, &str); 7] = [
     ("max_iterations", "maxIterations"),
@@ -161,7 +181,7 @@ pub(super) fn prompts(
         for slip in unknown_placeholders(prompts.of(moment)) {
             let message = format!("the prompt `{name}` has an unknown placeholder `{{{slip}}}`");
             let finding = INVALID_VALUE.at(Span::new(0, 0), message);
-            let help = "the placeholders are task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions";
+            let help = "the placeholders are task, plan, agents, history, error, last, checks, iteration, maxIterations, constraints and decisions";
             problems.push((source(""), vec![Finding { severity: Severity::Warning, ..finding.help(help) }]));
         }
     }

@@ -54,6 +54,14 @@ pub fn service_specs() -> Vec<ServiceSpec> {
             .giving(&object(&[("memories", json!({"type": "array"})), ("usage", json!({"type": "object"}))])),
         ServiceSpec::named("work:select"),
         ServiceSpec::named("work:evaluate"),
+        ServiceSpec::named("checks:base")
+            .giving(&object(&[("base", json!({"type": "object"})), ("progress", json!({"type": "object"}))])),
+        ServiceSpec::named("checks:round").giving(&object(&[
+            ("evidence", json!({"type": "object"})),
+            ("progress", json!({"type": "object"})),
+            ("standing", json!({"type": "string"})),
+            ("notice", json!({"type": ["string", "null"]})),
+        ])),
         ServiceSpec::named("checks:").giving(&object(&[
             ("report", json!({"type": "object"})),
             ("history", json!({})),

@@ -41,6 +41,12 @@ pub struct LoopSettings {
     pub depth_max: u32,
     /// Prompt size, in tokens, that triggers compaction.
     pub prompt_tokens_max: u32,
+    /// Rounds of a task without progress until the agents are told.
+    pub tell_after: u32,
+    /// … until a person is asked, or the task ends.
+    pub stuck_after: u32,
+    /// Returns to a former state of the files until the task ends.
+    pub returns_max: u32,
 }
 
 impl Default for LoopSettings {
@@ -63,11 +69,14 @@ impl Default for LoopSettings {
             compactions_max: 8,
             depth_max: 2,
             prompt_tokens_max: 150_000,
+            tell_after: 3,
+            stuck_after: 5,
+            returns_max: 2,
         }
     }
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 20] = [
     "notice_after",
     "block_after",
     "doom_after",
@@ -85,6 +94,9 @@ const KEYS: [&str; 17] = [
     "compactions_max",
     "depth_max",
     "prompt_tokens_max",
+    "tell_after",
+    "stuck_after",
+    "returns_max",
 ];
 /// The memory holds a cycle of five, fifty times.
 const ROUNDS_MAX: u64 = 50;
@@ -178,6 +190,9 @@ impl LoopSettings {
             "compactions_max" => &mut self.compactions_max,
             "depth_max" => &mut self.depth_max,
             "prompt_tokens_max" => &mut self.prompt_tokens_max,
+            "tell_after" => &mut self.tell_after,
+            "stuck_after" => &mut self.stuck_after,
+            "returns_max" => &mut self.returns_max,
             _ => return None,
         })
     }

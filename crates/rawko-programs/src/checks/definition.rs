@@ -6,9 +6,9 @@ use std::time::Duration;
 use rawko_chart::codes::settings::MISSING_KEY;
 use rawko_chart::{Document, DocumentData, Finding, nearest};
 use rawko_settings::{SectionSource, SettingsReader};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     pub name: String,
     /// The program and its arguments; `{report}` is replaced by the path of the report.
@@ -26,7 +26,7 @@ pub struct Check {
 }
 
 /// The format that errors are counted in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// One error unless the exit code is 0.

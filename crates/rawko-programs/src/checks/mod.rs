@@ -1,6 +1,7 @@
 //! The project's checks: commands with countable results. The commands come from settings or are detected from the
 //! project; the number of errors comes from structured results.
 
+mod base;
 mod definition;
 mod detect;
 mod formats;
@@ -8,9 +9,13 @@ mod lsp;
 mod process;
 mod report;
 mod run;
+mod settings_of;
+mod tree;
 
+pub use base::{Base, KeptFile};
 pub use definition::{Check, Format, Problems, of_settings};
 pub use detect::detect;
 pub use formats::{Counted, Output, count};
 pub use report::{CheckFinding, CheckReport, CheckResult};
 pub use run::run_all;
+pub use tree::tree_hash;

@@ -74,7 +74,7 @@ pub async fn run_all(checks: &[Check], project_root: &Path, environment: &Enviro
 }
 
 /// Returns the displayed command; a shell command is shown as written.
-fn shown(command: &[String]) -> String {
+pub(super) fn shown(command: &[String]) -> String {
     match command {
         [shell, option, text] if shell == "sh" && option == "-c" => text.clone(),
         words => words.join(" "),

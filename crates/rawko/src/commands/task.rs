@@ -1,5 +1,6 @@
 //! `rawko task`: runs a task given in plain words. Agents are selected, run and judged until it is done.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use rawko_agents::work::{Workshop, is_broken};
@@ -35,7 +36,7 @@ Control a running task from another terminal:
 Inspect it: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --audit`.
 
 Exit codes: 0 complete, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart,
-53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop detected, 55 waiting,
+53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop or no progress, 55 waiting,
 130 parked by Ctrl-C.
 
 Examples:
@@ -176,6 +177,7 @@ fn wish(args: &Args) -> Wish {
         timeout_ms: args.timeout,
         provider: args.provider.clone().filter(|_| args.model.is_none()),
         model: model(args),
+        ask_people: io::stdin().is_terminal() && io::stderr().is_terminal(),
     }
 }
 

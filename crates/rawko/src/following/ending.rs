@@ -60,7 +60,15 @@ impl Ending<'_> {
         let ended = snapshot.configuration().frontier().iter();
         let tags: Vec<&str> =
             ended.flat_map(|node| &chart.node(*node).docs.tags).map(|tag| tag.as_str()).collect();
-        let verdicts = [("limit", Verdict::Limit), ("loop", Verdict::Loop), ("error", Verdict::Failed)];
+        let verdicts = [
+            ("limit", Verdict::Limit),
+            ("loop", Verdict::Loop),
+            // A task without progress and one that goes round in a circle have the same exit code.
+            ("stuck", Verdict::Loop),
+            ("error", Verdict::Failed),
+            ("failed", Verdict::Failed),
+            ("cancelled", Verdict::Failed),
+        ];
         let found = verdicts.into_iter().find(|(tag, _)| tags.contains(tag));
         match found {
             Some((_, Verdict::Failed)) => failed_by(snapshot.output().get("problem")),

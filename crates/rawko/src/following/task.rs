@@ -61,7 +61,33 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let said =
         problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
     let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
-    console.line(format!("{word}  {}", about.join(": ")).trim_end())
+    console.line(format!("{word}  {}", about.join(": ")).trim_end())?;
+    tell_checks(output, console)
+}
+
+/// Prints each check with its result: the evidence for the outcome.
+fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
+    if output.get("verified").as_bool() == Some(false) && output.get("outcome").as_str() == Some("complete") {
+        let word = console.paint(Style::Notice, "unverified");
+        return console.line(&format!("{word}  this project has no checks that could confirm it"));
+    }
+    for check in output.get("checks").as_list().unwrap_or_default() {
+        let (style, word) = match check.get("ok").as_bool() {
+            Some(true) => (Style::Good, "passed"),
+            Some(false) | None => (Style::Bad, "failed"),
+        };
+        let word = console.paint(style, word);
+        let name = check.get("name").as_str().unwrap_or_default();
+        let summary = check.get("summary").as_str().unwrap_or_default();
+        console.line(format!("{word}  {name}: {summary}").trim_end())?;
+    }
+    let restored: Vec<&str> =
+        output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    if !restored.is_empty() {
+        let word = console.paint(Style::Notice, "put back");
+        console.line(&format!("{word}  {}: agents changed what a check depends on", restored.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// Formats the spending: `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`

@@ -63,6 +63,7 @@ impl ServedProject {
             timeout_ms,
             provider: None,
             model: task.model,
+            ask_people: false,
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
         let input = wish.input(&self.workshop, &chart).map_err(problem)?;

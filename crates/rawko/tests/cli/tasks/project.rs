@@ -14,6 +14,7 @@ pub(crate) const SETTINGS: &str = "\
 governance: {allow: ['agent:*']}
 providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
 memories: {remember: false}
+phases: {validate: {checks: []}}
 ";
 
 pub(crate) const ARBITER: &str = r#"

@@ -1,0 +1,148 @@
+//! `checks:base` and `checks:round`: the evidence of a task. The base is taken when the task begins; after each round the
+//! checks of that base run, and the progress is judged. Separate from `checks:project`, which has no task.
+
+use rawko_arbiter::Plan;
+use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standing};
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+use rawko_programs::checks::{Base, Check, CheckReport, detect, run_all, tree_hash};
+use serde::{Deserialize, Serialize};
+
+use super::checking::{shorten_paths, text};
+use super::{Workshop, part, value};
+
+/// What the checks say about the files as they are. Part of the orchestrator's context, of the arbiter's input and of the
+/// task's result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Evidence {
+    /// False without any check; then nothing is proven.
+    verified: bool,
+    /// True if every check passed, or there is none.
+    clean: bool,
+    /// Hash of the files that were checked.
+    tree: String,
+    report: CheckReport,
+    /// The report for a prompt.
+    text: String,
+    /// Files that agents had changed although a check depends on them.
+    restored: Vec<String>,
+}
+
+pub(super) async fn base(workshop: &Workshop) -> Result<Value, ServiceError> {
+    let (root, checks, protected) = (workshop.root.clone(), checks_of(workshop), workshop.protected.clone());
+    let (base, tree) = blocking(move || (Base::of(&root, checks, &protected), tree_hash(&root))).await?;
+    Ok(Value::map([("base", value(&base)), ("progress", value(&Progress::begun(&tree)))]))
+}
+
+/// Runs the checks of the base unless these very files were checked before, and judges the round.
+pub(super) async fn round(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
+    let base: Base = part(&call.input, "base")?;
+    let before: Option<Evidence> = part(&call.input, "evidence")?;
+    let mut progress: Progress = part(&call.input, "progress")?;
+    let evidence = evidence(workshop, base, before).await?;
+    let is_decisive = call.input.get("decisive").as_bool() == Some(true);
+    let standing = if is_decisive && evidence.clean {
+        Standing::Progress
+    } else {
+        progress.record(&the_round(&evidence, &call.input), &limits(workshop))
+    };
+    Ok(Value::map([
+        ("notice", notice(standing, &progress).map_or(Value::Null, Value::from)),
+        ("evidence", value(&evidence)),
+        ("progress", value(&progress)),
+        ("standing", Value::str(standing.as_str())),
+    ]))
+}
+
+fn checks_of(workshop: &Workshop) -> Vec<Check> {
+    workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root))
+}
+
+fn limits(workshop: &Workshop) -> ProgressSettings {
+    ProgressSettings {
+        tell_after: u64::from(workshop.loops.tell_after),
+        stuck_after: u64::from(workshop.loops.stuck_after),
+        returns_max: u64::from(workshop.loops.returns_max),
+    }
+}
+
+async fn evidence(
+    workshop: &Workshop,
+    base: Base,
+    before: Option<Evidence>,
+) -> Result<Evidence, ServiceError> {
+    let (root, now) = (workshop.root.clone(), checks_of(workshop));
+    let ((restored, lost), redefined, checks, tree) = blocking(move || {
+        let restored = base.restore(&root);
+        (restored, base.redefined(&root), base.with_new(now), tree_hash(&root))
+    })
+    .await?;
+    let is_known = |evidence: &Evidence| evidence.tree == tree && restored.is_empty() && lost.is_empty();
+    if let Some(known) = before.filter(is_known) {
+        return Ok(Evidence { restored, ..known });
+    }
+    let report = run_all(&checks, &workshop.root, &workshop.environment).await;
+    let mut report = CheckReport::of(report.checks.into_iter().chain(lost).chain(redefined).collect());
+    shorten_paths(&mut report, &workshop.root);
+    Ok(Evidence {
+        verified: !report.checks.is_empty(),
+        clean: report.clean,
+        text: text(&report),
+        tree,
+        report,
+        restored,
+    })
+}
+
+fn the_round(evidence: &Evidence, input: &Value) -> Round {
+    let plan = Plan::of(input.get("plan"));
+    let steps = plan.iter().flat_map(|plan| &plan.steps);
+    let (mut all, mut settled) = (Vec::new(), Vec::new());
+    for step in steps {
+        all.push(step.description.clone());
+        if step.status.is_settled() {
+            settled.push(step.description.clone());
+        }
+    }
+    let (agent, verdict) = (input.get("agent").as_str().unwrap_or_default(), input.get("verdict").as_str());
+    Round {
+        tree: evidence.tree.clone(),
+        checks: evidence.verified.then(|| failing(&evidence.report)),
+        steps: all,
+        settled,
+        verdict: verdict.map(|verdict| format!("{agent}: {verdict}")),
+    }
+}
+
+fn failing(report: &CheckReport) -> Failing {
+    let failed = report.checks.iter().filter(|check| !check.ok);
+    let set: Vec<String> = failed.clone().map(|check| format!("{}: {}", check.name, check.errors)).collect();
+    Failing { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
+}
+
+/// What the agents and the arbiter are told.
+fn notice(standing: Standing, progress: &Progress) -> Option<String> {
+    match standing {
+        Standing::Progress | Standing::Fine => None,
+        Standing::Tell => Some(format!("{}. Take another way.", no_progress(progress))),
+        Standing::Stuck => Some(no_progress(progress)),
+        Standing::Loop => Some(
+            "the files and the failures are the same as some rounds ago: this goes round in a circle"
+                .to_owned(),
+        ),
+    }
+}
+
+fn no_progress(progress: &Progress) -> String {
+    let rounds = progress.without;
+    let noun = if rounds == 1 { "round" } else { "rounds" };
+    format!(
+        "no progress for {rounds} {noun}: no failing check passes now, and no step of the plan was settled"
+    )
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {
+    let ended = tokio::task::spawn_blocking(work).await;
+    ended.map_err(|error| ServiceError::new(Category::Failed, format!("the project cannot be read: {error}")))
+}

@@ -1,0 +1,296 @@
+//! Progress of a task, measured against the best so far. Talk is not progress: only checks that pass, plan steps that are
+//! settled for the first time, and new verdicts count. Pure, so that tasks, phases and channels can share it.
+
+use serde::{Deserialize, Serialize};
+
+/// Remembered positions. More rounds than that end by another limit.
+const SEEN_MAX: usize = 64;
+/// Steps that were added to the plan later count this many times at most: otherwise a plan that grows by a finished
+/// step per round would never end.
+const LATER_STEPS_MAX: u64 = 3;
+/// Verdicts are words of the agents' files; free text counts this many times at most.
+const VERDICTS_MAX: usize = 8;
+
+/// `progress:` of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgressSettings {
+    /// Rounds without progress until the agents are told.
+    pub tell_after: u64,
+    /// Rounds without progress until a person is asked, and the task ends.
+    pub stuck_after: u64,
+    /// Returns to a former position until the task ends as a loop.
+    pub returns_max: u64,
+}
+
+impl Default for ProgressSettings {
+    fn default() -> Self {
+        Self { tell_after: 3, stuck_after: 5, returns_max: 2 }
+    }
+}
+
+/// The result of one round.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Round {
+    /// Hash of the project's files.
+    pub tree: String,
+    /// `None` without checks.
+    pub checks: Option<Failing>,
+    /// Titles of all steps of the plan, and of the settled ones.
+    pub steps: Vec<String>,
+    pub settled: Vec<String>,
+    /// The agent and its verdict.
+    pub verdict: Option<String>,
+}
+
+/// The failing checks of a round.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    pub checks: u64,
+    pub errors: u64,
+    /// Identifies the set of failures.
+    pub set: String,
+}
+
+/// The progress so far. Plain data of a chart's context.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    pub rounds: u64,
+    /// Rounds since the last progress.
+    pub without: u64,
+    /// Rounds without checks that changed files: each is forgiven, up to the limit.
+    pub forgiven: u64,
+    pub best_checks: Option<u64>,
+    pub best_errors: Option<u64>,
+    first_steps: Vec<String>,
+    settled: Vec<String>,
+    later_steps: u64,
+    verdicts: Vec<String>,
+    seen: Vec<String>,
+    returns: u64,
+}
+
+/// What follows from a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nearer to the goal than ever before.
+    Progress,
+    Fine,
+    /// The agents should hear that nothing gets better.
+    Tell,
+    /// A person decides, or the task ends.
+    Stuck,
+    /// The same files with the same failures, again and again.
+    Loop,
+}
+
+impl Progress {
+    /// Begins with the files as they are, so that a first round without a change counts as one.
+    pub fn begun(tree: &str) -> Self {
+        Self { seen: vec![format!("{tree}/")], ..Self::default() }
+    }
+
+    /// Records a round and judges it.
+    pub fn record(&mut self, round: &Round, settings: &ProgressSettings) -> Standing {
+        self.rounds += 1;
+        let is_return = self.visit(round);
+        let fewer_failures = round.checks.as_ref().is_some_and(|failing| self.improve(failing));
+        let new_step = self.settle(round);
+        let new_verdict = self.hear(round);
+        if fewer_failures || new_step || new_verdict {
+            self.without = 0;
+            self.forgiven = 0;
+            return Standing::Progress;
+        }
+        let is_change = round.checks.is_none() && is_return == Visit::New;
+        if is_change && self.forgiven < settings.stuck_after {
+            self.forgiven += 1;
+        } else {
+            self.without += 1;
+        }
+        self.standing(settings)
+    }
+
+    fn standing(&self, settings: &ProgressSettings) -> Standing {
+        if self.returns >= settings.returns_max {
+            Standing::Loop
+        } else if self.without >= settings.stuck_after {
+            Standing::Stuck
+        } else if self.without >= settings.tell_after || self.returns > 0 {
+            Standing::Tell
+        } else {
+            Standing::Fine
+        }
+    }
+
+    /// Starts over, because a person wants the task to continue.
+    pub fn forgive(&mut self) {
+        self.without = 0;
+        self.forgiven = 0;
+        self.returns = 0;
+    }
+
+    /// Remembers the position. Staying in one is no return to it.
+    fn visit(&mut self, round: &Round) -> Visit {
+        let failing = round.checks.as_ref().map_or("", |failing| failing.set.as_str());
+        let position = format!("{}/{failing}", round.tree);
+        if self.seen.last() == Some(&position) {
+            return Visit::Same;
+        }
+        let is_known = self.seen.contains(&position);
+        self.seen.push(position);
+        let over = self.seen.len().saturating_sub(SEEN_MAX);
+        self.seen.drain(..over);
+        // With passing checks, going back and forth harms nobody; the rounds are counted anyway.
+        if is_known && round.checks.as_ref().is_none_or(|failing| failing.checks > 0) {
+            self.returns += 1;
+        }
+        if is_known { Visit::Again } else { Visit::New }
+    }
+
+    /// Returns true if fewer checks or errors fail than ever before. The first measurement is only a start.
+    fn improve(&mut self, failing: &Failing) -> bool {
+        let is_less = |best: &mut Option<u64>, now: u64| {
+            let less = best.is_some_and(|best| now < best);
+            *best = Some(best.map_or(now, |best| best.min(now)));
+            less
+        };
+        let checks = is_less(&mut self.best_checks, failing.checks);
+        is_less(&mut self.best_errors, failing.errors) || checks
+    }
+
+    /// Returns true if a step is settled for the first time.
+    fn settle(&mut self, round: &Round) -> bool {
+        if self.first_steps.is_empty() {
+            self.first_steps.clone_from(&round.steps);
+        }
+        let mut is_progress = false;
+        for step in &round.settled {
+            if self.settled.contains(step) {
+                continue;
+            }
+            self.settled.push(step.clone());
+            if self.first_steps.contains(step) {
+                is_progress = true;
+            } else if self.later_steps < LATER_STEPS_MAX {
+                self.later_steps += 1;
+                is_progress = true;
+            }
+        }
+        is_progress
+    }
+
+    fn hear(&mut self, round: &Round) -> bool {
+        let Some(verdict) = &round.verdict else { return false };
+        if self.verdicts.contains(verdict) || self.verdicts.len() >= VERDICTS_MAX {
+            return false;
+        }
+        self.verdicts.push(verdict.clone());
+        true
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Visit {
+    New,
+    Same,
+    Again,
+}
+
+impl Standing {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Standing::Progress => "progress",
+            Standing::Fine => "fine",
+            Standing::Tell => "tell",
+            Standing::Stuck => "stuck",
+            Standing::Loop => "loop",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failing(tree: &str, errors: u64) -> Round {
+        let set = format!("{errors} errors");
+        let failing = Failing { checks: u64::from(errors > 0), errors, set };
+        Round { tree: tree.to_owned(), checks: Some(failing), ..Round::default() }
+    }
+
+    fn unchecked(tree: &str) -> Round {
+        Round { tree: tree.to_owned(), ..Round::default() }
+    }
+
+    fn settled(tree: &str, steps: &[&str], settled: &[&str]) -> Round {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Round { steps: owned(steps), settled: owned(settled), ..failing(tree, 1) }
+    }
+
+    fn judged(rounds: &[Round]) -> String {
+        let mut progress = Progress::begun("a");
+        let settings = ProgressSettings::default();
+        let words: Vec<&str> =
+            rounds.iter().map(|round| progress.record(round, &settings).as_str()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn a_round_is_judged_against_the_best_so_far() {
+        let same = |tree: &str, times: usize| vec![failing(tree, 2); times];
+        let many = |trees: &str, errors: &[u64]| -> Vec<Round> {
+            trees.split(' ').zip(errors).map(|(tree, errors)| failing(tree, *errors)).collect()
+        };
+        let table = [
+            ("nothing is done", same("a", 5), "fine fine tell tell stuck"),
+            ("files change, nothing gets better", many("a b c d e", &[2; 5]), "fine fine tell tell stuck"),
+            ("errors fall", many("a b c d", &[5, 4, 3, 0]), "fine progress progress progress"),
+            (
+                "new tests raise the number, and then it falls below the best",
+                many("a b c d e", &[5, 3, 6, 4, 2]),
+                "fine progress fine fine progress",
+            ),
+            ("back and forth", many("a b a b", &[2, 3, 2, 3]), "fine fine tell loop"),
+            ("one attempt is taken back", many("a b a c", &[2, 3, 2, 1]), "fine fine tell progress"),
+            (
+                "without checks, changes are forgiven for a while",
+                ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"].map(unchecked).to_vec(),
+                "fine fine fine fine fine fine tell tell stuck stuck stuck",
+            ),
+            ("talk without checks", vec![unchecked("a"); 5], "fine fine tell tell stuck"),
+        ];
+        for (name, rounds, expected) in table {
+            assert_eq!(judged(&rounds), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_step_counts_once_and_an_endless_plan_does_not_count() {
+        let back_and_forth = [
+            settled("a", &["x", "y"], &["x"]),
+            settled("b", &["x", "y"], &[]),
+            settled("c", &["x", "y"], &["x"]),
+            settled("d", &["x", "y"], &["x", "y"]),
+        ];
+        assert_eq!(judged(&back_and_forth), "progress fine fine progress");
+        let steps: Vec<String> = (0..12).map(|number| format!("step {number}")).collect();
+        let growing: Vec<Round> = (1..12)
+            .map(|count| {
+                let names: Vec<&str> = steps[..count].iter().map(String::as_str).collect();
+                settled(&count.to_string(), &names, &names)
+            })
+            .collect();
+        let ends = "progress progress progress progress fine fine tell tell stuck stuck stuck";
+        assert_eq!(judged(&growing), ends);
+    }
+
+    #[test]
+    fn a_new_verdict_is_progress_once() {
+        let said = |word: &str| Round { verdict: Some(word.to_owned()), ..failing("a", 1) };
+        let rounds = [said("tester: failed"), said("tester: failed"), said("reviewer: approved")];
+        assert_eq!(judged(&rounds), "progress fine progress");
+    }
+}
