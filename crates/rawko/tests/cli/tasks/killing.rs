@@ -19,6 +19,7 @@ const SETTINGS: &str = "\
 governance: {allow: ['agent:*']}
 providers: {default: demo/x, back_off: {first: 1ms}, demo: {kind: scripted, file: .rawko/script.yaml}}
 task: {back_off_first: 1ms}
+phases: {validate: {checks: [{name: held, command: 'while ls | grep -q ^hel[d]$; do sleep 0.02; done'}]}}
 ";
 
 /// One selection and one completion fail first, an agent invokes another, and two tools write a line each. The words
@@ -72,8 +73,16 @@ fn story(held: &str) -> TempDir {
 fn story_with(held: &str, wait_ms: u32) -> TempDir {
     let agents =
         [agent("worker", ""), agent("helper", ""), agent("checker", "transitions: {onSuccess: complete}\n")];
-    project(SETTINGS, &agents, &script(held, wait_ms))
+    let dir = project(SETTINGS, &agents, &script(held, wait_ms));
+    if held == HELD_BY_CHECK {
+        fs::write(dir.path().join("held"), "").unwrap();
+    }
+    dir
 }
+
+/// The project's check takes as long as the file `held` exists. It does not name it: a file that a check names is put
+/// back.
+const HELD_BY_CHECK: &str = "CHECKS";
 
 const TASK: [&str; 6] = ["task", "Do it", "--id", "fix", "--output-format", "stream-json"];
 
@@ -93,7 +102,7 @@ enum Way {
 }
 
 /// The state of the task, the state of the agent `worker`, and how the process ends there.
-const DEATHS: [(&str, &str, Way); 11] = [
+const DEATHS: [(&str, &str, Way); 12] = [
     ("idle", "", Way::Reset),
     ("selecting", "", Way::Kill { held: "SELECT", visit: 2 }),
     ("backing_off", "", Way::Kill { held: "PATIENCE", visit: 1 }),
@@ -103,12 +112,16 @@ const DEATHS: [(&str, &str, Way); 11] = [
     ("executing", "working.calling.delegating", Way::Kill { held: "HELP", visit: 1 }),
     ("executing", "working.calling.running", Way::KillWithTool),
     ("remembering", "", Way::Kill { held: "REMEMBER", visit: 1 }),
+    ("checking", "", Way::Kill { held: HELD_BY_CHECK, visit: 1 }),
     ("evaluating", "", Way::Kill { held: "EVALUATE", visit: 1 }),
     ("at_limit", "", Way::Raised),
 ];
 
 /// States that this script never stays in: it has no image, and no conversation that is too long.
 const NOT_IN_THIS_STORY: [&str; 2] = ["working.looking", "working.compacting"];
+
+/// States of the task that nothing holds it in: they only read files, or a person was asked.
+const NOT_HELD: [&str; 3] = ["preparing", "verifying", "asking"];
 
 fn chart(name: &str) -> Chart {
     let path = repository().join("charts").join(name);
@@ -132,6 +145,7 @@ fn resting(chart: &Chart) -> Vec<String> {
 fn every_state_of_the_charts_is_one_to_die_in() {
     let mut states: Vec<String> = DEATHS.iter().map(|(state, ..)| (*state).to_owned()).collect();
     states.dedup();
+    states.extend(NOT_HELD.map(str::to_owned));
     let mut expected = resting(&chart("orchestrator.yaml"));
     states.sort();
     expected.sort();
@@ -249,6 +263,7 @@ fn undisturbed() -> (Vec<String>, Vec<String>, String) {
 
 fn let_go(dir: &Path) {
     fs::write(dir.join(".rawko/script.yaml"), script("", 1)).unwrap();
+    let _ = fs::remove_file(dir.join("held"));
 }
 
 #[test]

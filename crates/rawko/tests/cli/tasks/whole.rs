@@ -53,6 +53,7 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
         arbiter    complete The change is small and right. (rule: reviewer.onSuccess)
 
         complete  after 6 iterations: The change is small and right.
+        unverified  this project has no checks that could confirm it
         spent … 7 tool calls
         --- stderr
         next: see the decisions with `rawko replay fix --decisions`
@@ -266,19 +267,19 @@ fn another_model_is_asked_the_same_and_may_differ() {
     let text = transcript(dir.path(), &["replay", "fix", "--decisions", "--model", "second/x"], "");
     expect![[r#"
         $ rawko replay fix --decisions --model second/x
-           1  2026-01-05 09:30:00Z  select    →        planner: there is no plan yet
+           2  2026-01-05 09:30:00Z  select    →        planner: there is no plan yet
               same: SELECT_MODE planner: there is no plan yet
-           3  2026-01-05 09:30:00Z  evaluate  →        developer: the plan can be built
+           5  2026-01-05 09:30:00Z  evaluate  →        developer: the plan can be built
               differs: SELECT_MODE tester: first the tests
-           5  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+           8  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
               decided by a rule; model not asked
-           7  2026-01-05 09:30:00Z  evaluate  →        developer: a test fails
+          11  2026-01-05 09:30:00Z  evaluate  →        developer: a test fails
               no response: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
-           9  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+          14  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
               decided by a rule; model not asked
-          11  2026-01-05 09:30:00Z  evaluate  →        reviewer: all tests pass
+          17  2026-01-05 09:30:00Z  evaluate  →        reviewer: all tests pass
               same: SELECT_MODE reviewer: all tests pass
-          13  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (rule: reviewer.onSuccess)
+          20  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (rule: reviewer.onSuccess)
               decided by a rule; model not asked
         --- stderr
         note: second/x differs in 1 of 3 decisions; no usable response for 1
