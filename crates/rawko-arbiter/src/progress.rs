@@ -258,7 +258,7 @@ mod tests {
             (
                 "without checks, changes are forgiven for a while",
                 ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"].map(unchecked).to_vec(),
-                "fine fine fine fine fine fine tell tell stuck stuck stuck",
+                "fine fine fine fine fine fine fine tell tell stuck stuck",
             ),
             ("talk without checks", vec![unchecked("a"); 5], "fine fine tell tell stuck"),
         ];

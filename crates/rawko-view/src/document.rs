@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::error::ViewError;
 use crate::faults::{self, FaultLine};
-use crate::rows::Row;
+use crate::rows::{Row, outcome, title};
 use crate::standing::{self, Running, Standing};
 
 /// Complete state of an instance after a step.
@@ -137,6 +137,8 @@ impl Document {
         let (snapshot, chart) = (&standing.snapshot, &standing.chart);
         let configuration = standing.configuration().into_iter().map(str::to_owned).collect();
         let row = Row {
+            outcome: if snapshot.status().is_over() { outcome(&standing.row) } else { None },
+            title: title(chart, snapshot),
             step: snapshot.step_number(),
             status: snapshot.status(),
             configuration: Some(configuration),

@@ -1,15 +1,14 @@
 //! Rows of the instance list.
 
-use rawko_core::Status;
+use rawko_core::{Chart, Snapshot, Status};
 use rawko_host::{HostError, Reader, Restored, Spent};
-use rawko_store::{InstanceRow, Wait};
+use rawko_store::{InstanceRow, Outcome, Wait};
 use serde::Serialize;
-use serde_json::Value;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
 #[cfg(feature = "openapi")]
-use crate::vocabulary::{StatusWord, WaitWord};
+use crate::vocabulary::{OutcomeWord, StatusWord, WaitWord};
 
 /// An instance in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -22,6 +21,11 @@ pub struct Row {
     pub chart_hash: String,
     #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
+    /// How it ended; null until then.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<OutcomeWord>))]
+    pub outcome: Option<Outcome>,
+    /// The task or goal in its context, in one line.
+    pub title: Option<String>,
     /// Kind of input that the instance waits for.
     #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
@@ -80,6 +84,8 @@ impl Row {
             version: new.version.to_string(),
             chart_hash: new.chart.iter().map(|byte| format!("{byte:02x}")).collect(),
             status: head.status,
+            outcome: outcome(row),
+            title: None,
             waits_for: head.wait,
             next_due_ms: head.next_due_ms,
             fault: head.fault.as_deref().map(str::to_owned),
@@ -103,29 +109,87 @@ impl Row {
     /// Returns rows with their active states, for one page of the list.
     pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
         let restored = reader.snapshots(rows)?;
-        let states = |restored: Restored| {
-            let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
-            paths.map(str::to_owned).collect()
-        };
         let rows = rows.iter().zip(restored);
-        Ok(rows.map(|(row, restored)| Row { configuration: restored.map(states), ..Row::of(row) }).collect())
+        Ok(rows.map(|(row, restored)| Row::of(row).with(restored.as_ref())).collect())
+    }
+
+    /// Adds what only the snapshot has.
+    pub(crate) fn with(self, restored: Option<&Restored>) -> Row {
+        let Some(Restored { chart, snapshot, .. }) = restored else { return self };
+        let paths = chart.leaf_paths(snapshot.configuration());
+        Row { configuration: Some(paths.map(str::to_owned).collect()), title: title(chart, snapshot), ..self }
+    }
+
+    /// Returns the row with its active states; without them if the snapshot cannot be read.
+    pub fn read(reader: &Reader, row: &InstanceRow) -> Row {
+        Row::of(row).with(reader.snapshot(row, None).ok().as_ref())
     }
 }
 
-/// A fault takes precedence over the status.
+/// Maximum length of a title, in characters.
+const TITLE_CHARS_MAX: usize = 120;
+
+/// Returns the task, goal or title in an instance's context, in one line.
+pub fn title(chart: &Chart, snapshot: &Snapshot) -> Option<String> {
+    let context = snapshot.context_map(chart);
+    let text = ["task", "goal", "title"].into_iter().find_map(|key| {
+        context.get(key).as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+    })?;
+    let line = text.lines().next().unwrap_or_default();
+    Some(match line.char_indices().nth(TITLE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    })
+}
+
+/// Returns how an instance ended. One that was cancelled before outcomes were stored has none.
+pub fn outcome(row: &InstanceRow) -> Option<Outcome> {
+    let cancelled = (row.head.status == Status::Cancelled).then_some(Outcome::Cancelled);
+    row.head.outcome.or(cancelled)
+}
+
+/// The status of an instance for people: what it is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// A service, an agent or a child works.
+    Running,
+    /// For a person, an event or a timer.
+    Waiting,
+    /// Nothing moves it any more: a step or a call failed.
+    Stalled,
+    Ended,
+}
+
+impl Life {
+    pub const ALL: [Life; 4] = [Life::Running, Life::Waiting, Life::Stalled, Life::Ended];
+
+    pub fn of(row: &InstanceRow) -> Life {
+        match (row.head.status, row.head.wait) {
+            (Status::Done | Status::Cancelled, _) => Life::Ended,
+            (Status::Error, _) => Life::Stalled,
+            (Status::Active, _) if row.head.fault.is_some() => Life::Stalled,
+            (Status::Active, Wait::Work) => Life::Running,
+            (Status::Active, Wait::Person | Wait::Event | Wait::Timer) => Life::Waiting,
+            (Status::Active, Wait::Nothing) => Life::Stalled,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Life::Running => "running",
+            Life::Waiting => "waiting",
+            Life::Stalled => "stalled",
+            Life::Ended => "ended",
+        }
+    }
+}
+
+/// Returns the outcome of an ended instance, else what it is doing.
 pub fn status_word(row: &InstanceRow) -> &'static str {
-    if row.head.fault.is_some() && !row.head.status.is_over() { "fault" } else { row.head.status.as_str() }
-}
-
-/// Returns the active states; `None` if the snapshot cannot be read, which `show` explains.
-pub fn states(reader: &Reader, row: &InstanceRow) -> Option<Vec<String>> {
-    let restored = reader.snapshot(row, None).ok()?;
-    let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
-    Some(paths.map(str::to_owned).collect())
-}
-
-pub fn row_json(row: &InstanceRow) -> Value {
-    serde_json::to_value(Row::of(row)).unwrap_or_default()
+    match (Life::of(row), outcome(row)) {
+        (Life::Ended, Some(outcome)) => outcome.as_str(),
+        (life, _) => life.as_str(),
+    }
 }
 
 /// Returns the usage of an instance and its descendants so far.

@@ -31,14 +31,10 @@ impl TaskDocument {
         let restored = reader.snapshot(row, None).ok();
         let context = restored.as_ref().map(|restored| restored.snapshot.context_map(&restored.chart));
         let context = context.unwrap_or_default();
-        let states = restored.map(|restored| {
-            let paths = restored.chart.leaf_paths(restored.snapshot.configuration());
-            paths.map(str::to_owned).collect()
-        });
         let agent = context.get("currentAgent");
         let agent = agent.as_str().or_else(|| agent.get("name").as_str());
         TaskDocument {
-            row: Row { configuration: states, ..Row::of(row) },
+            row: Row::of(row).with(restored.as_ref()),
             task: context.get("task").as_str().unwrap_or_default().to_owned(),
             iteration: context.get("iterationCount").as_i64().unwrap_or(0).unsigned_abs(),
             plan: context.get("plan").to_json(),

@@ -13,6 +13,18 @@ pub enum StatusWord {
     Cancelled,
 }
 
+/// How an instance ended.
+#[derive(Clone, Copy, Debug, ToSchema)]
+#[schema(rename_all = "snake_case", as = Outcome)]
+pub enum OutcomeWord {
+    Succeeded,
+    Failed,
+    Limit,
+    Loop,
+    Stuck,
+    Cancelled,
+}
+
 /// Kind of input that an instance waits for.
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Waits)]
@@ -27,7 +39,7 @@ pub enum WaitWord {
 #[cfg(test)]
 mod tests {
     use rawko_core::Status;
-    use rawko_store::Wait;
+    use rawko_store::{Outcome, Wait};
     use utoipa::PartialSchema;
 
     use super::*;
@@ -40,6 +52,7 @@ mod tests {
     fn the_words_are_those_of_the_enums() {
         let statuses = [Status::Active, Status::Done, Status::Error, Status::Cancelled].map(Status::as_str);
         assert_eq!(words::<StatusWord>(), serde_json::json!(statuses));
+        assert_eq!(words::<OutcomeWord>(), serde_json::json!(Outcome::ALL.map(Outcome::as_str)));
         assert_eq!(words::<WaitWord>(), serde_json::json!(Wait::ALL.map(Wait::as_str)));
     }
 }

@@ -16,6 +16,16 @@ import { TONES, brief, plural, states, tone } from './words.js';
 /** What the timer's own words do not say. */
 const KINDS = { after: '', send: ' delayed send', timeout: '', retry: '' };
 
+/** How an instance ended, as a heading. */
+const ENDED = {
+  succeeded: 'Done',
+  failed: 'Failed',
+  limit: 'Limit reached',
+  loop: 'Loop detected',
+  stuck: 'Stuck',
+  cancelled: 'Cancelled',
+};
+
 export class Present {
   constructor(id, { may, changed }) {
     Object.assign(this, { id, may, changed });
@@ -110,6 +120,7 @@ export class Present {
     this.result.dataset.key = key;
     if (!over) return void this.result.replaceChildren();
     const output = doc.output;
+    const good = doc.status === 'done' && (doc.outcome ?? 'succeeded') === 'succeeded';
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
     const others = summary
       ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task'))
@@ -124,8 +135,8 @@ export class Present {
       this.result,
       h(
         'div',
-        { class: `card ${doc.status === 'done' ? 'good-card' : ''}` },
-        h('h2', null, icon(doc.status === 'done' ? 'check' : 'stop'), doc.status === 'done' ? 'Done' : 'Cancelled'),
+        { class: `card ${good ? 'good-card' : 'bad-card'}` },
+        h('h2', null, icon(good ? 'check' : 'stop'), ENDED[doc.outcome ?? doc.status] ?? 'Done'),
         summary ? h('p', { class: 'wrap' }, summary) : null,
         body,
       ),

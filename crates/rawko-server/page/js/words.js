@@ -77,6 +77,8 @@ export function waiting(row) {
 export function tone(row) {
   if (row.status === 'active')
     return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
+  if (row.status === 'done' && row.outcome && row.outcome !== 'succeeded')
+    return { failed: 'error', cancelled: 'cancelled' }[row.outcome] ?? row.outcome;
   return row.status;
 }
 
@@ -87,6 +89,9 @@ export const TONES = {
   done: 'done',
   error: 'error',
   cancelled: 'cancelled',
+  limit: 'limit reached',
+  loop: 'loop detected',
+  stuck: 'stuck',
 };
 
 /** Active leaf states as a person reads them. */

@@ -40,7 +40,7 @@ fn what_waits_for_a_person_is_parked_and_goes_on_with_the_answer() {
             --- exit code 55
             $ rawko show o-1
             o-1  order 1.0.0
-            status     active
+            status     waiting
             states     [asking]
             step       0, just now
             started    just now
@@ -191,14 +191,14 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
             --- exit code 55
             $ rawko show s-1
             s-1  shop 0.0.0
-            status     active
+            status     running
             states     [deciding]
             step       0, just now
             started    just now
             requests   form
                          `rawko approve s-1.decision.0` or `rawko deny s-1.decision.0`
             running    decision statechart:decision, started just now, key s-1/0/0
-            children   s-1.decision.0 active, step 0, just now
+            children   s-1.decision.0 waiting, step 0, just now
             $ rawko approve s-1 --ask nothing
             --- stderr
             error: instance `s-1` has no pending request

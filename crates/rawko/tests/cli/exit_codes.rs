@@ -178,7 +178,7 @@ fn two_is_usage() {
               41   credentials: an API key is missing or was rejected
               52   invalid chart or settings
               53   budget or limit reached
-              54   loop detected
+              54   loop detected, or stuck without progress
               55   waiting for a person, an event or a timer
               130  interrupted (143: terminated); running work is parked
 

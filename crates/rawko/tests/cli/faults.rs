@@ -78,7 +78,7 @@ fn send_warns_and_the_rest_remembers() {
             warning: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
             $ rawko show s-1
             s-1  shop 0.0.0
-            status     done
+            status     succeeded
             states     [paid]
             step       2, just now
             started    just now
@@ -151,47 +151,47 @@ fn an_invoke_that_cannot_start_stalls_with_the_reason() {
     check(
         &["send s-1 WORK", "show s-1", "resume s-1", "send s-1 BACK", "ps"],
         expect![[r#"
-        $ rawko send s-1 WORK
-        > WORK                       [working]
-            stalled  the failure of job is not handled; waiting for a retry
-            status   error
-        --- stderr
-        warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        s-1 keeps its state; retry with `rawko resume s-1`
-        --- exit code 1
-        $ rawko show s-1
-        s-1  shop 0.0.0
-        status     error
-        states     [working]
-        step       1, just now
-        started    just now
-        failed     job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-                   retry with `rawko resume s-1`
-        faults     1 fault, latest just now
-                   step 1: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        context    total: "none"
-        accepts    BACK → open
-        $ rawko resume s-1
-        s-1                          [working]
-        > retry                      [working]
-            stalled  the failure of job is not handled; waiting for a retry
-        --- stderr
-        warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
-        s-1 keeps its state; retry with `rawko resume s-1`
-        --- exit code 1
-        $ rawko send s-1 BACK
-        > BACK                       [open]
-            status   active
-        --- stderr
-        waiting: s-1 is parked; continue with `rawko resume s-1`
-          accepts CHECK, WORK, PAID
-            rawko send s-1 CHECK
-        $ rawko ps
-        ID   CHART       STATUS  WAITS FOR  STEP  UPDATED   STATES
-        s-1  shop 0.0.0  active  event      3     just now  [open]
-    "#]],
+            $ rawko send s-1 WORK
+            > WORK                       [working]
+                stalled  the failure of job is not handled; waiting for a retry
+                status   error
+            --- stderr
+            warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+            failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+            s-1 keeps its state; retry with `rawko resume s-1`
+            --- exit code 1
+            $ rawko show s-1
+            s-1  shop 0.0.0
+            status     stalled
+            states     [working]
+            step       1, just now
+            started    just now
+            failed     job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+                       retry with `rawko resume s-1`
+            faults     1 fault, latest just now
+                       step 1: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+            context    total: "none"
+            accepts    BACK → open
+            $ rawko resume s-1
+            s-1                          [working]
+            > retry                      [working]
+                stalled  the failure of job is not handled; waiting for a retry
+            --- stderr
+            warning: invoke `job` failed in state `working`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+            failed: job: execution: invoke `job`: `input`: `*` takes two numbers, not a string and a number in `context.total * 2`
+            s-1 keeps its state; retry with `rawko resume s-1`
+            --- exit code 1
+            $ rawko send s-1 BACK
+            > BACK                       [open]
+                status   active
+            --- stderr
+            waiting: s-1 is parked; continue with `rawko resume s-1`
+              accepts CHECK, WORK, PAID
+                rawko send s-1 CHECK
+            $ rawko ps
+            ID   CHART       STATUS   WAITS FOR  STEP  UPDATED   STATES
+            s-1  shop 0.0.0  waiting  event      3     just now  [open]
+        "#]],
     );
 }
 
@@ -200,30 +200,30 @@ fn a_step_that_is_refused_is_shown_in_the_same_places() {
     check(
         &["send s-1 LOOP", "show s-1", "history s-1", "logs s-1"],
         expect![[r#"
-        $ rawko send s-1 LOOP
-        --- stderr
-        error: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-        --- exit code 1
-        $ rawko show s-1
-        s-1  shop 0.0.0
-        status     active
-        states     [open]
-        step       0, just now
-        started    just now
-        faults     1 fault, latest just now
-                   step 1: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-        context    total: "none"
-        accepts    CHECK [context.total > 5] → open (the guard needs data)
-                   WORK → working
-                   PAID → paid
-        $ rawko history s-1
-           0  2026-01-05 09:30:00Z  start                        [open]
-                  context  total: "none"
-           1  2026-01-05 09:30:00Z  > LOOP                       [open]
-                  refused  more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-        $ rawko logs s-1
-        2026-01-05 09:30:00Z  s-1  refused  > LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
-    "#]],
+            $ rawko send s-1 LOOP
+            --- stderr
+            error: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
+            --- exit code 1
+            $ rawko show s-1
+            s-1  shop 0.0.0
+            status     waiting
+            states     [open]
+            step       0, just now
+            started    just now
+            faults     1 fault, latest just now
+                       step 1: step failed on LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
+            context    total: "none"
+            accepts    CHECK [context.total > 5] → open (the guard needs data)
+                       WORK → working
+                       PAID → paid
+            $ rawko history s-1
+               0  2026-01-05 09:30:00Z  start                        [open]
+                      context  total: "none"
+               1  2026-01-05 09:30:00Z  > LOOP                       [open]
+                      refused  more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
+            $ rawko logs s-1
+            2026-01-05 09:30:00Z  s-1  refused  > LOOP: more than 1000 microsteps without coming to rest (last active: looping2); eventless transitions or raised events feed each other
+        "#]],
     );
 }
 

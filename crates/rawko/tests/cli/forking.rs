@@ -47,7 +47,7 @@ fn a_fork_has_other_values_and_leaves_the_first_one_alone() {
                 output   {"receipt":"r-1"}
             $ rawko show o-1
             o-1  order 1.0.0
-            status     done
+            status     succeeded
             states     [rejected]
             step       1, just now
             started    just now
@@ -57,7 +57,7 @@ fn a_fork_has_other_values_and_leaves_the_first_one_alone() {
                        receipt: null
             $ rawko show o-2
             o-2  order 1.0.0
-            status     done
+            status     succeeded
             states     [paid]
             step       2, just now
             started    just now

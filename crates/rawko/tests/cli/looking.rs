@@ -52,36 +52,36 @@ fn instances_are_listed_newest_first() {
         agent  1.0.0  8229eacfc83d  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  ed2e928d3496  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `.rawko/state/rawko.db` not found; start an instance with `rawko run CHART` to create it
         --- exit code 2
         $ rawko ps
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
-        o-2  order 1.0.0  active  person  0  just now  [asking]
-        o-1  order 1.0.0  done  -  1  just now  [paid]
+        o-2  order 1.0.0  waiting  person  0  just now  [asking]
+        o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko ps --waiting person
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
-        o-2  order 1.0.0  active  person  0  just now  [asking]
+        o-2  order 1.0.0  waiting  person  0  just now  [asking]
         $ rawko ps --status error
         --- stderr
         none: no matching instances
         $ rawko ps --limit 1
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
-        o-2  order 1.0.0  active  person  0  just now  [asking]
+        o-2  order 1.0.0  waiting  person  0  just now  [asking]
         --- stderr
         more: 1 of 2; continue with --before 2
         $ rawko ps --limit 1 --before 2
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
-        o-1  order 1.0.0  done  -  1  just now  [paid]
+        o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  8229eacfc83d  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  779a9a194086  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  ed2e928d3496  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -100,7 +100,9 @@ fn json_for_programs() {
                   "chart": "order",
                   "version": "1.0.0",
                   "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
-                  "status": "done",
+                  "status": "ended",
+                  "outcome": "succeeded",
+                  "title": null,
                   "waits_for": "nothing",
                   "next_due_ms": null,
                   "fault": null,
@@ -118,7 +120,9 @@ fn json_for_programs() {
                   },
                   "configuration": [
                     "paid"
-                  ]
+                  ],
+                  "waiting_for": null,
+                  "updated": "2026-01-05 09:30:00Z"
                 }
               ],
               "total": 1,
@@ -131,6 +135,8 @@ fn json_for_programs() {
               "version": "1.0.0",
               "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
               "status": "active",
+              "outcome": null,
+              "title": null,
               "waits_for": "person",
               "next_due_ms": 0,
               "fault": null,

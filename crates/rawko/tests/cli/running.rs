@@ -117,7 +117,7 @@ fn a_failed_call_stops_the_instance_until_somebody_tries_again() {
         --- exit code 1
         $ rawko show o-1
         o-1  order 1.0.0
-        status     error
+        status     stalled
         states     [charging]
         step       1, just now
         started    just now
@@ -181,85 +181,93 @@ fn children_are_told_under_their_own_names() {
         &files,
         &["run shop.yaml --id s-1 --with parcel.yaml", "ps --all --json"],
         expect![[r#"
-        $ rawko run shop.yaml --id s-1 --with parcel.yaml
-        s-1  shop 0.0.0
-        start                        [shipping]
-            context  tracking: null
-            invoked  parcel statechart:parcel@^1 {"to":"Ada"}
-          parcel.0  start                        [packing]
-          parcel.0      context  to: "Ada"
-          parcel.0      log      for Ada
-          parcel.0      timer    after 10ms in packing (in 10ms)
-          parcel.0  after 10ms in packing        [sent]
-          parcel.0      status   done
-          parcel.0      output   {"tracking":"t-1"}
-        parcel answered              [shipped]
-            answer   {"tracking":"t-1"}
-            context  tracking: null → "t-1"
-            status   done
-            output   {"tracking":"t-1"}
-        $ rawko ps --all --json
-        {
-          "v": 1,
-          "instances": [
+            $ rawko run shop.yaml --id s-1 --with parcel.yaml
+            s-1  shop 0.0.0
+            start                        [shipping]
+                context  tracking: null
+                invoked  parcel statechart:parcel@^1 {"to":"Ada"}
+              parcel.0  start                        [packing]
+              parcel.0      context  to: "Ada"
+              parcel.0      log      for Ada
+              parcel.0      timer    after 10ms in packing (in 10ms)
+              parcel.0  after 10ms in packing        [sent]
+              parcel.0      status   done
+              parcel.0      output   {"tracking":"t-1"}
+            parcel answered              [shipped]
+                answer   {"tracking":"t-1"}
+                context  tracking: null → "t-1"
+                status   done
+                output   {"tracking":"t-1"}
+            $ rawko ps --all --json
             {
-              "id": "s-1.parcel.0",
-              "chart": "parcel",
-              "version": "1.2.0",
-              "chart_hash": "e52ad3ee01cf0d6cd15e8c98273ac0f6",
-              "status": "done",
-              "waits_for": "nothing",
-              "next_due_ms": null,
-              "fault": null,
-              "step": 1,
-              "created_ms": 0,
-              "updated_ms": 0,
-              "parent": {
-                "id": "s-1",
-                "invoke": "parcel"
-              },
-              "forked_from": null,
-              "agent": null,
-              "spent": {
-                "tokens": 0,
-                "cost_usd": 0.0,
-                "time_ms": 0,
-                "tool_calls": 0
-              },
-              "configuration": [
-                "sent"
-              ]
-            },
-            {
-              "id": "s-1",
-              "chart": "shop",
-              "version": "0.0.0",
-              "chart_hash": "ff36e7ca9b7ec21a71a5d80a612a6b5c",
-              "status": "done",
-              "waits_for": "nothing",
-              "next_due_ms": null,
-              "fault": null,
-              "step": 1,
-              "created_ms": 0,
-              "updated_ms": 0,
-              "parent": null,
-              "forked_from": null,
-              "agent": null,
-              "spent": {
-                "tokens": 0,
-                "cost_usd": 0.0,
-                "time_ms": 0,
-                "tool_calls": 0
-              },
-              "configuration": [
-                "shipped"
-              ]
+              "v": 1,
+              "instances": [
+                {
+                  "id": "s-1.parcel.0",
+                  "chart": "parcel",
+                  "version": "1.2.0",
+                  "chart_hash": "e52ad3ee01cf0d6cd15e8c98273ac0f6",
+                  "status": "ended",
+                  "outcome": "succeeded",
+                  "title": null,
+                  "waits_for": "nothing",
+                  "next_due_ms": null,
+                  "fault": null,
+                  "step": 1,
+                  "created_ms": 0,
+                  "updated_ms": 0,
+                  "parent": {
+                    "id": "s-1",
+                    "invoke": "parcel"
+                  },
+                  "forked_from": null,
+                  "agent": null,
+                  "spent": {
+                    "tokens": 0,
+                    "cost_usd": 0.0,
+                    "time_ms": 0,
+                    "tool_calls": 0
+                  },
+                  "configuration": [
+                    "sent"
+                  ],
+                  "waiting_for": null,
+                  "updated": "2026-01-05 09:30:00Z"
+                },
+                {
+                  "id": "s-1",
+                  "chart": "shop",
+                  "version": "0.0.0",
+                  "chart_hash": "ff36e7ca9b7ec21a71a5d80a612a6b5c",
+                  "status": "ended",
+                  "outcome": "succeeded",
+                  "title": null,
+                  "waits_for": "nothing",
+                  "next_due_ms": null,
+                  "fault": null,
+                  "step": 1,
+                  "created_ms": 0,
+                  "updated_ms": 0,
+                  "parent": null,
+                  "forked_from": null,
+                  "agent": null,
+                  "spent": {
+                    "tokens": 0,
+                    "cost_usd": 0.0,
+                    "time_ms": 0,
+                    "tool_calls": 0
+                  },
+                  "configuration": [
+                    "shipped"
+                  ],
+                  "waiting_for": null,
+                  "updated": "2026-01-05 09:30:00Z"
+                }
+              ],
+              "total": 2,
+              "next": null
             }
-          ],
-          "total": 2,
-          "next": null
-        }
-    "#]],
+        "#]],
     );
 }
 

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use rawko_core::Status;
-use rawko_store::{Filter, InstanceKey, Tally, Wait};
+use rawko_store::{Filter, InstanceKey, Outcome, Tally, Wait};
 use rawko_view::ViewError;
 use rawko_view::rows::Row;
-use rawko_view::vocabulary::{StatusWord, WaitWord};
+use rawko_view::vocabulary::{OutcomeWord, StatusWord, WaitWord};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -22,6 +22,10 @@ pub(crate) struct ListQuery {
     #[serde(default)]
     #[param(value_type = Vec<StatusWord>, inline, required = false)]
     status: Vec<Status>,
+    /// Any of these outcomes.
+    #[serde(default)]
+    #[param(value_type = Vec<OutcomeWord>, inline, required = false)]
+    outcome: Vec<Outcome>,
     /// Any of these waits. A filter for `person` includes descendants.
     #[serde(default)]
     #[param(value_type = Vec<WaitWord>, inline, required = false)]
@@ -83,6 +87,7 @@ impl ListQuery {
         Ok(Filter {
             limit: limit_of(self.limit)?,
             statuses: self.status,
+            outcomes: self.outcome,
             waits: self.waits,
             chart: self.chart,
             part: self.q.filter(|part| !part.is_empty()),

@@ -35,6 +35,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
     assert!(collector.contains("x-team: research"));
     expect![[r#"
         invoke_workflow rawko
+          call checks:base
           call work:select
             chat scripted model=scripted finish_reasons=[stop]
           invoke_agent planner model=scripted
@@ -47,6 +48,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
           invoke_agent developer model=scripted
             call work:open
@@ -61,6 +63,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
           invoke_agent tester model=scripted
             call work:open
@@ -71,6 +74,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
           invoke_agent developer model=scripted
             call work:open
@@ -79,6 +83,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
           invoke_agent tester model=scripted
             call work:open
@@ -89,6 +94,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
           invoke_agent reviewer model=scripted
             call work:open
@@ -100,7 +106,9 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
             chat scripted model=scripted finish_reasons=[stop]
           call work:remember
             chat scripted model=scripted finish_reasons=[stop]
+          call checks:round
           call work:evaluate
+          call checks:round
     "#]]
     .assert_eq(&tree(&spans, &SHOWN));
 
@@ -135,14 +143,14 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           rawko.tool_calls = 17
         invoke_agent planner (kind 1)
           gen_ai.agent.name = planner
-          gen_ai.conversation.id = demo.planner.1.2
+          gen_ai.conversation.id = demo.planner.2.2
           gen_ai.operation.name = invoke_agent
           gen_ai.provider.name = demo
           gen_ai.request.model = scripted
           gen_ai.usage.input_tokens = …
           gen_ai.usage.output_tokens = …
           rawko.chart = agent@1.0.0
-          rawko.instance = demo.planner.1.2
+          rawko.instance = demo.planner.2.2
           rawko.outcome = finished
           rawko.status = done
           rawko.tokens = …
@@ -159,17 +167,17 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           gen_ai.usage.output_tokens = …
           rawko.attempt = 1
           rawko.instance = demo
-          rawko.step = 0
+          rawko.step = 1
         execute_tool Read (kind 1)
           gen_ai.agent.name = planner
-          gen_ai.conversation.id = demo.planner.1.2
+          gen_ai.conversation.id = demo.planner.2.2
           gen_ai.operation.name = execute_tool
           gen_ai.tool.call.id = call_1
           gen_ai.tool.name = Read
           gen_ai.tool.type = function
           rawko.attempt = 1
-          rawko.effect = demo.planner.1.2/2/0
-          rawko.instance = demo.planner.1.2
+          rawko.effect = demo.planner.2.2/2/0
+          rawko.instance = demo.planner.2.2
           rawko.step = 2
     "#]]
     .assert_eq(&told);
