@@ -105,6 +105,11 @@ impl Console {
     }
 }
 
+/// Writes a message to stderr before there is a console.
+pub(crate) fn announce(title: &str, text: &str) {
+    let _ = writeln!(io::stderr(), "{title}: {text}");
+}
+
 fn wants_colour(when: ColorWhen, terminal: bool) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match when {

@@ -39,6 +39,8 @@ fn serve(dir: &Path) -> (Serving, String) {
         .args(["serve", "--listen", "127.0.0.1:0"])
         .current_dir(dir)
         .env_remove("RAWKO_TOKEN")
+        .env_remove("RAWKO_CALL")
+        .env("RAWKO_STATE_DIR", dir.join(".state"))
         .env("XDG_CONFIG_HOME", dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -188,7 +188,7 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             "role" => {
                 role = Role::from_word(text);
                 if role.is_none() {
-                    let help = "use `read`, `operate` or `admin`";
+                    let help = "use `agent`, `read`, `operate` or `admin`";
                     reader.invalid(entry.value.span, format!("unknown role `{text}`"), help);
                 }
             }

@@ -13,6 +13,7 @@ mod journal;
 mod log;
 mod owner;
 mod prune;
+mod relocate;
 mod rows;
 mod schema;
 mod snapshots;
