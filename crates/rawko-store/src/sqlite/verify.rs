@@ -77,6 +77,9 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
             return Ok(Some(damage));
         }
     }
+    if let Some(step) = walk.unlinked {
+        return Ok(Some(damage(step, "the record has no link")));
+    }
     if let Some((step, link)) = end(connection, key)?
         && !walk.links.iter().any(|(_, known)| *known == Some(link))
     {
@@ -129,6 +132,8 @@ struct Walk {
     link: Link,
     /// The last successful step.
     last: Option<u64>,
+    /// The first step without a link. Where an earlier format left the steps in disorder, that is reported instead.
+    unlinked: Option<i64>,
     /// Steps with the link of the record that a snapshot of them is based on.
     links: Vec<(i64, Option<Link>)>,
 }
@@ -149,6 +154,9 @@ impl Walk {
         }
         if record.kind != RecordKind::Failed {
             self.last = Some(record.step);
+        }
+        if linked.link.is_none() {
+            self.unlinked.get_or_insert(step);
         }
         self.link = linked.link.unwrap_or(chain::START);
         self.links.push((step, linked.link));

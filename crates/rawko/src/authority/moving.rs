@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rawko_settings::{StateDir, make_private};
 use rawko_store::{Holder, Lock, SqliteStore, StoreError};
 
+use super::nested;
 use crate::console;
 use crate::failure::Failure;
 use crate::files;
@@ -28,7 +29,7 @@ pub(crate) fn leftover(root: &Path, store: &Path) -> Option<PathBuf> {
 pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(), Failure> {
     let old_dir = root.join(OLD_DIR);
     let old = old_dir.join(STORE_FILE);
-    if fs::symlink_metadata(&old).is_err() || store.exists() {
+    if fs::symlink_metadata(&old).is_err() || store.exists() || nested::is_within_call() {
         return Ok(());
     }
     refuse_foreign(root, &old)?;

@@ -6,14 +6,19 @@ use rawko_process::CALL_VARIABLE;
 
 use crate::failure::Failure;
 
-/// Fails if this process was started by a call of another rawko.
+/// Returns true if this process was started by a call of another rawko.
+pub(super) fn is_within_call() -> bool {
+    std::env::var_os(CALL_VARIABLE).is_some_and(|mark| !mark.is_empty())
+}
+
+/// Fails within a call of another rawko.
 pub(super) fn refuse() -> Result<(), Failure> {
-    match std::env::var_os(CALL_VARIABLE) {
-        Some(mark) if !mark.is_empty() => Err(Failure::Credentials(
-            "refusing to act on instances: this process was started by a call of another rawko, so it has no operator \
-             credential; agents and services cannot start, answer or control instances"
-                .to_owned(),
-        )),
-        Some(_) | None => Ok(()),
+    if !is_within_call() {
+        return Ok(());
     }
+    Err(Failure::Credentials(
+        "refusing to act on instances: this process was started by a call of another rawko, so it has no operator \
+         credential; agents and services cannot start, answer or control instances"
+            .to_owned(),
+    ))
 }
