@@ -1,6 +1,8 @@
 //! The audit and its chain: lines are appended with a link to the one before of the same instance, whose row holds the
 //! end. Separate from the journal, because lines are found by the instance's name.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -115,7 +117,7 @@ fn step_of(effect: &str) -> Option<u64> {
 }
 
 /// Returns the number of lines and the end of the chain of every instance.
-fn instances(connection: &Connection) -> Result<std::collections::BTreeMap<String, (i64, Option<Link>)>> {
+fn instances(connection: &Connection) -> Result<BTreeMap<String, (i64, Option<Link>)>> {
     let mut statement =
         connection.prepare("SELECT CAST(id AS BLOB), audit_lines, audit_chain FROM instances")?;
     let rows = statement.query_map([], |row| {
@@ -136,7 +138,7 @@ fn deleted(connection: &Connection) -> Result<FxHashMap<String, u64>> {
 
 /// Format 5: adds the links of all lines, and the ends to the instances.
 pub(super) fn add_chains(connection: &Connection) -> Result<()> {
-    let mut walks: FxHashMap<String, Walk> = FxHashMap::default();
+    let mut walks: BTreeMap<String, Walk> = BTreeMap::new();
     let sql = format!("SELECT {AUDIT}, line FROM audit ORDER BY line");
     let mut statement = connection.prepare(&sql)?;
     let mut found = statement.query([])?;

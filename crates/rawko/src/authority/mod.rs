@@ -7,6 +7,8 @@ mod nested;
 mod person;
 mod socket;
 
-pub(crate) use credential::{Operator, random_text, token_of_environment};
+pub(crate) use credential::Operator;
+#[cfg(feature = "server")]
+pub(crate) use credential::{random_text, token_of_environment};
 pub(crate) use moving::{leftover, move_in};
 pub(crate) use socket::socket_path;

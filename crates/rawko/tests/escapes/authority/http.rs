@@ -72,7 +72,8 @@ pub(crate) fn attempts(table: &mut Table) {
     let (method, path, body) = ANSWER;
     let query = format!("{path}?token={token}&access_token={token}");
     let basic = format!("Basic {token}");
-    let ways: [(&str, &str, Vec<(&str, &str)>, &[u16]); 14] = [
+    type Way<'w> = (&'w str, &'w str, Vec<(&'w str, &'w str)>, &'w [u16]);
+    let ways: [Way<'_>; 14] = [
         ("a wrong token", path, vec![("authorization", "Bearer 0000")], &[401]),
         ("an empty token", path, vec![("authorization", "Bearer ")], &[401]),
         ("another scheme", path, vec![("authorization", &basic)], &[401]),
