@@ -1,5 +1,5 @@
 //! `StateDir`: the user's directory for stores, sockets and the operator credential. Outside of every project, because
-//! whoever can write there acts as the operator; agents and repositories can not.
+//! a process that can write there acts as the operator; agents and repositories cannot.
 
 use std::fmt;
 use std::io;
@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn where_the_state_is() {
         let table: [(&[(&str, &str)], &str); 6] = [
-            (&[("HOME", "/home/ada")], "/home/ada/.local/state/rawko"),
-            (&[("HOME", "/home/ada"), ("XDG_STATE_HOME", "/var/state")], "/var/state/rawko"),
-            (&[("HOME", "/home/ada"), ("XDG_STATE_HOME", "relative")], "/home/ada/.local/state/rawko"),
-            (&[("HOME", "/home/ada"), ("RAWKO_STATE_DIR", "/srv/rawko")], "/srv/rawko"),
-            (&[("HOME", "/home/ada"), ("RAWKO_STATE_DIR", "")], "/home/ada/.local/state/rawko"),
+            (&[("HOME", "/homes/ada")], "/homes/ada/.local/state/rawko"),
+            (&[("HOME", "/homes/ada"), ("XDG_STATE_HOME", "/var/state")], "/var/state/rawko"),
+            (&[("HOME", "/homes/ada"), ("XDG_STATE_HOME", "relative")], "/homes/ada/.local/state/rawko"),
+            (&[("HOME", "/homes/ada"), ("RAWKO_STATE_DIR", "/srv/rawko")], "/srv/rawko"),
+            (&[("HOME", "/homes/ada"), ("RAWKO_STATE_DIR", "")], "/homes/ada/.local/state/rawko"),
             (&[("RAWKO_STATE_DIR", "/srv/rawko")], "/srv/rawko"),
         ];
         for (variables, expected) in table {

@@ -176,7 +176,7 @@ fn a_whole_instance_cannot_disappear() {
     );
 }
 
-/// A host that goes on after its last lines were deleted does not cover it up.
+/// A host that continues after its last lines were deleted does not cover it up.
 #[test]
 fn a_break_stays_a_break_when_the_host_goes_on() {
     let (_directory, path) = filled(true);

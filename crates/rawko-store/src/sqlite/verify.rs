@@ -100,7 +100,7 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
     Ok(None)
 }
 
-/// Returns the end of the journal's chain as the row of the instance has it. The chain may go on.
+/// Returns the end of the journal's chain as the row of the instance has it. The chain may be longer.
 fn end(connection: &Connection, key: InstanceKey) -> Result<Option<(i64, Link)>> {
     let sql = "SELECT journal_step, journal_chain FROM instances WHERE key = ?1";
     let mut statement = connection.prepare_cached(sql)?;

@@ -1,5 +1,5 @@
 //! Moves the state of earlier releases, `.rawko/state` in the project, to the user's state directory. Only on first use,
-//! and only what is surely the user's own: a cloned repository must not bring instances along.
+//! and only a store of the user: a cloned repository must not bring instances along.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn names_of_users() {
         let users =
-            "root:x:0:0:root:/root:/bin/sh\n# a comment\nada:x:1000:1000::/home/ada:/bin/sh\n:x:7:7:::\n";
+            "root:x:0:0:root:/root:/bin/sh\n# a comment\nada:x:1000:1000::/homes/ada:/bin/sh\n:x:7:7:::\n";
         for (uid, name) in [(0, Some("root")), (1000, Some("ada")), (7, None), (1001, None)] {
             assert_eq!(name_of(uid, users).as_deref(), name, "{uid}");
         }

@@ -109,8 +109,14 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
                 console.line(&format!("http://{}", server.address()))?;
                 console.line(&new_link(&server.inviter(&operator))?)?;
                 console.flush()?;
-                let text = "the second address logs a browser in; valid once, for 10 minutes";
-                console.note(Style::Dim, "login", &format!("{text}; `rawko serve --link` prints another"));
+                if console.is_watched() {
+                    let text = "the second address logs a browser in; valid once, for 10 minutes";
+                    console.note(
+                        Style::Dim,
+                        "login",
+                        &format!("{text}; `rawko serve --link` prints another"),
+                    );
+                }
                 let verdict = loop {
                     tokio::select! {
                         Some(line) = log.recv() => console.aside(&format!("{line}\n")),

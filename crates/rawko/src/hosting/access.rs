@@ -341,7 +341,7 @@ async fn ask_holder(
         let help = "it accepts no requests; wait until it ends";
         return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
     };
-    // Another path is never connected to: the credential would go to whoever wrote it into the lock file.
+    // Another path is never connected to: the credential would go to the author of the lock file.
     if Path::new(listening) != socket {
         let help = "it uses another state directory; set RAWKO_STATE_DIR to the same one";
         return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));

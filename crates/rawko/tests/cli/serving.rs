@@ -48,7 +48,6 @@ fn it_prints_the_address_and_a_link() {
     assert!(code.len() == 40 && code.bytes().all(|byte| byte.is_ascii_hexdigit()), "{link}");
     expect_test::expect![[r#"
         --- stderr
-        login: the second address logs a browser in; valid once, for 10 minutes; `rawko serve --link` prints another
         parked: run `rawko serve` to continue all instances
         --- Some(143)
     "#]]

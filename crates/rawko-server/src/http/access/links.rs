@@ -1,5 +1,5 @@
-//! One-time links: whoever opens one in time is logged in as the token that it was issued for. Separate from sessions,
-//! because links are not durable: a restarted server has none.
+//! One-time links: a browser that opens one in time is logged in as the token that it was issued for. Separate from
+//! sessions, because links are not durable: a restarted server has none.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -115,7 +115,7 @@ fn with_bash(table: &mut Table) {
     for (at, line) in lines.iter().enumerate() {
         let heard = out(at);
         let failed = heard.contains("code ") && !heard.contains("code 0");
-        // The script prints whatever the host answered.
+        // The script prints the answer of the host.
         let failed = failed || heard.contains(r#"{"error":{"code":"unauthorized""#);
         rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));
     }
@@ -161,7 +161,7 @@ fn with_another_token(table: &mut Table) {
     table.group("a host with RAWKO_TOKEN", control, rows);
 }
 
-/// `by` is the user of the operating system, whatever a command claims.
+/// `by` is the user of the operating system, and not the name that a command claims.
 fn claimed_names(table: &mut Table) {
     let scene = Scene::asking(&["o-1"]);
     let answered = scene.run(&["approve", "o-1", "--as", "ada"]);
@@ -176,7 +176,7 @@ fn claimed_names(table: &mut Table) {
     table.group("a claimed name", code(Some(0), &answered), rows);
 }
 
-/// RAWKO_TOKEN reaches no child process and no expression, whatever the settings say.
+/// RAWKO_TOKEN reaches no child process and no expression, also if the settings name it.
 fn environments(table: &mut Table) {
     let service =
         "cat > /dev/null; env > spilled.txt; tr '\\0' '\\n' < /proc/self/environ >> spilled.txt; echo '{}'";
