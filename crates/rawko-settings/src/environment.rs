@@ -35,6 +35,16 @@ impl Environment {
         self.0.get(name).map(String::as_str)
     }
 
+    /// Returns true for the variable of the operator's token, which no environment holds.
+    pub fn is_operators(name: &str) -> bool {
+        name == TOKEN_VARIABLE
+    }
+
+    /// Returns true for a variable that every program inherits, so that it holds no secret.
+    pub fn is_ordinary(name: &str) -> bool {
+        ORDINARY.contains(&name)
+    }
+
     /// Returns the variables that a program inherits by default.
     pub fn ordinary(&self) -> impl Iterator<Item = (&str, &str)> {
         ORDINARY.into_iter().filter_map(|name| Some((name, self.get(name)?)))

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -100,7 +100,8 @@ fn look_at(copy: &Path) -> Result<Report, StoreError> {
 
 /// Copies the file and, if it was not closed, its log.
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    fs::copy(from, to).map_err(|error| io_fault(from, &error))?;
+    let own = || fs::set_permissions(to, fs::Permissions::from_mode(0o600));
+    fs::copy(from, to).and_then(|_| own()).map_err(|error| io_fault(from, &error))?;
     let (log, copied) = (with_suffix(from, "-wal"), with_suffix(to, "-wal"));
     match fs::copy(&log, copied) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault(&log, &error)),

@@ -62,6 +62,16 @@ impl Operator {
     }
 }
 
+/// Returns the reason that the credential cannot be used, for `doctor`. One that does not exist yet is created when it
+/// is needed.
+pub(crate) fn credential_problem(state: &StateDir) -> Option<String> {
+    let path = state.path().join(FILE);
+    match read(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Some(format!("{}: {error}", path.display())),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// Returns RAWKO_TOKEN, which replaces the file.
 pub(crate) fn token_of_environment() -> Option<String> {
     let text = std::env::var(TOKEN_VARIABLE).ok()?;

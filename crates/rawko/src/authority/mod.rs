@@ -7,8 +7,8 @@ mod nested;
 mod person;
 mod socket;
 
-pub(crate) use credential::Operator;
+pub(crate) use credential::{Operator, credential_problem};
 #[cfg(feature = "server")]
 pub(crate) use credential::{random_text, token_of_environment};
-pub(crate) use moving::{leftover, move_in};
+pub(crate) use moving::{leftover, move_in, refuse_named};
 pub(crate) use socket::socket_path;

@@ -55,6 +55,28 @@ pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(),
     Ok(())
 }
 
+/// Fails if a settings file names a store that may be another person's or another project's: one that came with the
+/// repository, or one in the state directory. Commands that name a store themselves may use any.
+pub(crate) fn refuse_named(root: &Path, state: Option<&StateDir>, store: &Path) -> Result<(), Failure> {
+    let Ok(found) = store.canonicalize() else { return Ok(()) };
+    let help = "remove `store.path` from the settings, or pass the file with `--store`";
+    let refused = |why: &str| {
+        Err(Failure::Invalid(format!(
+            "refusing the store `{}` of the settings: {why}; {help}",
+            files::shown(store)
+        )))
+    };
+    if is_tracked(&found) {
+        return refused("git tracks it, so its instances may be another person's");
+    }
+    let Some(state) = state else { return Ok(()) };
+    let within = |folder: &Path| folder.canonicalize().is_ok_and(|folder| found.starts_with(folder));
+    match within(state.path()) && !within(&state.project(root)) {
+        true => refused("it belongs to another project"),
+        false => Ok(()),
+    }
+}
+
 /// Fails unless the store is a plain file in the project that is not part of its repository.
 fn refuse_foreign(root: &Path, old: &Path) -> Result<(), Failure> {
     let plain = root.canonicalize().map(|root| root.join(OLD_DIR).join(STORE_FILE));
@@ -65,19 +87,20 @@ fn refuse_foreign(root: &Path, old: &Path) -> Result<(), Failure> {
         let why = "it is not a file of this project but a link";
         return Err(Failure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
     }
-    if is_tracked(root) {
+    if old.canonicalize().is_ok_and(|old| is_tracked(&old)) {
         let why = "git tracks it, so its instances may be another person's";
         return Err(Failure::Invalid(format!("refusing to move `{shown}`: {why}; {help}")));
     }
     Ok(())
 }
 
-/// Returns true if the index of the surrounding git repository names the store.
-fn is_tracked(root: &Path) -> bool {
-    let Ok(root) = root.canonicalize() else { return false };
-    let Some(top) = root.ancestors().find(|folder| folder.join(".git").exists()) else { return false };
+/// Returns true if the index of the surrounding git repository names a file, given without links.
+fn is_tracked(file: &Path) -> bool {
+    let Some(top) = file.ancestors().skip(1).find(|folder| folder.join(".git").exists()) else {
+        return false;
+    };
     let Ok(index) = fs::read(git_dir(top).join("index")) else { return false };
-    let inside = root.strip_prefix(top).unwrap_or(Path::new("")).join(OLD_DIR).join(STORE_FILE);
+    let inside = file.strip_prefix(top).unwrap_or(file);
     let name = inside.as_os_str().as_encoded_bytes();
     index.windows(name.len()).any(|window| window == name)
 }

@@ -2,7 +2,7 @@
 //! stopped.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -97,6 +97,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return print_link(&place, console);
     }
     let plan = plan(args, &place)?;
+    warn_of_files(args, &place, &plan.settings, console);
     let (sink, mut log) = sink(args.channel_log);
     place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
@@ -260,6 +261,18 @@ fn words(entry: &Entry) -> String {
             )
         }
         Entry::Warning(warning) => format!("{}  {}  {}", warning.channel, warning.agent, warning.message),
+    }
+}
+
+/// Warns about tokens that agents can read.
+fn warn_of_files(args: &Args, place: &Place, settings: &ServerSettings, console: &mut Console) {
+    let root = place.root.canonicalize().unwrap_or_else(|_| place.root.clone());
+    let is_inside = |path: &&Path| path.canonicalize().is_ok_and(|path| path.starts_with(&root));
+    let flag = args.token_file.as_deref().filter(is_inside);
+    for path in settings.token_files_below(&root).into_iter().chain(flag) {
+        let text =
+            format!("token file `{}` lies in the project, where agents can read it", files::shown(path));
+        console.note(Style::Notice, "warning", &text);
     }
 }
 

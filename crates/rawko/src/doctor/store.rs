@@ -5,7 +5,7 @@ use std::path::Path;
 use rawko_store::{Lock, Report, StoreError};
 
 use super::{Check, State};
-use crate::authority::leftover;
+use crate::authority::{credential_problem, leftover};
 use crate::files::shown;
 use crate::hosting::Place;
 use crate::scenario::report::count;
@@ -58,6 +58,10 @@ fn location(place: &Place) -> Vec<Check> {
         let text = format!("{} lies in the project, where agents may write", place.shown());
         let help = "remove `store.path` from the settings, or `--store`, to keep it in the state directory";
         checks.push(Check::new("store", State::Warn, text).help(help));
+    }
+    if let Some(problem) = place.state().ok().and_then(credential_problem) {
+        let text = format!("operator credential {problem}");
+        checks.push(Check::new("operator", State::Problem, text).help("commands that act on instances fail"));
     }
     if let Some(old) = leftover(&place.root, &place.store) {
         let text = format!("{} is not used: the project has a store in the state directory", shown(&old));

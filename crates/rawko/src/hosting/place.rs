@@ -75,7 +75,13 @@ impl Place {
         let remote = args.host.remote(&settings)?;
         let state = StateDir::of(settings.environment());
         let store = match settings.store_path(&root) {
-            Some(store) => store.strip_prefix(".").map(Path::to_owned).unwrap_or(store),
+            Some(store) => {
+                let is_chosen = args.store.is_some() || settings.environment().get("RAWKO_STORE").is_some();
+                if !is_chosen {
+                    authority::refuse_named(&root, state.as_ref().ok(), &store)?;
+                }
+                store.strip_prefix(".").map(Path::to_owned).unwrap_or(store)
+            }
             // Unused.
             None if remote.is_some() => PathBuf::new(),
             None => {

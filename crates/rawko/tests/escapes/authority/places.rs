@@ -17,6 +17,7 @@ pub(crate) fn attempts(table: &mut Table) {
     permissions(table);
     phishing(table);
     moving(table);
+    named_by_settings(table);
 }
 
 fn permissions(table: &mut Table) {
@@ -96,6 +97,41 @@ fn phishing(table: &mut Table) {
     let through = ensure(sent.status.success() && said(&sent).contains("[rejected]"), said(&sent));
     drop(host);
     table.group("a lock that names another socket", through, vec![("the credential".to_owned(), nobody)]);
+}
+
+/// Stores that the settings of a project name.
+fn named_by_settings(table: &mut Table) {
+    let victim = Scene::asking(&["o-1"]);
+    let named = |scene: &Scene, path: &str| {
+        scene.write(".rawko/config.yaml", &format!("store: {{path: {path}}}\n"));
+        let output = scene.run(&["approve", "o-1"]);
+        ensure(output.status.code() == Some(52), said(&output))
+    };
+    let shipped = Scene::new(&[]);
+    assert_eq!(
+        shipped.run(&["run", "order", "--id", "o-1", "--patience", "0s", "--store", "own.db"]).status.code(),
+        Some(55)
+    );
+    let own = shipped.run(&["approve", "o-1", "--store", "own.db", "--no-wait"]);
+    for words in [&["init", "-q"][..], &["add", "-f", "own.db"]] {
+        assert!(
+            Command::new("git").args(words).current_dir(shipped.project.path()).status().unwrap().success()
+        );
+    }
+    let other = Scene { project: tempfile::tempdir().unwrap(), home: victim.home };
+    let store = Scene { project: victim.project, home: tempfile::tempdir().unwrap() };
+    let path = other
+        .state()
+        .join("projects")
+        .join(store.store().parent().unwrap().file_name().unwrap())
+        .join("rawko.db");
+    assert!(path.exists(), "{}", path.display());
+    other.write("x", "");
+    let rows = vec![
+        ("a store that came with the repository".to_owned(), named(&shipped, "own.db")),
+        ("the store of another project".to_owned(), named(&other, path.to_str().unwrap())),
+    ];
+    table.group("a store that settings name", ensure(own.status.success(), said(&own)), rows);
 }
 
 /// A scene whose only instance is in the project, as an earlier release left it.
