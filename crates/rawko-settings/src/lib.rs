@@ -14,4 +14,4 @@ pub use reader::{Reader as SettingsReader, SIZE_HELP, quoted};
 pub use redactor::Redactor;
 pub use section::{Section, SectionSource};
 pub use size::parse_size;
-pub use state::{NoStateDir, STATE_DIR_VARIABLE, StateDir, make_private, short_hash};
+pub use state::{NoStateDir, STATE_DIR_VARIABLE, StateDir, make_private, short_hash, write_private};

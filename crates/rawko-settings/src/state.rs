@@ -2,8 +2,8 @@
 //! a process that can write there acts as the operator; agents and repositories cannot.
 
 use std::fmt;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::Environment;
@@ -73,7 +73,7 @@ impl StateDir {
         // A home directory may be a git repository.
         let ignored = self.path.join(".gitignore");
         if !ignored.exists() {
-            std::fs::write(&ignored, "*\n")?;
+            write_private(&ignored, "*\n")?;
         }
         Ok(())
     }
@@ -82,6 +82,13 @@ impl StateDir {
 /// Creates a directory, and those above it, for its owner only. Existing ones are left as they are.
 pub fn make_private(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Writes a file for its owner only.
+pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 /// Fails if users other than the owner can write to a directory, or if it belongs to another user. An empty one, as

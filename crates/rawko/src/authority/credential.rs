@@ -36,7 +36,8 @@ impl Operator {
                 let cannot = |error: io::Error| {
                     let path = state.path().join(FILE);
                     Failure::Credentials(format!(
-                        "cannot use the operator credential {}: {error}; it is needed to act on instances",
+                        "cannot use the operator credential {}: {error}; it is needed to act on instances: set \
+                         RAWKO_STATE_DIR to a directory that only you can write to, or RAWKO_TOKEN",
                         path.display()
                     ))
                 };
@@ -59,6 +60,14 @@ impl Operator {
     /// Returns true if a text is the token. Hashes are compared, in constant time.
     pub(crate) fn is_proven_by(&self, given: &str) -> bool {
         blake3::hash(given.as_bytes()) == blake3::hash(self.token.as_bytes())
+    }
+}
+
+/// Hides the credential in all output of this process, without creating it: agents may have printed it.
+pub(crate) fn hide_credential(state: Option<&StateDir>) {
+    let kept = state.and_then(|state| read(&state.path().join(FILE)).ok());
+    for token in kept.into_iter().chain(token_of_environment()) {
+        Redactor::hide_everywhere(&token);
     }
 }
 

@@ -7,7 +7,7 @@ mod nested;
 mod person;
 mod socket;
 
-pub(crate) use credential::{Operator, credential_problem};
+pub(crate) use credential::{Operator, credential_problem, hide_credential};
 #[cfg(feature = "server")]
 pub(crate) use credential::{random_text, token_of_environment};
 pub(crate) use moving::{leftover, move_in, refuse_named};

@@ -9,7 +9,7 @@ use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Settings};
-use rawko_settings::{NoStateDir, StateDir, make_private};
+use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
 use rawko_store::{Options, SqliteStore};
 
 use super::desk::ServePlan;
@@ -74,6 +74,7 @@ impl Place {
         let settings = settings.with_flags(flags);
         let remote = args.host.remote(&settings)?;
         let state = StateDir::of(settings.environment());
+        authority::hide_credential(state.as_ref().ok());
         let store = match settings.store_path(&root) {
             Some(store) => {
                 let is_chosen = args.store.is_some() || settings.environment().get("RAWKO_STORE").is_some();
@@ -231,7 +232,11 @@ impl Place {
             return Ok(());
         };
         let cannot = |error: std::io::Error| {
-            Failure::Usage(format!("cannot create directory `{}`: {error}", folder.display()))
+            Failure::Usage(format!(
+                "cannot use directory `{}`: {error}{}",
+                folder.display(),
+                self.hint(folder)
+            ))
         };
         if let Ok(state) = &self.state
             && folder.starts_with(state.path())
@@ -247,9 +252,17 @@ impl Place {
         } else if self.state.as_ref().is_ok_and(|state| folder.starts_with(state.path())) {
             // For people who look for the directory of a project.
             let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-            std::fs::write(folder.join("project"), format!("{}\n", root.display())).map_err(cannot)?;
+            write_private(&folder.join("project"), &format!("{}\n", root.display())).map_err(cannot)?;
         }
         Ok(())
+    }
+
+    /// Returns advice about a directory that cannot be used.
+    fn hint(&self, folder: &Path) -> &'static str {
+        match self.state.as_ref().is_ok_and(|state| folder.starts_with(state.path())) {
+            true => "; set RAWKO_STATE_DIR to a directory that only you can write to",
+            false => "",
+        }
     }
 
     /// Returns the name of the store in messages.

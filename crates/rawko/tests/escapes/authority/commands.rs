@@ -19,6 +19,27 @@ pub(crate) fn attempts(table: &mut Table) {
     with_another_token(table);
     claimed_names(table);
     environments(table);
+    printed(table);
+}
+
+/// A credential that a chart or an agent got hold of is not printed.
+fn printed(table: &mut Table) {
+    let scene = Scene::asking(&["o-1"]);
+    let (token, other) = (scene.token(), "0123456789abcdef".repeat(4));
+    let data = format!("{{\"a\":\"{token}\",\"b\":\"{other}\"}}");
+    let mut rows = Vec::new();
+    let mut all = String::new();
+    for words in [
+        &["send", "o-1", "WITHDRAWN", "--data", &data][..],
+        &["history", "o-1"],
+        &["history", "o-1", "--json"],
+        &["logs", "o-1"],
+    ] {
+        let text = said(&scene.run(words));
+        rows.push((words[..2].join(" "), ensure(!text.contains(&token), text.clone())));
+        all += &text;
+    }
+    table.group("printed", ensure(all.contains(&other), all), rows);
 }
 
 /// What a rawko refuses that was started by a call of another one.
