@@ -12,8 +12,8 @@ payments=$!
 trap 'kill $payments; rm -rf "$state"' EXIT
 until [ -s "$state/address" ]; do sleep 0.05; done
 PAYMENTS_URL=$(cat "$state/address")
-RAWKO_STORE=$state/rawko.db
-export PAYMENTS_URL RAWKO_STORE
+RAWKO_STATE_DIR=$state/rawko
+export PAYMENTS_URL RAWKO_STATE_DIR
 
 step() {
     echo "\$ rawko $*"
@@ -25,8 +25,8 @@ step() {
 
 step run order.yaml --id o-1 --input order_id=o-1 --input amount=250
 step show o-1
-step approve o-1 --as ada
+step approve o-1
 step run order.yaml --id o-2 --input order_id=o-2-nowhere --input amount=99
-step approve o-2 --as bo --comment "if you can find it"
+step approve o-2 --comment "if you can find it"
 step ps --all
 step history o-2

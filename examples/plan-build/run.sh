@@ -10,7 +10,10 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R . "$copy/project"
 cd "$copy/project" || exit 1
+# Its instances, too, are gone afterwards.
 rm -rf .rawko/state
+RAWKO_STATE_DIR=$copy/state
+export RAWKO_STATE_DIR
 
 step() {
     echo "\$ $*"

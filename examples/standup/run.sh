@@ -6,15 +6,17 @@ cd "$(dirname "$0")"
 rawko=${RAWKO:-rawko}
 
 state=$(mktemp -d)
-RAWKO_STORE=$state/rawko.db
-export RAWKO_STORE
+RAWKO_STATE_DIR=$state/rawko
+# The token of the agent that connects: it takes turns with it, and can do nothing else.
+REPORTER_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+export RAWKO_STATE_DIR REPORTER_TOKEN
 "$rawko" serve --listen 127.0.0.1:0 > "$state/serve.txt" 2> "$state/log.jsonl" &
 serve=$!
 reporter=
 trap 'kill $serve $reporter 2> /dev/null; wait $serve 2> /dev/null; rm -rf "$state"' EXIT
 trap 'exit 143' INT TERM
-until grep -q http:// "$state/serve.txt"; do sleep 0.05; done
-python3 agents/reporter.py "$(sed 's,http://\(.*\),ws://\1/v1/agents,' "$state/serve.txt")" &
+until grep -qs http:// "$state/serve.txt"; do sleep 0.05; done
+python3 agents/reporter.py "$(sed -n '1s,http://\(.*\),ws://\1/v1/agents,p' "$state/serve.txt")" &
 reporter=$!
 
 step() {
@@ -32,8 +34,8 @@ until [ "$("$rawko" channels show standup | grep -c QUEUED)" = 3 ]; do sleep 0.0
 "$rawko" chat standup --patience 1m < /dev/null > /dev/null
 
 ask() {
-    echo "\$ echo '$1' | rawko chat standup --as kim --patience 1m"
-    echo "$1" | "$rawko" chat standup --as kim --patience 1m > /dev/null
+    echo "\$ echo '$1' | rawko chat standup --patience 1m"
+    echo "$1" | "$rawko" chat standup --patience 1m > /dev/null
     echo
 }
 

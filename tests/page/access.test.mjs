@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openBrowser, violations, visit } from './support/browser.mjs';
-import { project } from './support/project.mjs';
+import { project, rawko } from './support/project.mjs';
 import { serve } from './support/server.mjs';
 
 let made, open, browser;
@@ -115,6 +115,22 @@ test('colours follow the reader, and the switch goes over them', async () => {
   await close();
 });
 
+test('a link logs a browser in, once', async () => {
+  const link = rawko(made.root, 'serve', '--link').trim();
+  assert.match(link, new RegExp(`^${open.address}/login/[0-9a-f]{40}$`));
+  const { page, close } = await visit(browser, open.address, '', { stranger: true, expected: [/401/] });
+  await page.waitForSelector('text=Log in to rawko');
+  await page.goto(link);
+  await page.waitForSelector('h1:has-text("Instances")');
+  assert.equal(new URL(page.url()).pathname, '/', 'the code leaves the address bar');
+  const [cookie] = await page.context().cookies();
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+  await page.context().clearCookies();
+  const again = await page.goto(link);
+  assert.equal(again.status(), 401);
+  await close();
+});
+
 test('a server with tokens asks for one, and a reader may only read', async () => {
   const guarded = project();
   writeFileSync(join(guarded.root, 'admin.token'), 'a-secret-of-the-admin\n');
@@ -128,7 +144,7 @@ test('a server with tokens asks for one, and a reader may only read', async () =
     env: { GUEST_TOKEN: 'a-secret-of-the-guest' },
   });
   try {
-    const { page, close } = await visit(browser, server.address, '', { expected: [/401/, /403/] });
+    const { page, close } = await visit(browser, server.address, '', { stranger: true, expected: [/401/, /403/] });
     await page.waitForSelector('text=Log in to rawko');
     await page.fill('[type=password]', 'wrong');
     await page.click('.login button');

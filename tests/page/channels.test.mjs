@@ -24,7 +24,6 @@ test('a person speaks, an agent answers, both pages hear it', async () => {
   const other = await visit(browser, server.address, '#/channels/standup');
   await page.click('.channel-card:has-text("standup")');
   await page.waitForSelector('.queue >> text=echo');
-  await page.fill('[aria-label="Your name"]', 'ada');
   await page.fill('[aria-label=Message]', 'what about <b>slugs</b>?');
   await page.keyboard.press('Enter');
   for (const seat of [page, other.page]) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openBrowser, visit } from './support/browser.mjs';
-import { project, rawko } from './support/project.mjs';
+import { project, rawko, token } from './support/project.mjs';
 import { serve, startWorker } from './support/server.mjs';
 
 let made, server, browser;
@@ -54,7 +54,7 @@ test('what is sent while no worker is there is taken when one comes', async () =
 });
 
 test('the metrics of the page have what there is', async () => {
-  const metrics = await (await fetch(`${server.address}/metrics`)).text();
+  const metrics = await (await fetch(`${server.address}/metrics`, { headers: { Authorization: `Bearer ${token()}` } })).text();
   assert.match(metrics, /^rawko_instances\{status="done"\} 1$/m);
   assert.match(metrics, /^rawko_http_requests_total\{method="GET",route="\/v1\/instances\/\{id\}",status="200"\} \d+$/m);
 });

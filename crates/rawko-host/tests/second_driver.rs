@@ -215,7 +215,7 @@ fn line(step: u64, kind: RecordKind, event: &str, delta: &str) -> String {
 }
 
 fn approval() -> PersonAnswer {
-    PersonAnswer { approved: true, by: Some("ada".into()), comment: None, data: Value::Null }
+    PersonAnswer { approved: true, by: Some("ada".into()), claimed: None, comment: None, data: Value::Null }
 }
 
 #[tokio::test]

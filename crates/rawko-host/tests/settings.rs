@@ -60,7 +60,7 @@ governance:
   allow: [charge_card, "book_*", "agent:*", timers.start, admin_channel]
   deny: ["book_secret"]
   budget: {calls: 1000}
-store: {path: .rawko/state/rawko.db, size_max: 2GiB}
+store: {path: state/rawko.db, size_max: 2GiB}
 host: {instances_in_memory: 12}
 env: [REGION, LOCALE]
 agents: {anything: [goes]}
@@ -74,7 +74,7 @@ fn complete_settings_have_no_problems() {
     let root = Path::new("project");
     assert_eq!(settings.services(root).names(), ["book_carrier", "charge_card", "timers.start"]);
     assert_eq!(settings.endpoints(root).names(), ["admin_channel"]);
-    assert_eq!(settings.store_path(root), root.join(".rawko/state/rawko.db"));
+    assert_eq!(settings.store_path(root), Some(root.join("state/rawko.db")));
     assert_eq!(settings.store_size_max(), Some(2 << 30));
     assert_eq!(settings.instances_in_memory(), 12);
     assert_eq!(settings.env(), Value::map([("REGION", Value::str("eu"))]));
@@ -100,7 +100,7 @@ fn empty_settings_are_settings() {
     for text in ["", "# nothing yet\n", "services:\ngovernance:\nenv:\n", "{}"] {
         let (settings, findings) = read(text);
         assert_eq!(findings, [], "{text}");
-        assert_eq!(settings.store_path(Path::new("p")), Path::new("p/.rawko/state/rawko.db"));
+        assert_eq!(settings.store_path(Path::new("p")), None);
         assert_eq!((settings.store_size_max(), settings.instances_in_memory()), (None, 1024));
     }
 }

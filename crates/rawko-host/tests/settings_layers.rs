@@ -47,7 +47,7 @@ fn flags_go_over_environment_over_project_over_user_over_defaults() {
     };
     let none = Flags::default;
     let table = [
-        ("default", Place::new("", "").read(&[]), none(), ("project/.rawko/state/rawko.db", None, 1024)),
+        ("default", Place::new("", "").read(&[]), none(), ("", None, 1024)),
         ("user", Place::new("", user).read(&[]), none(), ("/users.db", Some(1_000_000), 1)),
         ("project", Place::new(project, user).read(&[]), none(), ("/users.db", Some(2_000_000), 1)),
         (
@@ -62,7 +62,7 @@ fn flags_go_over_environment_over_project_over_user_over_defaults() {
         assert!(problems.is_empty(), "{which}: {problems:?}");
         let settings = settings.with_flags(flags);
         let found = (
-            settings.store_path(Path::new("project")),
+            settings.store_path(Path::new("project")).unwrap_or_default(),
             settings.store_size_max(),
             settings.instances_in_memory(),
         );

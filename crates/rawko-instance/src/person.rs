@@ -8,7 +8,10 @@ use crate::result::{EffectNote, EffectResult};
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonAnswer {
     pub approved: bool,
+    /// The proven author.
     pub by: Option<String>,
+    /// Another name that the author claimed.
+    pub claimed: Option<String>,
     pub comment: Option<String>,
     /// The fields of a form.
     pub data: Value,
@@ -18,18 +21,24 @@ impl PersonAnswer {
     /// Returns the `event.data` of the chart's done event.
     fn to_value(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
-        Value::map([
-            ("approved", Value::Bool(self.approved)),
-            ("by", text(&self.by)),
-            ("comment", text(&self.comment)),
-            ("data", self.data.clone()),
-        ])
+        let claimed = self.claimed.as_ref().map(|claimed| ("as", Value::str(claimed)));
+        let fields = [
+            Some(("approved", Value::Bool(self.approved))),
+            Some(("by", text(&self.by))),
+            claimed,
+            Some(("comment", text(&self.comment))),
+            Some(("data", self.data.clone())),
+        ];
+        Value::map(fields.into_iter().flatten())
     }
 
     pub(crate) fn to_result(&self, effect: &OpenEffect) -> EffectResult {
         let note = EffectNote {
             decision: if self.approved { "approved" } else { "denied" }.into(),
-            reason: self.by.clone().unwrap_or_default(),
+            reason: match (&self.by, &self.claimed) {
+                (Some(by), Some(claimed)) => format!("{by}, as {claimed}"),
+                (by, _) => by.clone().unwrap_or_default(),
+            },
             outcome_open: false,
         };
         let invocation = effect.invocation.unwrap_or_default();

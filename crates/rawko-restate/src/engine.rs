@@ -219,8 +219,8 @@ impl Engine for RestateEngine {
     }
 
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt> {
-        let PersonAnswer { approved, by, comment, data } = answer;
-        let ask = AnswerAsk { invoke, approved, by, comment, data };
+        let PersonAnswer { approved, by, claimed, comment, data } = answer;
+        let ask = AnswerAsk { invoke, approved, by, claimed, comment, data };
         Box::pin(async move { self.ask(&id, handler::ANSWER, &ask).await })
     }
 

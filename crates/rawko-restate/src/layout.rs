@@ -225,6 +225,8 @@ pub struct AnswerAsk {
     #[serde(default)]
     pub by: Option<String>,
     #[serde(default)]
+    pub claimed: Option<String>,
+    #[serde(default)]
     pub comment: Option<String>,
     #[serde(default)]
     pub data: Value,

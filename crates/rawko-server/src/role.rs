@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "http", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Connects as an agent, and nothing else: agents never act as a person.
+    Agent,
     /// Looks at everything and changes nothing.
     Read,
     /// Starts instances and acts on them, answers what people are asked, speaks in channels, connects as an agent.
@@ -16,14 +18,20 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 3] = [Role::Read, Role::Operate, Role::Admin];
+    pub const ALL: [Role; 4] = [Role::Agent, Role::Read, Role::Operate, Role::Admin];
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Role::Agent => "agent",
             Role::Read => "read",
             Role::Operate => "operate",
             Role::Admin => "admin",
         }
+    }
+
+    /// Returns true if a token with this role may connect as an agent.
+    pub(crate) fn connects_agents(self) -> bool {
+        self == Role::Agent || self >= Role::Operate
     }
 
     pub fn from_word(word: &str) -> Option<Role> {

@@ -63,7 +63,7 @@ impl Tokens {
 
     /// Returns true if this token may connect as an agent.
     pub(crate) fn let_in_agent(&self, given: Option<&str>) -> bool {
-        let fits = |given| self.find(given).is_some_and(|token| token.role >= Role::Operate);
+        let fits = |given| self.find(given).is_some_and(|token| token.role.connects_agents());
         self.is_empty() || given.is_some_and(fits)
     }
 }
@@ -99,6 +99,7 @@ mod tests {
         }
         assert!(!tokens.let_in_agent(Some("look-1")) && !tokens.let_in_agent(None));
         assert!(tokens.let_in_agent(Some("work-2")));
+        assert!(tokens.clone().with("bot", Role::Agent, "talk-3").let_in_agent(Some("talk-3")));
         assert!(Tokens::default().let_in_agent(None));
         assert_eq!(format!("{tokens:?}"), "3 tokens");
     }

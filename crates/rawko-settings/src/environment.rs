@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// The operator's token. Only the authority of the binary reads it: no setting, chart or program can refer to it.
+pub const TOKEN_VARIABLE: &str = "RAWKO_TOKEN";
+
 /// Variables that long-running programs inherit by default: paths, user and locale, never a secret.
 const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
@@ -13,10 +16,11 @@ const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LO
 pub struct Environment(Arc<BTreeMap<String, String>>);
 
 impl Environment {
-    /// Returns the environment of this process. Skips names and values that are not UTF-8.
+    /// Returns the environment of this process, without the operator's token. Skips names and values that are not UTF-8.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
+            let name = name.into_string().ok().filter(|name| name != TOKEN_VARIABLE)?;
+            Some((name, value.into_string().ok()?))
         };
         Self(Arc::new(std::env::vars_os().filter_map(text).collect()))
     }
@@ -29,6 +33,16 @@ impl Environment {
 
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns true for the variable of the operator's token, which no environment holds.
+    pub fn is_operators(name: &str) -> bool {
+        name == TOKEN_VARIABLE
+    }
+
+    /// Returns true for a variable that every program inherits, so that it holds no secret.
+    pub fn is_ordinary(name: &str) -> bool {
+        ORDINARY.contains(&name)
     }
 
     /// Returns the variables that a program inherits by default.

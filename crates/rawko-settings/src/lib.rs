@@ -7,9 +7,11 @@ mod reader;
 mod redactor;
 mod section;
 mod size;
+mod state;
 
-pub use environment::{Environment, is_variable_name};
+pub use environment::{Environment, TOKEN_VARIABLE, is_variable_name};
 pub use reader::{Reader as SettingsReader, SIZE_HELP, quoted};
 pub use redactor::Redactor;
 pub use section::{Section, SectionSource};
 pub use size::parse_size;
+pub use state::{NoStateDir, STATE_DIR_VARIABLE, StateDir, make_private, short_hash, write_private};

@@ -2,6 +2,7 @@
 //! models and MCP servers, traces and logs all hide the same values in the same way.
 
 use std::borrow::Cow;
+use std::sync::{PoisonError, RwLock};
 
 use crate::Environment;
 
@@ -23,6 +24,12 @@ const KEY_BEGINNINGS: [&str; 12] =
 const KEY_LENGTH_MIN: usize = 16;
 /// The length of a word after `Bearer` that is a credential.
 const BEARER_LENGTH_MIN: usize = 8;
+
+/// A shorter RAWKO_TOKEN may be a word that occurs in ordinary output.
+const CREDENTIAL_LENGTH_MIN: usize = 16;
+
+/// The operator credential, which every redactor hides.
+static CREDENTIALS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 /// Values that must not be shown. `{:?}` shows only how many there are.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -83,6 +90,25 @@ impl Redactor {
         redactor
     }
 
+    /// Hides a credential of this process in every text of every redactor.
+    pub fn hide_everywhere(credential: &str) {
+        let mut known = CREDENTIALS.write().unwrap_or_else(PoisonError::into_inner);
+        if credential.len() >= CREDENTIAL_LENGTH_MIN && !known.iter().any(|it| it == credential) {
+            known.push(credential.to_owned());
+        }
+    }
+
+    /// Returns the text without the credentials of this process.
+    pub fn hide_credentials(text: &str) -> Cow<'_, str> {
+        let mut shown = Cow::Borrowed(text);
+        for credential in CREDENTIALS.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            if shown.contains(credential.as_str()) {
+                shown = Cow::Owned(shown.replace(credential.as_str(), HIDDEN));
+            }
+        }
+        shown
+    }
+
     /// Hides the value of one more variable.
     pub fn hide_variable(&mut self, name: &str, environment: &Environment) {
         self.add_variable(name, environment, HIDDEN.to_owned());
@@ -117,7 +143,10 @@ impl Redactor {
                 shown = Cow::Owned(shown.replace(value.as_str(), replacement));
             }
         }
-        shown
+        match Self::hide_credentials(&shown) {
+            Cow::Owned(hidden) => Cow::Owned(hidden),
+            Cow::Borrowed(_) => shown,
+        }
     }
 
     /// Returns the text without the known values and without words that look like a key.

@@ -2,7 +2,7 @@
 //! changed, missing or foreign record is detected. Pure and separate from the stores, because exports carry the same
 //! links.
 
-use crate::{Record, RecordKind};
+use crate::{AuditLine, Record, RecordKind};
 
 /// One link: the first half of a BLAKE3 hash.
 pub type Link = [u8; 16];
@@ -24,6 +24,18 @@ pub fn link(previous: &Link, record: &Record) -> Link {
     bytes.extend_from_slice(&len(texts[0]));
     bytes.extend_from_slice(&len(texts[1]));
     texts.iter().for_each(|text| bytes.extend_from_slice(text));
+    first_half(&blake3::hash(&bytes))
+}
+
+/// Returns the link of a line of the audit that follows the one with link `previous`.
+pub fn audit_link(previous: &Link, line: &AuditLine) -> Link {
+    let texts =
+        [&*line.instance, &*line.effect, &*line.service, &*line.decision, &line.reason, &line.provenance];
+    let mut bytes = Vec::with_capacity(48 + texts.iter().map(|text| text.len()).sum::<usize>());
+    bytes.extend_from_slice(previous);
+    bytes.extend_from_slice(&line.at_ms.to_le_bytes());
+    texts.iter().for_each(|text| bytes.extend_from_slice(&len(text.as_bytes())));
+    texts.iter().for_each(|text| bytes.extend_from_slice(text.as_bytes()));
     first_half(&blake3::hash(&bytes))
 }
 
@@ -78,6 +90,37 @@ mod tests {
         let first = link(&START, &record());
         expect_test::expect!["b27a3f8b06ad359ff0d668dcf3e36efe"].assert_eq(&hex(&first));
         expect_test::expect!["620d231641ad15a0678662d32132f7e3"].assert_eq(&hex(&link(&first, &record())));
+    }
+
+    #[test]
+    fn the_link_of_an_audit_line_is_the_same_in_every_release_and_covers_all_of_it() {
+        let line = AuditLine {
+            at_ms: 1_000,
+            instance: "order-1".into(),
+            effect: "order-1/2/0".into(),
+            service: "charge_card".into(),
+            decision: "allowed".into(),
+            reason: "governance.allow".to_owned(),
+            provenance: "{}".to_owned(),
+        };
+        let first = audit_link(&START, &line);
+        expect_test::expect!["ee7d6146c9c98f989d42322d4d1cc9ad"].assert_eq(&hex(&first));
+        let changes: [fn(&mut AuditLine); 8] = [
+            |it| it.at_ms = 1_001,
+            |it| it.instance = "order-2".into(),
+            |it| it.effect = "order-1/2/1".into(),
+            |it| it.service = "refund".into(),
+            |it| it.decision = "refused".into(),
+            |it| it.reason = String::new(),
+            |it| it.provenance = "{ }".to_owned(),
+            |it| (it.reason, it.provenance) = ("governance.allow{".to_owned(), "}".to_owned()),
+        ];
+        for change in changes {
+            let mut changed = line.clone();
+            change(&mut changed);
+            assert_ne!(audit_link(&START, &changed), first, "{changed:?}");
+        }
+        assert_ne!(audit_link(&first, &line), first);
     }
 
     #[test]

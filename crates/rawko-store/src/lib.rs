@@ -9,6 +9,8 @@ mod memory;
 #[cfg(feature = "sqlite")]
 mod references;
 #[cfg(feature = "sqlite")]
+mod report;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod transfer;
@@ -20,6 +22,8 @@ pub use memory::MemoryStore;
 /// The content of a commit, defined by the machine that fills it.
 pub use rawko_instance::records::*;
 pub use rawko_instance::{StoreError, content};
+#[cfg(feature = "sqlite")]
+pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Options, Prunable, Pruned, Restored, Retention, SqliteStore};
 pub use store::{Base, Filter, Marks, Page, Report, Store, Tally};

@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,8 +39,9 @@ impl Lock {
     pub fn take(store: &Path, holder: &Holder) -> Result<Lock, StoreError> {
         let path = lock_path(store);
         let io = |error: std::io::Error| StoreError::Io(format!("{}: {error}", path.display()));
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = options.open(&path).map_err(io)?;
         match lock_exclusively(&file) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {

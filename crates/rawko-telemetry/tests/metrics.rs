@@ -107,7 +107,7 @@ async fn the_metrics_of_a_host_at_work() {
     host.start(start).await.unwrap();
     let settled = host.settled("o-1", Duration::from_secs(3600)).await.unwrap();
     assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
-    let answer = PersonAnswer { approved: true, by: None, comment: None, data: Value::Null };
+    let answer = PersonAnswer { approved: true, by: None, claimed: None, comment: None, data: Value::Null };
     host.answer("o-1", None, answer).await.unwrap();
     // Reported by a server.
     telemetry.metrics().request("GET", "/v1/instances/{id}", 200, Duration::from_millis(3));

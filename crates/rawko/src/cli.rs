@@ -3,9 +3,9 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork, graph,
-    history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send, serve,
-    show, simulate, task, test, worker,
+    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
+    graph, history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send,
+    serve, show, simulate, task, test, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -14,7 +14,7 @@ Exit codes:
   1    failure: an instance failed or was cancelled, a scenario or a simulation failed
   2    usage error: invalid arguments, an unreadable file, an unknown instance
   3    temporary failure, try again later: disk full, store in use, provider unreachable
-  41   credentials: an API key is missing or was rejected
+  41   credentials: an API key or the operator credential is missing or was rejected
   52   invalid chart or settings
   53   budget or limit reached
   54   loop detected, or stuck without progress
@@ -37,7 +37,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Agents", &["agents", "channels", "chat"]),
     ("Server", &["serve", "worker"]),
-    ("Maintenance", &["doctor", "backup", "restore", "prune", "instance", "completions"]),
+    ("Maintenance", &["doctor", "audit", "backup", "restore", "prune", "instance", "completions"]),
 ];
 /// Width of the column with the names of the commands.
 const NAME_WIDTH: usize = 13;
@@ -90,6 +90,7 @@ pub(crate) enum Command {
     Chat(chat::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
+    Audit(audit::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Instance(instance::Args),

@@ -1,6 +1,9 @@
 //! The terminal: data to stdout, messages to stderr, colour only on a terminal. The only module that prints.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
 use crate::failure::Failure;
@@ -71,12 +74,12 @@ impl Console {
 
     /// Writes data to stdout as it is.
     pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
-        self.out.write_all(text.as_bytes()).map_err(Failure::Output)
+        self.out.write_all(hidden(text).as_bytes()).map_err(Failure::Output)
     }
 
     /// Writes a line to stdout.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{text}").map_err(Failure::Output)
+        writeln!(self.out, "{}", hidden(text)).map_err(Failure::Output)
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
@@ -86,23 +89,33 @@ impl Console {
     /// Writes a message to stderr. A closed stderr is ignored.
     pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
         let _ = self.out.flush();
-        let _ = writeln!(io::stderr(), "{}: {text}", style.paint(title, self.err_colour));
+        let _ = writeln!(io::stderr(), "{}: {}", style.paint(title, self.err_colour), hidden(text));
     }
 
     pub(crate) fn error(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{}: {text}", Style::Bad.paint("error", self.err_colour));
+        let _ = writeln!(io::stderr(), "{}: {}", Style::Bad.paint("error", self.err_colour), hidden(text));
     }
 
     /// Writes preformatted text, such as rendered findings, to stderr.
     pub(crate) fn aside(&mut self, text: &str) {
         let _ = self.out.flush();
-        let _ = io::stderr().write_all(text.as_bytes());
+        let _ = io::stderr().write_all(hidden(text).as_bytes());
     }
 
     /// Returns true if stderr uses colour.
     pub(crate) fn aside_colour(&self) -> bool {
         self.err_colour
     }
+}
+
+/// Removes the operator credential, also from texts of agents.
+fn hidden(text: &str) -> Cow<'_, str> {
+    Redactor::hide_credentials(text)
+}
+
+/// Writes a message to stderr before there is a console.
+pub(crate) fn announce(title: &str, text: &str) {
+    let _ = writeln!(io::stderr(), "{title}: {text}");
 }
 
 fn wants_colour(when: ColorWhen, terminal: bool) -> bool {

@@ -1,5 +1,6 @@
 //! The `rawko` binary: arguments in, exit code out. Everything between is a command, one file each.
 
+mod authority;
 mod channel;
 mod cli;
 mod commands;

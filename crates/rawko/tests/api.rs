@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 const CHART: &str = "statechart:\n  id: order\n  version: 1.0.0\n  initial: open\n  states:\n    open: {on: {PAY: paid}}\n    paid: {type: final}\n";
 /// Disables the rate limit.
 const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
+const TOKEN: &str = "a-token-for-schemathesis";
 /// Seconds of generated requests, after each operation was called once.
 const SECONDS: &str = "60";
 
@@ -34,12 +35,16 @@ fn project() -> tempfile::TempDir {
     dir
 }
 
+/// Returns the binary with a state directory and a token of its own.
+fn rawko(dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rawko"));
+    command.args(args).current_dir(dir).env_remove("RAWKO_CALL").env("RAWKO_TOKEN", TOKEN);
+    command.env("RAWKO_STATE_DIR", dir.join(".state")).env("XDG_CONFIG_HOME", dir);
+    command
+}
+
 fn serve(dir: &Path) -> (Serving, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rawko"))
-        .args(["serve", "--listen", "127.0.0.1:0"])
-        .current_dir(dir)
-        .env_remove("RAWKO_TOKEN")
-        .env("XDG_CONFIG_HOME", dir)
+    let mut child = rawko(dir, &["serve", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -56,11 +61,7 @@ fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
     let dir = project();
     // An instance to read, and one with a pending request.
     for id in ["o-1", "o-2"] {
-        let started = Command::new(env!("CARGO_BIN_EXE_rawko"))
-            .args(["run", "order", "--id", id, "--patience", "0s"])
-            .current_dir(dir.path())
-            .output()
-            .unwrap();
+        let started = rawko(dir.path(), &["run", "order", "--id", id, "--patience", "0s"]).output().unwrap();
         assert_eq!(started.status.code(), Some(55), "{}", String::from_utf8_lossy(&started.stderr));
     }
     let (serving, url) = serve(dir.path());
@@ -68,6 +69,7 @@ fn schemathesis_finds_no_server_error_and_no_undocumented_answer_slow() {
         response_schema_conformance,unsupported_method,allow_header_conformance";
     let output = Command::new(&program)
         .args(["run", &format!("{url}/v1/openapi.json"), "--url", &url])
+        .args(["--header", &format!("Authorization: Bearer {TOKEN}")])
         .args(["--checks", checks, "--max-time", SECONDS, "--max-examples", "15", "--seed", "7"])
         // A stream never ends.
         .args(["--exclude-path", "/v1/stream"])

@@ -1,6 +1,7 @@
-"""An agent over WebSocket, somewhere else: `reporter.py ws://127.0.0.1:7411/v1/agents`."""
+"""An agent over WebSocket, somewhere else: `REPORTER_TOKEN=… reporter.py ws://127.0.0.1:7411/v1/agents`."""
 
 import json
+import os
 import sys
 
 from websocket import WebSocket
@@ -12,7 +13,7 @@ def say(**message):
     server.send(json.dumps(message))
 
 
-say(type="register", protocol=1, agent="reporter", observe=False)
+say(type="register", protocol=1, agent="reporter", observe=False, token=os.environ["REPORTER_TOKEN"])
 for text in server:
     message = json.loads(text)
     if message["type"] == "turn_granted":

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { token } from './project.mjs';
 
 const require = createRequire(join(process.env.RAWKO_TOOLS, 'package.json'));
 const { chromium } = require('playwright-core');
@@ -23,10 +24,11 @@ const FLAGS = [
 export const openBrowser = () =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 
-/** A page of its own, with all that it complains about. */
+/** A page of its own, with all that it complains about. The operator is logged in, a stranger is not. */
 export async function visit(browser, address, hash = '', options = {}) {
-  const { expected = [], ...context } = options;
+  const { expected = [], stranger = false, ...context } = options;
   const own = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...context });
+  if (!stranger) await own.request.post(`${address}/v1/session`, { data: { token: token() }, failOnStatusCode: true });
   const page = await own.newPage();
   page.setDefaultTimeout(60_000);
   const complaints = [];

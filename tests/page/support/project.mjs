@@ -1,7 +1,7 @@
 // A project for the tests of the page: the demo with its agents, an order that asks a person, a channel with an agent that
 // is a real process. Apart, so that every test says only what it is about.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -125,6 +125,9 @@ export function project({ channel = true } = {}) {
   appendFileSync(config, SETTINGS + (channel ? CHANNEL : ''));
   return { root, write, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
+
+/** The operator's token, once a command has created it. */
+export const token = () => readFileSync(join(process.env.RAWKO_STATE_DIR, 'operator.token'), 'utf8').trim();
 
 /** Runs the binary in a project. */
 export function rawko(root, ...words) {

@@ -1,7 +1,7 @@
 // `rawko serve` as a real process; with RAWKO_HOST=restate, a worker beside it. Apart, because tests stop it and start it again.
 import { spawn } from 'node:child_process';
 import { after } from 'node:test';
-import { RAWKO } from './project.mjs';
+import { RAWKO, token } from './project.mjs';
 
 const PATIENCE_MS = 60_000;
 
@@ -67,10 +67,8 @@ async function until(child, said, trouble, isSo) {
 }
 
 async function ask(address, body) {
-  const request =
-    body === undefined
-      ? {}
-      : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const headers = { Authorization: `Bearer ${token()}`, 'Content-Type': 'application/json' };
+  const request = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
   const response = await fetch(address, request);
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new Error(`${address}: ${response.status} ${JSON.stringify(answer)}`);

@@ -19,7 +19,13 @@ async fn a_person_is_asked_and_the_answer_comes_back() {
     let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
     assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
     let data = Value::from_json(json!({"grade": 1}));
-    let answer = PersonAnswer { approved: true, by: Some("ada".into()), comment: Some("very".into()), data };
+    let answer = PersonAnswer {
+        approved: true,
+        by: Some("ada".into()),
+        claimed: None,
+        comment: Some("very".into()),
+        data,
+    };
     host.answer("i", None, answer).await.unwrap();
     let settled = host.settled("i", Duration::from_secs(60)).await.unwrap();
     assert!(matches!(settled, Settled::Over(_)), "{settled:?}");

@@ -25,7 +25,6 @@ use layer::Layer;
 use crate::services::Environment;
 use rawko_instance::{Limits, SETTINGS_FILE};
 
-const STORE_PATH: &str = ".rawko/state/rawko.db";
 const INSTANCES_IN_MEMORY: usize = 1024;
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 
@@ -75,9 +74,10 @@ impl Settings {
         Self { said: above.over(self.said), ..self }
     }
 
-    /// Returns the path of the store. A path in a file is relative to the project.
-    pub fn store_path(&self, project_root: &Path) -> PathBuf {
-        project_root.join(self.said.store_path.as_deref().unwrap_or(Path::new(STORE_PATH)))
+    /// Returns the path of the store; `None` if unset, which means the user's state directory. A path in a file is
+    /// relative to the project.
+    pub fn store_path(&self, project_root: &Path) -> Option<PathBuf> {
+        Some(project_root.join(self.said.store_path.as_deref()?))
     }
 
     /// Returns the maximum size of the store in bytes; `None` if unset.

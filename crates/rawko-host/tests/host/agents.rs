@@ -197,7 +197,13 @@ async fn a_person_or_nobody_may_play_an_agent_too() {
     start(&host, "asking", json!({})).await;
     assert_eq!(rest(&host, "i").await, "asks [asked]");
     let host = bench.host().await;
-    let answer = rawko_host::PersonAnswer { approved: true, by: None, comment: None, data: Value::Null };
+    let answer = rawko_host::PersonAnswer {
+        approved: true,
+        by: None,
+        claimed: None,
+        comment: None,
+        data: Value::Null,
+    };
     host.answer("i", None, answer).await.unwrap();
     assert_eq!(rest(&host, "i").await, r#"done [done] "yes""#);
 }

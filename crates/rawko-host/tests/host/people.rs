@@ -26,7 +26,7 @@ statechart:
 ";
 
 fn answer(approved: bool) -> PersonAnswer {
-    PersonAnswer { approved, by: Some("ada".into()), comment: None, data: Value::Null }
+    PersonAnswer { approved, by: Some("ada".into()), claimed: None, comment: None, data: Value::Null }
 }
 
 #[tokio::test]

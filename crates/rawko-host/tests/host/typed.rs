@@ -133,6 +133,7 @@ statechart:
     let answer = |data: serde_json::Value| PersonAnswer {
         approved: true,
         by: None,
+        claimed: None,
         comment: None,
         data: Value::from_json(data),
     };

@@ -79,8 +79,8 @@ impl InstanceObject {
     /// Answers a pending request.
     #[handler]
     async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
-        let AnswerAsk { invoke, approved, by, comment, data } = ask.into_inner();
-        let answer = PersonAnswer { approved, by, comment, data };
+        let AnswerAsk { invoke, approved, by, claimed, comment, data } = ask.into_inner();
+        let answer = PersonAnswer { approved, by, claimed, comment, data };
         self.asked(&ctx, Input::Answer { invoke, answer, key: None }).await
     }
 

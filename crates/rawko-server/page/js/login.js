@@ -23,7 +23,7 @@ export function login(root, entered) {
     h(
       'p',
       { class: 'lead' },
-      'This server requires a token. Its operator sets tokens with --token-file, RAWKO_TOKEN or server.tokens in the settings.',
+      'Open the link that rawko serve printed (rawko serve --link prints another), or enter a token.',
     ),
     field('Token', token, 'Kept in an HttpOnly cookie, which scripts cannot read.'),
     problem,

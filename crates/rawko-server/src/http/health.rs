@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 use super::Routes;
 use super::access::Caller;
 use super::app::App;
+use crate::role::Role;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(health))
@@ -55,7 +56,7 @@ async fn health(State(app): State<App>, caller: Option<Caller>) -> Response {
     let looked = app.read(look).await;
     let ok = looked.is_ok();
     let (instances, last_seq) = looked.unwrap_or_default();
-    let more = caller.map(|_| More {
+    let more = caller.filter(|caller| caller.role >= Role::Read).map(|_| More {
         version: app.version(),
         uptime_ms: app.uptime_ms(),
         instances,

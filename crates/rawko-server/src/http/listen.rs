@@ -2,7 +2,7 @@
 //! timeout, no connection limit, and no bounded shutdown.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,28 @@ const GRACE: Duration = Duration::from_secs(3);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// Issues one-time links.
+#[derive(Clone)]
+pub struct Inviter {
+    app: App,
+    address: SocketAddr,
+    token: String,
+}
+
+impl Inviter {
+    /// Returns the address of a link with this code, which must be random.
+    pub fn link(&self, code: &str) -> String {
+        self.app.access().links.issue(code, &self.token, self.app.now_ms());
+        // A browser cannot open the address of all interfaces.
+        let host = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        format!("http://{}/login/{code}", SocketAddr::new(host, self.address.port()))
+    }
+}
+
 /// A listening server. Runs until it is closed.
 pub struct Server {
     address: SocketAddr,
@@ -50,6 +72,11 @@ impl Server {
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Issues one-time links that log a browser in as a token.
+    pub fn inviter(&self, token: &str) -> Inviter {
+        Inviter { app: self.app.clone(), address: self.address, token: token.to_owned() }
     }
 
     /// Stops accepting connections, ends streams, and gives running requests time to finish.

@@ -31,7 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use app::{App, AppOptions};
 pub use limits::Patience;
-pub use listen::Server;
+pub use listen::{Inviter, Server};
 pub use metrics::serve_metrics;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
@@ -62,6 +62,7 @@ pub(crate) fn router(app: App) -> Router {
     let (routes, _) = nouns().split_for_parts();
     routes
         .route("/v1/openapi.json", axum::routing::get(openapi::serve))
+        .route("/login/{code}", axum::routing::get(session::enter))
         .fallback(assets::serve)
         .layer(from_fn_with_state(app.clone(), limits::once))
         .layer(from_fn_with_state(app.clone(), limits::whole_body))

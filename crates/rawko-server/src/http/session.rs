@@ -1,7 +1,7 @@
 //! Login: the page exchanges a token for a cookie, because an event stream cannot send headers.
 
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,10 +11,11 @@ use utoipa_axum::routes;
 use super::Routes;
 use super::access::{COOKIE, Caller, VISIT_MS, wrong_token};
 use super::app::App;
-use super::extract::Json;
+use super::extract::{Json, Path};
 use super::listen::Peer;
-use super::problem::Problem;
+use super::problem::{Problem, ProblemCode};
 use crate::role::Role;
+use crate::tokens::Token;
 
 pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(look, log_in, log_out))
@@ -60,9 +61,50 @@ async fn log_in(
     let Some(token) = tokens.find(token.trim()) else {
         return Err(wrong_token(&app, peer.map(|Extension(peer)| peer)));
     };
-    let value = token.visit(app.now_ms() + VISIT_MS);
-    let cookie = cookie(&value, VISIT_MS / 1000, &headers);
+    if token.role == Role::Agent {
+        let detail = "the token is an agent's; a person needs the role `read` or more";
+        return Err(Problem::new(ProblemCode::Forbidden, detail));
+    }
+    let cookie = visit(&app, token, &headers);
     Ok(([(header::SET_COOKIE, cookie)], axum::Json(session(&app, Some(token.role)))).into_response())
+}
+
+/// Logs a browser in by a one-time link. The redirect removes the code from the address bar.
+pub(super) async fn enter(
+    State(app): State<App>,
+    method: Method,
+    headers: HeaderMap,
+    peer: Option<Extension<Peer>>,
+    Path(code): Path<String>,
+) -> Result<Response, Problem> {
+    // Neither a look at the headers nor a browser that reads ahead uses up the link.
+    let is_ahead = ["sec-purpose", "purpose"].iter().any(|name| {
+        headers.get(*name).and_then(|value| value.to_str().ok()).is_some_and(|text| text.contains("prefetch"))
+    });
+    if method != Method::GET || is_ahead {
+        return Err(Problem::new(ProblemCode::MethodNotAllowed, "open the link with a GET request"));
+    }
+    let name = app.access().links.take(&code, app.now_ms());
+    let token = name.as_deref().and_then(|name| app.access().tokens.named(name));
+    let Some(token) = token else {
+        let limited = wrong_token(&app, peer.map(|Extension(peer)| peer));
+        if limited.code() != ProblemCode::Unauthorized {
+            return Err(limited);
+        }
+        let detail = "this link was used before or has expired; `rawko serve --link` prints another";
+        return Err(Problem::new(ProblemCode::Unauthorized, detail));
+    };
+    let cookie = visit(&app, token, &headers);
+    Ok((
+        StatusCode::SEE_OTHER,
+        [(header::SET_COOKIE, cookie), (header::LOCATION, HeaderValue::from_static("/"))],
+    )
+        .into_response())
+}
+
+/// Returns the cookie of a new session.
+fn visit(app: &App, token: &Token, headers: &HeaderMap) -> HeaderValue {
+    cookie(&token.visit(app.now_ms() + VISIT_MS), VISIT_MS / 1000, headers)
 }
 
 /// Log out

@@ -70,6 +70,12 @@ impl ServerSettings {
         let mut tokens = Tokens::default();
         for TokenSettings { name, role, from } in &self.tokens {
             let text = match from {
+                Source::Variable(variable) if Environment::is_operators(variable) => {
+                    Err(format!("{variable} is the operator's token; name another variable"))
+                }
+                Source::Variable(variable) if Environment::is_ordinary(variable) => Err(format!(
+                    "every program inherits {variable}, so it is not a secret; name another variable"
+                )),
                 Source::Variable(variable) => environment
                     .get(variable)
                     .map(str::to_owned)
@@ -84,6 +90,20 @@ impl ServerSettings {
             tokens = tokens.with(name, *role, text.trim());
         }
         Ok(tokens)
+    }
+}
+
+impl ServerSettings {
+    /// Returns the files of tokens that allow more than reading and lie below a directory.
+    pub fn token_files_below(&self, folder: &Path) -> Vec<&Path> {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let is_below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
+        let acting = self.tokens.iter().filter(|token| token.role >= Role::Operate);
+        let files = acting.filter_map(|token| match &token.from {
+            Source::File(path) => Some(path.as_path()),
+            Source::Variable(_) => None,
+        });
+        files.filter(|path| is_below(path)).collect()
     }
 }
 
@@ -188,7 +208,7 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             "role" => {
                 role = Role::from_word(text);
                 if role.is_none() {
-                    let help = "use `read`, `operate` or `admin`";
+                    let help = "use `agent`, `read`, `operate` or `admin`";
                     reader.invalid(entry.value.span, format!("unknown role `{text}`"), help);
                 }
             }

@@ -79,6 +79,46 @@ async fn the_page_logs_in_with_a_cookie() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_one_time_link_logs_a_browser_in_once() {
+    let server = guarded().await;
+    let inviter = server.server.inviter("admin");
+    let link = inviter.link("c0de");
+    assert_eq!(link, format!("http://{}/login/c0de", server.address()));
+    let open = |path: &str| server.get(path);
+    assert_eq!(open("/login/another").send().await.status, 401);
+    // Nothing but opening it uses it up.
+    assert_eq!(server.ask("HEAD", "/login/c0de").send().await.status, 405);
+    assert_eq!(open("/login/c0de").header("sec-purpose", "prefetch;prerender").send().await.status, 405);
+    assert_eq!(open("/login/c0de").header("origin", "http://evil.example").send().await.status, 403);
+    assert_eq!(open("/login/c0de").header("host", "evil.example").send().await.status, 403);
+
+    let opened = open("/login/c0de").send().await;
+    assert_eq!((opened.status, opened.header("location")), (303, Some("/")));
+    assert_eq!(opened.header("referrer-policy"), Some("no-referrer"));
+    let set = opened.header("set-cookie").unwrap().to_owned();
+    assert!(set.contains("; HttpOnly") && set.contains("; SameSite=Strict"), "{set}");
+    let cookie = set.split(';').next().unwrap();
+    let session = server.get("/v1/session").header("cookie", cookie).send().await;
+    assert_eq!(session.json()["role"], "admin");
+    let again = open("/login/c0de").send().await;
+    assert_eq!((again.status, again.header("set-cookie")), (401, None));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agents_token_connects_an_agent_and_nothing_else() {
+    let server = guarded().await;
+    let secret = SECRETS[3].1;
+    assert_eq!(registered(server.address(), secret).await, 200);
+    let log_in = server.post("/v1/session", json!({"token": secret})).send().await;
+    assert_eq!((log_in.status, log_in.header("set-cookie")), (403, None));
+    let health = server.get("/v1/health").token(secret).send().await;
+    assert_eq!(health.json(), json!({"status": "ok"}));
+    assert_eq!(server.get("/v1/openapi.json").token(secret).send().await.status, 403);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn health_says_little_to_strangers() {
     let server = guarded().await;
     let stranger = server.get("/v1/health").send().await;
@@ -92,7 +132,7 @@ async fn health_says_little_to_strangers() {
 /// For every way of presenting a token. A client with a valid token is not affected.
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_tokens_is_slow() {
-    for way in ["bearer", "session", "register"] {
+    for way in ["bearer", "session", "register", "link"] {
         let rate = Some(Rate { per_second: 1, burst: 200 });
         let server = start(tokens(), |app| app.settings.rate = rate).await;
         let mut statuses = Vec::new();
@@ -100,6 +140,7 @@ async fn guessing_tokens_is_slow() {
             let guess = format!("guess-{n}");
             statuses.push(match way {
                 "session" => server.post("/v1/session", json!({"token": guess})).send().await.status,
+                "link" => server.get(&format!("/login/{guess}")).send().await.status,
                 "bearer" => server.get("/v1/charts").token(&guess).send().await.status,
                 _ => registered(server.address(), &guess).await,
             });

@@ -40,15 +40,17 @@ async fn register(server: &TestServer, bearer: Option<&str>, token: Option<&str>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_needs_a_token_that_may_operate() {
+async fn an_agent_needs_a_token_of_an_agent_or_one_that_may_operate() {
     let server = guarded().await;
-    let [(_, read), (_, operate), (_, admin)] = SECRETS;
+    let [(_, read), (_, operate), (_, admin), (_, agent)] = SECRETS;
     let table = [
         (None, None, "unauthorized"),
         (None, Some("nonsense"), "unauthorized"),
         (None, Some(read), "unauthorized"),
         (Some(read), None, "unauthorized"),
         (None, Some(operate), "registered"),
+        (None, Some(agent), "registered"),
+        (Some(agent), None, "registered"),
         (Some(operate), None, "registered"),
         (Some(admin), None, "registered"),
         (Some(read), Some(operate), "registered"),

@@ -45,7 +45,7 @@ async fn every_route_with_every_role() {
         let mut words = Vec::new();
         // An invalid parameter, because a valid stream would not end.
         let path_asked = if path == "/v1/stream" { format!("{path}?after=nonsense") } else { path.clone() };
-        for role in [None, Some(Role::Read), Some(Role::Operate), Some(Role::Admin)] {
+        for role in [None, Some(Role::Agent), Some(Role::Read), Some(Role::Operate), Some(Role::Admin)] {
             let request = ask(&server, &method, &path_asked);
             let request = match role {
                 Some(role) => request.role(role),
@@ -57,40 +57,40 @@ async fn every_route_with_every_role() {
         table.push_str(&format!("{method:<6} {path:<34} {}\n", words.join(" ")));
     }
     expect![[r#"
-        GET    /metrics                           token? in in in
-        GET    /v1/agents                         token? in in in
-        GET    /v1/approvals                      token? in in in
-        GET    /v1/audit                          token? in in in
-        GET    /v1/channels                       token? in in in
-        POST   /v1/channels                       token? role? in in
-        GET    /v1/channels/{name}                token? in in in
-        POST   /v1/channels/{name}/actions        token? role? in in
-        GET    /v1/channels/{name}/messages       token? in in in
-        POST   /v1/channels/{name}/messages       token? role? in in
-        GET    /v1/charts                         token? in in in
-        POST   /v1/charts                         token? role? role? in
-        POST   /v1/charts/check                   token? in in in
-        GET    /v1/charts/{id}                    token? in in in
-        GET    /v1/charts/{id}/graph              token? in in in
-        GET    /v1/health                         in in in in
-        GET    /v1/instances                      token? in in in
-        POST   /v1/instances                      token? role? in in
-        GET    /v1/instances/{id}                 token? in in in
-        POST   /v1/instances/{id}/answer          token? role? in in
-        POST   /v1/instances/{id}/cancel          token? role? in in
-        GET    /v1/instances/{id}/children        token? in in in
-        GET    /v1/instances/{id}/drawing         token? in in in
-        POST   /v1/instances/{id}/events          token? role? in in
-        POST   /v1/instances/{id}/fork            token? role? in in
-        GET    /v1/instances/{id}/journal         token? in in in
-        POST   /v1/instances/{id}/retry           token? role? in in
-        GET    /v1/instances/{id}/transcript      token? in in in
-        DELETE /v1/session                        in in in in
-        GET    /v1/session                        in in in in
-        POST   /v1/session                        in in in in
-        GET    /v1/stream                         token? in in in
-        GET    /v1/tasks                          token? in in in
-        POST   /v1/tasks                          token? role? in in
+        GET    /metrics                           token? role? in in in
+        GET    /v1/agents                         token? role? in in in
+        GET    /v1/approvals                      token? role? in in in
+        GET    /v1/audit                          token? role? in in in
+        GET    /v1/channels                       token? role? in in in
+        POST   /v1/channels                       token? role? role? in in
+        GET    /v1/channels/{name}                token? role? in in in
+        POST   /v1/channels/{name}/actions        token? role? role? in in
+        GET    /v1/channels/{name}/messages       token? role? in in in
+        POST   /v1/channels/{name}/messages       token? role? role? in in
+        GET    /v1/charts                         token? role? in in in
+        POST   /v1/charts                         token? role? role? role? in
+        POST   /v1/charts/check                   token? role? in in in
+        GET    /v1/charts/{id}                    token? role? in in in
+        GET    /v1/charts/{id}/graph              token? role? in in in
+        GET    /v1/health                         in in in in in
+        GET    /v1/instances                      token? role? in in in
+        POST   /v1/instances                      token? role? role? in in
+        GET    /v1/instances/{id}                 token? role? in in in
+        POST   /v1/instances/{id}/answer          token? role? role? in in
+        POST   /v1/instances/{id}/cancel          token? role? role? in in
+        GET    /v1/instances/{id}/children        token? role? in in in
+        GET    /v1/instances/{id}/drawing         token? role? in in in
+        POST   /v1/instances/{id}/events          token? role? role? in in
+        POST   /v1/instances/{id}/fork            token? role? role? in in
+        GET    /v1/instances/{id}/journal         token? role? in in in
+        POST   /v1/instances/{id}/retry           token? role? role? in in
+        GET    /v1/instances/{id}/transcript      token? role? in in in
+        DELETE /v1/session                        in in in in in
+        GET    /v1/session                        in in in in in
+        POST   /v1/session                        in in in in in
+        GET    /v1/stream                         token? role? in in in
+        GET    /v1/tasks                          token? role? in in in
+        POST   /v1/tasks                          token? role? role? in in
     "#]]
     .assert_eq(&table);
     server.stop().await;

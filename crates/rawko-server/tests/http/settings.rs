@@ -31,6 +31,22 @@ fn all_of_it() {
     assert_eq!(format!("{:?}", settings.tokens(&environment).unwrap()), "2 tokens");
     let missing = settings.tokens(&Environment::default()).unwrap_err();
     assert_eq!(missing, "cannot load token `ci`: environment variable CI_TOKEN is not set");
+    assert_eq!(settings.token_files_below(folder.path()).len(), 1);
+    assert!(settings.token_files_below(Path::new("/nowhere")).is_empty());
+}
+
+/// Agents know the value of a variable that every program inherits.
+#[test]
+fn a_variable_that_is_no_secret_is_no_token() {
+    let environment: Environment = [("HOME", "/somewhere"), ("RAWKO_TOKEN", "x")].into_iter().collect();
+    for (variable, why) in
+        [("HOME", "every program inherits HOME"), ("RAWKO_TOKEN", "is the operator's token")]
+    {
+        let text = format!("server: {{tokens: [{{name: ci, role: admin, env: {variable}}}]}}\n");
+        let (settings, _) = read(&text, Path::new("."));
+        let refused = settings.tokens(&environment).unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -43,6 +44,12 @@ impl SqliteStore {
     fn write_copy(&self, partial: &Path) -> Result<(), StoreError> {
         let name = partial.to_str().ok_or_else(|| {
             StoreError::Io(format!("cannot write a backup to {}: its name is not UTF-8", partial.display()))
+        })?;
+        // For its owner only, like the store. SQLite accepts an empty file.
+        let mut options = fs::OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(0o600).open(partial);
+        made.map_err(|error| {
+            StoreError::Io(format!("cannot write the backup {}: {error}", partial.display()))
         })?;
         // Reads in one transaction and checks every page on the way.
         let copied = self.readers.visit(|connection| connection.execute("VACUUM INTO ?1", [name]))?;
@@ -93,7 +100,8 @@ fn look_at(copy: &Path) -> Result<Report, StoreError> {
 
 /// Copies the file and, if it was not closed, its log.
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    fs::copy(from, to).map_err(|error| io_fault(from, &error))?;
+    let own = || fs::set_permissions(to, fs::Permissions::from_mode(0o600));
+    fs::copy(from, to).and_then(|_| own()).map_err(|error| io_fault(from, &error))?;
     let (log, copied) = (with_suffix(from, "-wal"), with_suffix(to, "-wal"));
     match fs::copy(&log, copied) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault(&log, &error)),
@@ -125,7 +133,7 @@ fn keep_aside(store: &Path, stamp: &str) -> Result<Option<PathBuf>, StoreError> 
 }
 
 /// Renames a finished file to its final name, durably.
-fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(super) fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let put = || {
         File::open(from)?.sync_all()?;
@@ -136,7 +144,7 @@ fn take_place(from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Removes a file of an earlier attempt, with the files that SQLite left beside it.
-fn remove(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     for end in ["", "-wal", "-shm", "-journal"] {
         let path = with_suffix(path, end);
         match fs::remove_file(&path) {
@@ -147,13 +155,13 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-fn io_fault(path: &Path, error: &io::Error) -> StoreError {
+pub(super) fn io_fault(path: &Path, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             StoreError::Full(format!("{}: {error}", path.display()))

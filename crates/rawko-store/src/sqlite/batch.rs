@@ -262,9 +262,13 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Writes what lists show, and with it the end of the journal's chain, at no further cost.
     fn head(&self, key: i64, head: &Head) -> Result<(), Failure> {
+        let end = self.tips.get(key);
         self.run(
-            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7
+            "UPDATE instances SET status = ?2, wait = ?3, next_due_ms = ?4, fault = ?5, ledger = ?6, outcome = ?7,
+                                  journal_step = coalesce(?8, journal_step),
+                                  journal_chain = coalesce(?9, journal_chain)
              WHERE key = ?1",
             params![
                 key,
@@ -273,7 +277,9 @@ impl Batch<'_> {
                 head.next_due_ms,
                 head.fault,
                 head.ledger,
-                head.outcome.map(Outcome::as_str)
+                head.outcome.map(Outcome::as_str),
+                end.map(|end| int(end.step.unwrap_or(0))),
+                end.map(|end| end.link)
             ],
         )
     }

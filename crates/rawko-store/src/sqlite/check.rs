@@ -5,9 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Result};
 
+use super::audits;
 use super::rows::uint;
 use super::schema::FORMAT;
 use super::verify::verify;
+use crate::report::{ChainKind, ChainProblem, ChainReport};
 use crate::store::Report;
 
 /// Maximum number of reported problems of one kind.
@@ -16,7 +18,7 @@ const NAMED_MAX: usize = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Queries that return a row per violation and should return none.
-const QUESTIONS: [(&str, &str); 8] = [
+const QUESTIONS: [(&str, &str); 9] = [
     (
         "the journal index is ahead of the journal, up to record {}",
         "SELECT indexed_through FROM marks
@@ -26,6 +28,11 @@ const QUESTIONS: [(&str, &str); 8] = [
         "records are missing after record {}",
         "SELECT indexed_through FROM marks WHERE (SELECT count(*) FROM journal WHERE seq > indexed_through)
          < (SELECT coalesce(max(seq), 0) FROM journal) - indexed_through",
+    ),
+    (
+        "{} records are missing from the journal",
+        "SELECT missing FROM (SELECT max((SELECT coalesce(max(seq), 0) FROM journal), pruned_seq) - pruned_records
+                                     - (SELECT count(*) FROM journal) AS missing FROM marks) WHERE missing <> 0",
     ),
     (
         "record {} is missing from the journal index",
@@ -89,13 +96,44 @@ fn look(connection: &Connection, report: &mut Report) -> Result<()> {
         name(report, offenders.iter().map(|offender| words.replace("{}", offender)).collect());
     }
     let mut damaged = Vec::new();
-    verify(connection, &mut |problem| {
+    let mut tell = |problem: ChainProblem| {
         if damaged.len() <= NAMED_MAX {
-            damaged.push(problem);
+            damaged.push(problem.to_string());
         }
-    })?;
+    };
+    verify(connection, &mut tell)?;
+    audits::verify(connection, &mut tell)?;
     name(report, damaged);
     Ok(())
+}
+
+/// Verifies the chains of all instances, and that nothing is missing between them.
+pub(super) fn chains(connection: &Connection) -> Result<ChainReport> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(uint);
+    let mut report = ChainReport {
+        instances: number("SELECT count(*) FROM instances")?,
+        records: number("SELECT count(*) FROM journal")?,
+        ..ChainReport::default()
+    };
+    let mut problems = Vec::new();
+    verify(connection, &mut |problem| problems.push(problem))?;
+    report.audit_lines = audits::verify(connection, &mut |problem| problems.push(problem))?;
+    let sql = "SELECT DISTINCT instance FROM audit
+               WHERE NOT EXISTS (SELECT 1 FROM instances WHERE id = audit.instance)";
+    for id in strings(connection, &format!("{sql} LIMIT {NAMED_MAX}"))? {
+        let message = "the audit has lines of this instance, which does not exist".to_owned();
+        problems.push(ChainProblem { chain: ChainKind::Audit, instance: Some(id), step: None, message });
+    }
+    let is_about_chains = |words: &str| ["record", "line", "index"].iter().any(|word| words.contains(word));
+    for (words, sql) in QUESTIONS.iter().filter(|(words, _)| is_about_chains(words)) {
+        let chain = if words.contains("audit") { ChainKind::Audit } else { ChainKind::Journal };
+        for offender in strings(connection, &format!("{sql} LIMIT {NAMED_MAX}"))? {
+            let message = words.replace("{}", &offender);
+            problems.push(ChainProblem { chain, instance: None, step: None, message });
+        }
+    }
+    report.problems = problems;
+    Ok(report)
 }
 
 /// Adds problems of one kind, up to the maximum.

@@ -1,5 +1,7 @@
 //! Opens connections: one that writes, and several that read without waiting for it.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,8 +21,11 @@ const STATEMENTS_MAX: usize = 64;
 /// anyway, and the two fsyncs of a checkpoint are then paid once per some thousand commits.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
-/// Opens the file without changing it, because it may belong to another program.
+/// Opens the file without changing it, because it may belong to another program. A new one is for its owner only, and
+/// SQLite gives its log the same permissions.
 pub(super) fn open_writer(place: &Path) -> Result<Connection, StoreError> {
+    // An error here is SQLite's to report, also for a file that exists.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(place);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     open(place, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX, 16)
 }

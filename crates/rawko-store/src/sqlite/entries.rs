@@ -65,21 +65,6 @@ impl Batch<'_> {
             let row = params![key, delivery.key, int(delivery.step)];
             self.run("INSERT OR IGNORE INTO deliveries (instance, key, step) VALUES (?1, ?2, ?3)", row)?;
         }
-        for line in &commit.audit {
-            self.run(
-                "INSERT INTO audit (at_ms, instance, effect, service, decision, reason, provenance)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    line.at_ms,
-                    line.instance,
-                    line.effect,
-                    line.service,
-                    line.decision,
-                    line.reason,
-                    line.provenance
-                ],
-            )?;
-        }
-        Ok(())
+        self.audit(commit)
     }
 }

@@ -124,11 +124,13 @@ impl Linked {
         Ok(Linked { record: rows::record(row)?, link: rows::link(row, 8)? })
     }
 
-    /// Returns true if this record was written after the one with this link.
+    /// Returns true if this record was written after the one with this link. A journal that an earlier format left in
+    /// disorder has no links; where a chain has begun, a record without one was not written by rawko.
     pub(super) fn follows(&self, previous: Option<&Link>) -> bool {
         match (&self.link, previous) {
             (Some(link), Some(previous)) => *link == chain::link(previous, &self.record),
-            (None, _) | (_, None) => true,
+            (None, Some(previous)) => *previous == chain::START,
+            (_, None) => true,
         }
     }
 }

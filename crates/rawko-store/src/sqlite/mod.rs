@@ -1,6 +1,7 @@
 //! `SqliteStore`: one file, one connection that writes, others that read. Separate from the memory store, because only
 //! this module knows SQL.
 
+mod audits;
 mod backup;
 mod batch;
 mod check;
@@ -13,6 +14,7 @@ mod journal;
 mod log;
 mod owner;
 mod prune;
+mod relocate;
 mod rows;
 mod schema;
 mod snapshots;
@@ -30,6 +32,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::StoreError;
+use crate::report::ChainReport;
 use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
@@ -61,6 +64,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// Verifies the hash chains of the journals and of the audit. `Err` if the file cannot be read as far as that.
+    pub fn verify_chains(&self) -> Result<ChainReport, StoreError> {
+        self.readers.read(check::chains)
+    }
+
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         let write_side = match options.read_only {

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, Result, params};
 
-use super::journal::Linked;
+use super::journal::{self, Linked};
 use super::rows::{RECORD, int};
-use super::snapshots;
+use super::tips::Tip;
+use super::{audits, snapshots};
 use crate::RecordKind;
 use crate::chain::{self, Link};
 
@@ -27,6 +28,24 @@ pub(super) fn add_chains(connection: &Connection) -> Result<()> {
         hash_snapshots(connection, key, &links)?;
     }
     Ok(())
+}
+
+/// Format 5: adds the chain of the audit, the ends of both chains, and the number of records that are gone.
+pub(super) fn add_ends(connection: &Connection) -> Result<()> {
+    audits::add_chains(connection)?;
+    let (indexed, last) = (journal::indexed_through(connection)?, journal::last_seq(connection)?);
+    let mut statement = connection.prepare("SELECT key FROM instances")?;
+    let keys: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
+    for key in keys {
+        let Some(end) = Tip::read(connection, key, indexed, last)? else { continue };
+        let sql = "UPDATE instances SET journal_step = ?2, journal_chain = ?3 WHERE key = ?1";
+        let row = params![key, int(end.step.unwrap_or(0)), end.link];
+        connection.prepare_cached(sql)?.execute(row)?;
+    }
+    connection.execute_batch(
+        "UPDATE marks SET pruned_records =
+             max(pruned_seq, (SELECT coalesce(max(seq), 0) FROM journal)) - (SELECT count(*) FROM journal)",
+    )
 }
 
 /// Returns `(seq, step, link)` of an instance's records. Empty if a step is missing or present twice: earlier releases

@@ -5,13 +5,14 @@ use rusqlite::{Connection, Result, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::journal::{Linked, indexed_through};
-use super::rows::{self, RECORD, int};
+use super::rows::{self, RECORD, int, uint};
 use super::snapshots::Saved;
 use crate::chain::{self, Link};
+use crate::report::{ChainKind, ChainProblem};
 use crate::{InstanceKey, RecordKind};
 
-/// Passes each problem to the callback, at most one per instance.
-pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> Result<()> {
+/// Passes each problem of the journal to the callback, at most one per instance.
+pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(ChainProblem)) -> Result<()> {
     let mark = indexed_through(connection)?;
     let mut unindexed = unindexed(connection, mark)?;
     let sql = "SELECT key, CAST(id AS BLOB) FROM instances ORDER BY key";
@@ -23,11 +24,15 @@ pub(super) fn verify(connection: &Connection, tell: &mut dyn FnMut(String)) -> R
         let later = unindexed.remove(&key).unwrap_or_default();
         match look(connection, InstanceKey(key), mark, later) {
             Ok(None) => {}
-            Ok(Some(Damage { step, what })) => tell(format!("instance `{id}`, step {step}: {what}")),
-            Err(error) => tell(format!("instance `{id}`: {error}")),
+            Ok(Some(Damage { step, what })) => tell(problem(id, Some(uint(step)), what)),
+            Err(error) => tell(problem(id, None, error.to_string())),
         }
     }
     Ok(())
+}
+
+fn problem(id: String, step: Option<u64>, message: String) -> ChainProblem {
+    ChainProblem { chain: ChainKind::Journal, instance: Some(id), step, message }
 }
 
 /// A problem, and its step.
@@ -72,6 +77,14 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
             return Ok(Some(damage));
         }
     }
+    if let Some(step) = walk.unlinked {
+        return Ok(Some(damage(step, "the record has no link")));
+    }
+    if let Some((step, link)) = end(connection, key)?
+        && !walk.links.iter().any(|(_, known)| *known == Some(link))
+    {
+        return Ok(Some(damage(step, "the last records are missing")));
+    }
     for (step, saved) in Saved::all(connection, key)? {
         match saved {
             Err(error) => return Ok(Some(damage(step, format!("unreadable snapshot: {error}")))),
@@ -85,6 +98,14 @@ fn look(connection: &Connection, key: InstanceKey, mark: i64, later: Vec<Entry>)
         }
     }
     Ok(None)
+}
+
+/// Returns the end of the journal's chain as the row of the instance has it. The chain may be longer.
+fn end(connection: &Connection, key: InstanceKey) -> Result<Option<(i64, Link)>> {
+    let sql = "SELECT journal_step, journal_chain FROM instances WHERE key = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let end = statement.query_row([key.0], |row| Ok((row.get(0)?, rows::link(row, 1)?)))?;
+    Ok(end.1.filter(|link| *link != chain::START).map(|link| (end.0, link)))
 }
 
 type Entry = std::result::Result<Linked, Damage>;
@@ -111,6 +132,8 @@ struct Walk {
     link: Link,
     /// The last successful step.
     last: Option<u64>,
+    /// The first step without a link. Where an earlier format left the steps in disorder, that is reported instead.
+    unlinked: Option<i64>,
     /// Steps with the link of the record that a snapshot of them is based on.
     links: Vec<(i64, Option<Link>)>,
 }
@@ -131,6 +154,9 @@ impl Walk {
         }
         if record.kind != RecordKind::Failed {
             self.last = Some(record.step);
+        }
+        if linked.link.is_none() {
+            self.unlinked.get_or_insert(step);
         }
         self.link = linked.link.unwrap_or(chain::START);
         self.links.push((step, linked.link));

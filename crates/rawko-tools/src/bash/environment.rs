@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use rawko_settings::TOKEN_VARIABLE;
+
 use super::Caller;
 use crate::settings::BashSettings;
 
@@ -20,7 +22,8 @@ impl Variables {
     /// Reads the environment of this process. A value that is not UTF-8 is left out.
     pub fn of_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
+            let name = name.into_string().ok().filter(|name| name != TOKEN_VARIABLE)?;
+            Some((name, value.into_string().ok()?))
         };
         Self(std::env::vars_os().filter_map(text).collect())
     }

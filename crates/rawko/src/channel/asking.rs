@@ -31,7 +31,9 @@ impl Asker {
     pub(crate) async fn ask(&mut self, request: ChannelRequest) -> Result<ChannelAnswer, Failure> {
         match self.access.ask(Request::Channel { request }).await {
             Ok(Answer::Channel(answer)) => Ok(answer),
-            Ok(Answer::Receipt(_) | Answer::Settled(_) | Answer::Pong { .. }) => Err(astray()),
+            Ok(Answer::Receipt(_) | Answer::Settled(_) | Answer::Pong { .. } | Answer::Link { .. }) => {
+                Err(astray())
+            }
             Err(NoAnswer::Refused(failure)) => Err(failure),
             Err(NoAnswer::Gone) => Err(Failure::Transient(
                 "the process that hosts the channel exited before it answered".to_owned(),
@@ -88,10 +90,7 @@ fn astray() -> Failure {
     Failure::Failed("unexpected response from the host".to_owned())
 }
 
-/// Returns the name of the speaker: the given one, or the user's.
-pub(crate) fn me(said: Option<&String>) -> String {
-    let user = || {
-        ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()).filter(|name| !name.is_empty())
-    };
-    said.cloned().or_else(user).unwrap_or_else(|| "person".to_owned())
+/// Returns the name that the speaker claims. The host puts the operator's in its place or beside it.
+pub(crate) fn me(claimed: Option<&String>) -> String {
+    claimed.cloned().unwrap_or_default()
 }

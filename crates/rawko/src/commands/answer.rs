@@ -13,7 +13,8 @@ use crate::times;
 
 const APPROVE_EXAMPLES: &str = "\
 Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (true), `by`, `comment` and the
-fields of --data under `data`. If there are several pending requests (see `rawko show`), select one
+fields of --data under `data`. `by` is the user that the operator credential proves; the name given
+with --as is noted beside it as `as`. If there are several pending requests (see `rawko show`), select one
 with --ask. Requests of a child can be answered with the id of its parent.
 
 Examples:
@@ -54,7 +55,7 @@ struct Answer {
     #[arg(long, value_name = "INVOKE")]
     ask: Option<String>,
 
-    /// Name of the person who answers [default: the current user]
+    /// Another name, noted beside the proven one
     #[arg(long = "as", value_name = "NAME")]
     by: Option<String>,
 
@@ -85,7 +86,7 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
         id: who_asks(args)?,
         ask: args.ask.clone(),
         approved,
-        by: args.by.clone().or_else(user),
+        by: args.by.clone(),
         comment: args.comment.clone(),
         data: data.into(),
     };
@@ -116,8 +117,4 @@ fn who_asks(args: &Answer) -> Result<String, Failure> {
             )))
         }
     }
-}
-
-fn user() -> Option<String> {
-    ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()).filter(|name| !name.is_empty())
 }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
 
-    /// Name of the person who acts [default: the current user]
+    /// Another name, shown before that of the current user
     #[arg(long = "as", value_name = "NAME", global = true)]
     by: Option<String>,
 

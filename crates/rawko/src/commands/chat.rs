@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Channel name
     channel: String,
 
-    /// Your name in the channel [default: the current user]
+    /// Another name, shown before that of the current user
     #[arg(long = "as", value_name = "NAME")]
     by: Option<String>,
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod answer;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod channels;
@@ -74,6 +75,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Chat(args) => chat::run(&args, console),
         Command::Charts(args) => charts::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
+        Command::Audit(args) => audit::run(&args, console),
         Command::Backup(args) => backup::run(&args, console),
         Command::Restore(args) => restore::run(&args, console),
         Command::Instance(args) => instance::run(&args, console),

@@ -2,40 +2,45 @@
 //! stopped.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use rawko_agents::work::Workshop;
 use rawko_host::Engine;
-use rawko_server::{AppOptions, Entry, LogSink, Role, Server, ServerSettings, Serving, Tokens};
+use rawko_server::{AppOptions, Entry, Inviter, LogSink, Role, Server, ServerSettings, Serving, Tokens};
+use rawko_store::Lock;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
+use crate::authority::{random_text, token_of_environment};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::following::Signals;
-use crate::hosting::{self, Access, Place, ServePlan, StoreArgs};
+use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, ServePlan, StoreArgs};
 use crate::served::ServedProject;
 use crate::watching::{LogArgs, WatchPlan};
 
 const PORT: u16 = 7411;
-/// The name of the token from RAWKO_TOKEN or `--token-file`.
-const OWN_TOKEN: &str = "admin";
+/// Length of the code of a one-time link.
+const CODE_LEN: usize = 40;
 
 const EXAMPLES: &str = "\
-Runs all instances, timers and channels of the store, and prints the address of the page. The API
-is at /v1 (see /v1/openapi.json); agents connect to ws://ADDRESS/v1/agents. Agents with a `command`
-in the settings are started. Other rawko commands use this server while it runs. Ctrl-C parks all
-instances; the next `rawko serve` continues them.
+Runs all instances, timers and channels of the store. Prints its address, and a link that logs a
+browser in: it is valid once, for ten minutes. The API is at /v1 (see /v1/openapi.json); agents
+connect to ws://ADDRESS/v1/agents. Agents with a `command` in the settings are started. Other rawko
+commands use this server while it runs. Ctrl-C parks all instances; the next `rawko serve`
+continues them.
 
-A token is required unless the address is loopback. Define tokens with roles under
-`server: {tokens: …}` in the settings, or pass an admin token with --token-file or RAWKO_TOKEN.
-Clients send it as `Authorization: Bearer`, agents as `token` when they register.
+Every request needs a token, also on loopback: `Authorization: Bearer TOKEN`, or the page's cookie.
+The operator's is in the file of --token-file, else RAWKO_TOKEN, else the credential in the state
+directory. Define others with roles under `server: {tokens: …}` in the settings; agents send theirs
+as `token` when they register. An address that is not loopback needs one that you set yourself.
 
 Examples:
   rawko serve
+  rawko serve --link                                   # another link for the running server
   rawko serve --listen 127.0.0.1:9000
   rawko serve --channel-log json 2> channels.jsonl     # log every turn
   RAWKO_TOKEN=… rawko serve --listen 0.0.0.0:7411";
@@ -48,9 +53,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 
-    /// File with an admin token (or set RAWKO_TOKEN to the token)
+    /// File with the operator's token for HTTP [env: RAWKO_TOKEN (the token)]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Print a new link to the page of the running server, and exit
+    #[arg(long, conflicts_with_all = ["listen", "token_file", "channel_log"])]
+    link: bool,
 
     /// Log the turns of agents in channels to standard error
     #[arg(long, value_name = "FORMAT", default_value = "none")]
@@ -78,21 +87,37 @@ struct Plan {
     listen: SocketAddr,
     settings: ServerSettings,
     tokens: Tokens,
+    /// The name of the operator's token.
+    operator: String,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let mut place = Place::here(&args.store)?;
+    if args.link {
+        return print_link(&place, console);
+    }
     let plan = plan(args, &place)?;
+    warn_of_files(args, &place, &plan.settings, console);
     let (sink, mut log) = sink(args.channel_log);
     place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
+    let operator = plan.operator.clone();
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let access = Access::open(&place, &[], console).await?;
         let outcome = match listen(plan, &place, &access).await {
             Ok(server) => {
                 console.line(&format!("http://{}", server.address()))?;
+                console.line(&new_link(&server.inviter(&operator))?)?;
                 console.flush()?;
+                if console.is_watched() {
+                    let text = "the second address logs a browser in; valid once, for 10 minutes";
+                    console.note(
+                        Style::Dim,
+                        "login",
+                        &format!("{text}; `rawko serve --link` prints another"),
+                    );
+                }
                 let verdict = loop {
                     tokio::select! {
                         Some(line) = log.recv() => console.aside(&format!("{line}\n")),
@@ -135,7 +160,35 @@ async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Fa
     let cannot =
         |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", plan.listen));
     let listener = TcpListener::bind(plan.listen).await.map_err(cannot)?;
-    Server::start(listener, options).map_err(cannot)
+    let server = Server::start(listener, options).map_err(cannot)?;
+    if let Some(desk) = access.desk() {
+        let inviter = server.inviter(&plan.operator);
+        desk.invite_with(Box::new(move || new_link(&inviter)));
+    }
+    Ok(server)
+}
+
+fn new_link(inviter: &Inviter) -> Result<String, Failure> {
+    let code =
+        random_text().map_err(|error| Failure::Failed(format!("cannot read random bytes: {error}")))?;
+    Ok(inviter.link(&code[..CODE_LEN]))
+}
+
+/// Asks the running server for a link.
+fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> {
+    if Lock::holder(&place.store).is_none() {
+        return Err(Failure::Usage("no server runs here; start `rawko serve`".to_owned()));
+    }
+    hosting::block_on(async {
+        let mut access = Access::open(place, &[], console).await?;
+        let answer = access.ask(Request::Link).await;
+        access.close(console).await;
+        match answer {
+            Ok(Answer::Link { url }) => console.line(&url).map(|()| Verdict::Done),
+            Err(NoAnswer::Refused(failure)) => Err(failure),
+            Ok(_) | Err(NoAnswer::Gone) => Err(Failure::Transient("the server does not respond".to_owned())),
+        }
+    })
 }
 
 /// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
@@ -165,21 +218,22 @@ fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
         return Err(Failure::Invalid(format!("invalid settings\n{}", words.join("\n"))));
     }
     let mut tokens = settings.tokens(place.settings.environment()).map_err(Failure::Invalid)?;
-    if let Some(token) = token(args)? {
-        if tokens.has(OWN_TOKEN) {
-            let why = "RAWKO_TOKEN or --token-file defines a token with this name, too";
-            let help = "rename the token in the settings";
-            return Err(Failure::Invalid(format!("duplicate token `{OWN_TOKEN}`: {why}; {help}")));
-        }
-        tokens = tokens.with(OWN_TOKEN, Role::Admin, &token);
-    }
+    let given = token(args)?;
+    let is_chosen = given.is_some() || token_of_environment().is_some() || !tokens.is_empty();
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
     let listen = args.listen.or(settings.listen).unwrap_or(own);
-    if tokens.is_empty() && !listen.ip().is_loopback() {
+    if !is_chosen && !listen.ip().is_loopback() {
         let help = "pass --token-file or set RAWKO_TOKEN";
         return Err(Failure::Usage(format!("refusing to listen on {listen} without a token; {help}")));
     }
-    Ok(Plan { listen, settings, tokens })
+    let operator = place.operator()?;
+    if tokens.has(operator.name()) {
+        let why = "the operator has this name";
+        let help = "rename the token in the settings";
+        return Err(Failure::Invalid(format!("duplicate token `{}`: {why}; {help}", operator.name())));
+    }
+    tokens = tokens.with(operator.name(), Role::Admin, given.as_deref().unwrap_or(operator.token()));
+    Ok(Plan { listen, settings, tokens, operator: operator.name().to_owned() })
 }
 
 fn sink(format: LogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>) {
@@ -210,10 +264,20 @@ fn words(entry: &Entry) -> String {
     }
 }
 
+/// Warns about tokens that agents can read.
+fn warn_of_files(args: &Args, place: &Place, settings: &ServerSettings, console: &mut Console) {
+    let root = place.root.canonicalize().unwrap_or_else(|_| place.root.clone());
+    let is_inside = |path: &&Path| path.canonicalize().is_ok_and(|path| path.starts_with(&root));
+    let flag = args.token_file.as_deref().filter(is_inside);
+    for path in settings.token_files_below(&root).into_iter().chain(flag) {
+        let text =
+            format!("token file `{}` lies in the project, where agents can read it", files::shown(path));
+        console.note(Style::Notice, "warning", &text);
+    }
+}
+
+/// Reads the file of `--token-file`.
 fn token(args: &Args) -> Result<Option<String>, Failure> {
-    let text = match &args.token_file {
-        Some(path) => Some(files::read_text(path)?),
-        None => std::env::var("RAWKO_TOKEN").ok(),
-    };
+    let text = args.token_file.as_ref().map(|path| files::read_text(path)).transpose()?;
     Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }

@@ -87,6 +87,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let mut place = Place::here(&StoreArgs::default())?;
     place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
+    place.operator()?;
     let address = HostArgs { host: None, restate: args.restate.clone(), admin: args.admin.clone() };
     let restate = address.client(&place.settings)?;
     hosting::block_on(async {

@@ -5,6 +5,8 @@ use std::path::Path;
 use rawko_store::{Lock, Report, StoreError};
 
 use super::{Check, State};
+use crate::authority::{credential_problem, leftover};
+use crate::files::shown;
 use crate::hosting::Place;
 use crate::scenario::report::count;
 use crate::{sizes, times};
@@ -22,6 +24,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     }
     let (check, report) = file(place);
     let mut checks = vec![check];
+    checks.extend(location(place));
     checks.extend(holder(place));
     checks.extend(size(place));
     checks.extend(report.map(|report| growth(place, &report)));
@@ -43,6 +46,29 @@ fn file(place: &Place) -> (Check, Option<Report>) {
     };
     let known = report.as_ref().ok().cloned();
     (judged(&name, report), known)
+}
+
+/// Warns about a store that agents may reach, and about one that is not used.
+fn location(place: &Place) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let inside = place.root.canonicalize().ok().zip(place.store.canonicalize().ok());
+    let state = place.state().ok().and_then(|state| state.path().canonicalize().ok());
+    let in_state_dir = |store: &Path| state.as_ref().is_some_and(|state| store.starts_with(state));
+    if inside.is_some_and(|(root, store)| store.starts_with(root) && !in_state_dir(&store)) {
+        let text = format!("{} lies in the project, where agents may write", place.shown());
+        let help = "remove `store.path` from the settings, or `--store`, to keep it in the state directory";
+        checks.push(Check::new("store", State::Warn, text).help(help));
+    }
+    if let Some(problem) = place.state().ok().and_then(credential_problem) {
+        let text = format!("operator credential {problem}");
+        checks.push(Check::new("operator", State::Problem, text).help("commands that act on instances fail"));
+    }
+    if let Some(old) = leftover(&place.root, &place.store) {
+        let text = format!("{} is not used: the project has a store in the state directory", shown(&old));
+        let help = format!("look at it with `--store {}`, or remove it", shown(&old));
+        checks.push(Check::new("store", State::Warn, text).help(help));
+    }
+    checks
 }
 
 fn judged(name: &str, report: Result<Report, StoreError>) -> Check {

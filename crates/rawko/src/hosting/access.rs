@@ -1,7 +1,7 @@
 //! `Access`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
 //! or they live on Restate.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use super::place::Place;
 use super::protocol::{Answer, Request, Rest};
 use super::remote::Remote;
 use super::server::{self, Server};
+use crate::authority::Operator;
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::following::signals;
@@ -38,7 +39,13 @@ pub(crate) enum Access {
     /// Another process hosts.
     There { client: Client, reader: Reader },
     /// Workers of Restate host.
-    Elsewhere { engine: Arc<RestateEngine>, reader: Reader, words: String, telemetry: Option<Arc<Telemetry>> },
+    Elsewhere {
+        engine: Arc<RestateEngine>,
+        reader: Reader,
+        words: String,
+        telemetry: Option<Arc<Telemetry>>,
+        operator: Operator,
+    },
 }
 
 /// A running host and its resources.
@@ -47,6 +54,7 @@ pub(crate) struct Hosting {
     desk: Desk,
     channels: ChannelEndpoint,
     server: Option<Server>,
+    operator: Operator,
     telemetry: Option<Arc<Telemetry>>,
     /// Released last.
     lock: Lock,
@@ -68,18 +76,20 @@ impl Access {
         console: &mut Console,
     ) -> Result<Access, Failure> {
         place.insist_on_settings(console)?;
+        let operator = place.operator()?;
         if let Some(remote) = &place.remote {
-            return Access::elsewhere(remote, place, charts);
+            return Access::elsewhere(remote, place, charts, operator);
         }
         place.make_state_directory()?;
+        let socket = place.socket()?;
         for _ in 0..ATTEMPTS {
-            match hold(place) {
+            match hold(place, &socket) {
                 Ok((lock, listener)) => {
-                    let hosting = Hosting::start(place, charts, lock, listener).await?;
+                    let hosting = Hosting::start(place, charts, lock, listener, operator).await?;
                     return Ok(Access::Here(Box::new(hosting)));
                 }
                 Err(StoreError::Held { place: store, holder: words }) => {
-                    if let Some(there) = ask_holder(place, &store, &words).await? {
+                    if let Some(there) = ask_holder(place, &operator, &socket, &store, &words).await? {
                         return Ok(there);
                     }
                 }
@@ -92,7 +102,12 @@ impl Access {
     }
 
     /// Creates the access to Restate, without connecting.
-    fn elsewhere(remote: &Remote, place: &Place, charts: &[Edition]) -> Result<Access, Failure> {
+    fn elsewhere(
+        remote: &Remote,
+        place: &Place,
+        charts: &[Edition],
+        operator: Operator,
+    ) -> Result<Access, Failure> {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
@@ -104,7 +119,7 @@ impl Access {
             false => None,
         };
         watching::look_at_store(telemetry.as_ref(), &reader);
-        Ok(Access::Elsewhere { engine, reader, words: remote.words(), telemetry })
+        Ok(Access::Elsewhere { engine, reader, words: remote.words(), telemetry, operator })
     }
 
     pub(crate) fn reader(&self) -> Reader {
@@ -140,10 +155,12 @@ impl Access {
 
     pub(crate) async fn ask(&mut self, request: Request) -> Result<Answer, NoAnswer> {
         match self {
-            Access::Here(hosting) => obey(&hosting.desk, request).await.map_err(NoAnswer::Refused),
+            Access::Here(hosting) => {
+                obey(&hosting.desk, hosting.operator.name(), request).await.map_err(NoAnswer::Refused)
+            }
             Access::There { client, .. } => client.ask(&request).await,
-            Access::Elsewhere { engine, .. } => {
-                obey_engine(&**engine, request).await.map_err(NoAnswer::Refused)
+            Access::Elsewhere { engine, operator, .. } => {
+                obey_engine(&**engine, operator.name(), request).await.map_err(NoAnswer::Refused)
             }
         }
     }
@@ -181,7 +198,7 @@ impl Access {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
             Answer::Settled(rest) => Ok(rest),
-            Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } => {
+            Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } | Answer::Link { .. } => {
                 Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())))
             }
         }
@@ -213,7 +230,7 @@ impl Access {
             Access::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
             Access::There { .. } | Access::Elsewhere { .. } => return,
         };
-        let Hosting { host, desk, channels, server, telemetry, lock, grace } = *hosting;
+        let Hosting { host, desk, channels, server, operator: _, telemetry, lock, grace } = *hosting;
         if let Some(server) = server {
             server.close().await;
         }
@@ -257,6 +274,7 @@ impl Hosting {
         charts: &[Edition],
         lock: Lock,
         listener: Option<(PathBuf, UnixListener)>,
+        operator: Operator,
     ) -> Result<Hosting, Failure> {
         let settings = &place.settings;
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
@@ -285,23 +303,24 @@ impl Hosting {
         watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);
-        let server = listener.map(|(path, listener)| Server::serve(path, listener, desk.clone()));
-        Ok(Hosting { host, desk, channels, server, telemetry, lock, grace: settings.shutdown_grace() })
+        let server =
+            listener.map(|(path, listener)| Server::serve(path, listener, desk.clone(), operator.clone()));
+        let grace = settings.shutdown_grace();
+        Ok(Hosting { host, desk, channels, server, operator, telemetry, lock, grace })
     }
 }
 
 /// Takes the lock and opens a socket for other commands, if the system allows one.
-fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreError> {
-    let path = server::socket_path(&place.store);
+fn hold(place: &Place, socket: &Path) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreError> {
     let holder = |socket: Option<String>| Holder {
         pid: std::process::id(),
         command: command_line(),
         started_ms: times::now_ms(),
         socket,
     };
-    let lock = Lock::take(&place.store, &holder(Some(path.display().to_string())))?;
-    match server::bind(&path) {
-        Ok(listener) => Ok((lock, Some((path, listener)))),
+    let lock = Lock::take(&place.store, &holder(Some(socket.display().to_string())))?;
+    match server::bind(socket) {
+        Ok(listener) => Ok((lock, Some((socket.to_owned(), listener)))),
         Err(_) => {
             drop(lock);
             Ok((Lock::take(&place.store, &holder(None))?, None))
@@ -310,13 +329,24 @@ fn hold(place: &Place) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreE
 }
 
 /// Returns `None` if the holder is starting or ending.
-async fn ask_holder(place: &Place, store: &str, words: &str) -> Result<Option<Access>, Failure> {
+async fn ask_holder(
+    place: &Place,
+    operator: &Operator,
+    socket: &Path,
+    store: &str,
+    words: &str,
+) -> Result<Option<Access>, Failure> {
     let Some(holder) = Lock::holder(&place.store) else { return Ok(None) };
-    let Some(socket) = &holder.socket else {
+    let Some(listening) = &holder.socket else {
         let help = "it accepts no requests; wait until it ends";
         return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
     };
-    match Client::connect(&PathBuf::from(socket)).await {
+    // Another path is never connected to: the credential would go to the author of the lock file.
+    if Path::new(listening) != socket {
+        let help = "it uses another state directory; set RAWKO_STATE_DIR to the same one";
+        return Err(Failure::Transient(format!("{store} is in use by {words}; {help}")));
+    }
+    match Client::connect(socket, operator).await {
         Ok(client) => match place.reader()? {
             Some(reader) => Ok(Some(Access::There { client, reader })),
             None => Ok(None),

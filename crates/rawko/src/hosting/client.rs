@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::protocol::{Answer, Reply, Request};
+use super::protocol::{Answer, Hello, Reply, Request};
+use crate::authority::Operator;
 use crate::failure::Failure;
 
 /// A connection to a host in another process.
@@ -26,19 +28,25 @@ pub(crate) enum NoAnswer {
 }
 
 impl Client {
-    /// Connects and verifies that the host responds.
-    pub(crate) async fn connect(path: &Path) -> Result<Client, NoAnswer> {
+    /// Connects and proves that this process acts for the operator.
+    pub(crate) async fn connect(path: &Path, operator: &Operator) -> Result<Client, NoAnswer> {
         let stream = UnixStream::connect(path).await.map_err(|_| NoAnswer::Gone)?;
         let (read, write) = stream.into_split();
         let mut client = Client { read: BufReader::new(read), write, pid: 0 };
-        match client.ask(&Request::Ping).await? {
+        match client.send(&Hello::Hello { token: operator.token().to_owned() }).await? {
             Answer::Pong { pid } => client.pid = pid,
-            Answer::Receipt(_) | Answer::Settled(_) | Answer::Channel(_) => return Err(NoAnswer::Gone),
+            Answer::Receipt(_) | Answer::Settled(_) | Answer::Channel(_) | Answer::Link { .. } => {
+                return Err(NoAnswer::Gone);
+            }
         }
         Ok(client)
     }
 
     pub(crate) async fn ask(&mut self, request: &Request) -> Result<Answer, NoAnswer> {
+        self.send(request).await
+    }
+
+    async fn send(&mut self, request: &impl Serialize) -> Result<Answer, NoAnswer> {
         let mut text = serde_json::to_vec(request).unwrap_or_default();
         text.push(b'\n');
         self.write.write_all(&text).await.map_err(|_| NoAnswer::Gone)?;

@@ -1,6 +1,6 @@
 //! `Desk`: the services of this process for other commands: a host, and its channels once they are needed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_agents::agent::{Kind, Level};
 use rawko_agents::work::Workshop;
@@ -12,6 +12,9 @@ use tokio::sync::OnceCell;
 
 use super::place::Place;
 use crate::failure::Failure;
+
+/// Returns a new one-time link.
+pub(crate) type Inviter = Box<dyn Fn() -> Result<String, Failure> + Send + Sync>;
 
 /// Options for serving channels. By default no agents are started, because most commands only post.
 #[derive(Clone, Default)]
@@ -31,6 +34,8 @@ pub(crate) struct Desk {
     names: Vec<String>,
     plan: ServePlan,
     serving: Arc<OnceCell<Arc<Serving>>>,
+    /// Issues links to the page, once this process serves it.
+    inviter: Arc<OnceLock<Inviter>>,
     #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a server asks for it"))]
     pub(crate) workshop: Arc<Workshop>,
 }
@@ -45,8 +50,8 @@ impl Desk {
             })
             .collect();
         let names = speakers(place, &settings);
-        let (plan, serving) = (place.serve.clone(), Arc::default());
-        Desk { host, settings, problems: words, names, plan, serving, workshop }
+        let (plan, serving, inviter) = (place.serve.clone(), Arc::default(), Arc::default());
+        Desk { host, settings, problems: words, names, plan, serving, inviter, workshop }
     }
 
     /// Returns the project's own agents as turn takers, which need no code.
@@ -75,6 +80,17 @@ impl Desk {
             Serving::start(self.host.clone(), options).await.map(Arc::new).map_err(channel_failure)
         };
         self.serving.get_or_try_init(start).await
+    }
+
+    /// Lets other commands ask for links to the page.
+    #[cfg(feature = "server")]
+    pub(crate) fn invite_with(&self, inviter: Inviter) {
+        let _ = self.inviter.set(inviter);
+    }
+
+    /// Returns a new link to the page; `None` if this process does not serve it.
+    pub(super) fn link(&self) -> Option<Result<String, Failure>> {
+        Some(self.inviter.get()?())
     }
 
     /// Closes connections; the channels stay as they are.

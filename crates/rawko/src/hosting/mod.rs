@@ -9,6 +9,7 @@ mod exclusive;
 mod obey;
 mod place;
 mod protocol;
+mod proven;
 mod remote;
 mod server;
 

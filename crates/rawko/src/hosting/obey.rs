@@ -7,19 +7,32 @@ use rawko_host::{Edition, Engine, Fork, PersonAnswer, Receipt};
 
 use super::desk::{Desk, channel_failure};
 use super::protocol::{Answer, ChartText, Request};
+use super::proven::proven;
 use crate::failure::Failure;
 
-pub(crate) async fn obey(desk: &Desk, request: Request) -> Result<Answer, Failure> {
+/// Executes a request of the operator. `by`: the proven name.
+pub(crate) async fn obey(desk: &Desk, by: &str, request: Request) -> Result<Answer, Failure> {
     match request {
         Request::Channel { request } => {
+            let request = proven(request, by);
             Ok(Answer::Channel(desk.serving().await?.obey(request).await.map_err(channel_failure)?))
         }
-        request => obey_engine(&desk.host, request).await,
+        Request::Link => match desk.link() {
+            Some(url) => Ok(Answer::Link { url: url? }),
+            None => {
+                Err(Failure::Usage("the host of the store serves no page; start `rawko serve`".to_owned()))
+            }
+        },
+        request => obey_engine(&desk.host, by, request).await,
     }
 }
 
 /// Executes a request with any host. Channels need a host in this process.
-pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result<Answer, Failure> {
+pub(super) async fn obey_engine(
+    engine: &dyn Engine,
+    person: &str,
+    request: Request,
+) -> Result<Answer, Failure> {
     match request {
         Request::Start { charts, input, id, budget } => {
             start(engine, charts, input, id, budget).await.map(Answer::Receipt)
@@ -29,7 +42,8 @@ pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result
             Ok(Answer::Receipt(engine.send(id, event, key).await?))
         }
         Request::Answer { id, ask, approved, by, comment, data } => {
-            let answer = PersonAnswer { approved, by, comment, data };
+            let claimed = by.filter(|by| by != person);
+            let answer = PersonAnswer { approved, by: Some(person.to_owned()), claimed, comment, data };
             Ok(Answer::Receipt(engine.answer(id, ask, answer).await?))
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(engine.cancel(id, reason).await?)),
@@ -45,6 +59,7 @@ pub(super) async fn obey_engine(engine: &dyn Engine, request: Request) -> Result
         Request::Channel { .. } => {
             Err(Failure::Usage("channels are not available on Restate; remove `--host restate`".to_owned()))
         }
+        Request::Link => Err(Failure::Usage("links are not available on Restate".to_owned())),
         Request::Ping => Ok(Answer::Pong { pid: std::process::id() }),
     }
 }

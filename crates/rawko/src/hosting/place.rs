@@ -9,10 +9,12 @@ use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Settings};
+use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
 use rawko_store::{Options, SqliteStore};
 
 use super::desk::ServePlan;
 use super::remote::{HostArgs, Remote};
+use crate::authority::{self, Operator};
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
@@ -23,7 +25,7 @@ use crate::watching::WatchPlan;
 /// The store option, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Store file [default: .rawko/state/rawko.db] [env: RAWKO_STORE]
+    /// Store file [default: in the state directory] [env: RAWKO_STORE]
     #[arg(long, value_name = "FILE", display_order = 800, help_heading = "Store options")]
     pub(crate) store: Option<PathBuf>,
 
@@ -37,6 +39,8 @@ pub(crate) struct Place {
     pub(crate) settings: Settings,
     /// Problems of the settings, by file.
     pub(crate) problems: Vec<(Source, Vec<Finding>)>,
+    /// The user's state directory.
+    state: Result<StateDir, NoStateDir>,
     pub(crate) store: PathBuf,
     /// Options for serving channels, if this process hosts them.
     pub(crate) serve: ServePlan,
@@ -68,14 +72,32 @@ impl Place {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let flags = Flags { store: args.store.as_ref().map(absolute), ..Flags::default() };
         let settings = settings.with_flags(flags);
-        let store = settings.store_path(&root);
-        let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
         let remote = args.host.remote(&settings)?;
+        let state = StateDir::of(settings.environment());
+        authority::hide_credential(state.as_ref().ok());
+        let store = match settings.store_path(&root) {
+            Some(store) => {
+                let is_chosen = args.store.is_some() || settings.environment().get("RAWKO_STORE").is_some();
+                if !is_chosen {
+                    authority::refuse_named(&root, state.as_ref().ok(), &store)?;
+                }
+                store.strip_prefix(".").map(Path::to_owned).unwrap_or(store)
+            }
+            // Unused.
+            None if remote.is_some() => PathBuf::new(),
+            None => {
+                let state = state.as_ref().map_err(|error| no_state_dir(*error))?;
+                let store = state.store(&root);
+                authority::move_in(&root, state, &store)?;
+                store
+            }
+        };
         let project = home.map(|home| Project::at(&home)).transpose()?;
         Ok(Place {
             root,
             settings,
             problems,
+            state,
             store,
             serve: ServePlan::default(),
             watch: WatchPlan::default(),
@@ -186,29 +208,83 @@ impl Place {
         Ok(Some(Reader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
     }
 
-    /// Creates the directory of the store. The project's own directory excludes itself from git.
+    /// Returns the user's state directory.
+    pub(crate) fn state(&self) -> Result<&StateDir, Failure> {
+        self.state.as_ref().map_err(|error| no_state_dir(*error))
+    }
+
+    /// Returns the operator on whose authority this command acts.
+    pub(crate) fn operator(&self) -> Result<Operator, Failure> {
+        Operator::load(self.state())
+    }
+
+    /// Returns the path of the host's socket, in a directory that exists.
+    pub(super) fn socket(&self) -> Result<PathBuf, Failure> {
+        let state = self.state()?;
+        authority::socket_path(state, &self.store).map_err(|error| {
+            Failure::Usage(format!("cannot use the state directory {}: {error}", state.path().display()))
+        })
+    }
+
+    /// Creates the directory of the store, for its owner only. A directory in the project excludes itself from git.
     pub(crate) fn make_state_directory(&self) -> Result<(), Failure> {
         let Some(folder) = self.store.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
             return Ok(());
         };
         let cannot = |error: std::io::Error| {
-            Failure::Usage(format!("cannot create directory `{}`: {error}", folder.display()))
+            Failure::Usage(format!(
+                "cannot use directory `{}`: {error}{}",
+                folder.display(),
+                self.hint(folder)
+            ))
         };
+        if let Ok(state) = &self.state
+            && folder.starts_with(state.path())
+        {
+            state.make().map_err(cannot)?;
+        }
         if folder.is_dir() {
             return Ok(());
         }
-        std::fs::create_dir_all(folder).map_err(cannot)?;
+        make_private(folder).map_err(cannot)?;
         if folder.ends_with(".rawko/state") {
             std::fs::write(folder.join(".gitignore"), "*\n").map_err(cannot)?;
+        } else if self.state.as_ref().is_ok_and(|state| folder.starts_with(state.path())) {
+            // For people who look for the directory of a project.
+            let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+            write_private(&folder.join("project"), &format!("{}\n", root.display())).map_err(cannot)?;
         }
         Ok(())
+    }
+
+    /// Returns advice about a directory that cannot be used.
+    fn hint(&self, folder: &Path) -> &'static str {
+        match self.state.as_ref().is_ok_and(|state| folder.starts_with(state.path())) {
+            true => "; set RAWKO_STATE_DIR to a directory that only you can write to",
+            false => "",
+        }
     }
 
     /// Returns the name of the store in messages.
     pub(crate) fn shown(&self) -> String {
         match &self.remote {
             Some(remote) => remote.words(),
-            None => files::shown(&self.store),
+            None => self.abbreviated(),
         }
     }
+
+    /// Returns the path of the store with `~` for the home directory.
+    fn abbreviated(&self) -> String {
+        let home = self.settings.environment().get("HOME").filter(|home| home.len() > 1);
+        let within = home.and_then(|home| self.store.strip_prefix(home).ok());
+        match within {
+            Some(within) if self.store.is_absolute() => format!("~/{}", within.display()),
+            Some(_) | None => files::shown(&self.store),
+        }
+    }
+}
+
+fn no_state_dir(error: NoStateDir) -> Failure {
+    let help = "set RAWKO_STATE_DIR to a directory that only you can write to";
+    Failure::Usage(format!("{error}; {help}"))
 }

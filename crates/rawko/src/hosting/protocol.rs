@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
+/// The first line of a connection: proves that the client acts for the operator. Nothing else is answered before it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub(crate) enum Hello {
+    Hello { token: String },
+}
+
 /// A request, executed in this process or sent to another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -30,7 +37,7 @@ pub(crate) enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
     },
-    /// A person's answer.
+    /// A person's answer. `by` is a claim: the host records the name that the credential proves, and the claim beside it.
     Answer {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +80,8 @@ pub(crate) enum Request {
         request: ChannelRequest,
     },
     Ping,
+    /// Returns a new one-time link to the page of the server.
+    Link,
 }
 
 impl Request {
@@ -103,6 +112,7 @@ pub(crate) enum Answer {
     Settled(Rest),
     Channel(ChannelAnswer),
     Pong { pid: u32 },
+    Link { url: String },
 }
 
 /// The reason that an instance has settled.
@@ -137,6 +147,8 @@ pub(crate) enum Code {
     Failed,
     /// The request may succeed later.
     Transient,
+    /// The client has not proven that it acts for the operator.
+    Unauthorized,
 }
 
 impl From<Settled> for Rest {
@@ -158,7 +170,8 @@ impl From<Failure> for Refusal {
             Failure::Usage(message) => (Code::Usage, message),
             Failure::Invalid(message) => (Code::Invalid, message),
             Failure::Findings { rendered, message } => (Code::Invalid, format!("{message}\n{rendered}")),
-            Failure::Credentials(message) | Failure::Failed(message) => (Code::Failed, message),
+            Failure::Failed(message) => (Code::Failed, message),
+            Failure::Credentials(message) => (Code::Unauthorized, message),
             Failure::Transient(message) => (Code::Transient, message),
             Failure::Interrupted => (Code::Failed, "interrupted".to_owned()),
             Failure::Output(error) => (Code::Failed, error.to_string()),
@@ -175,6 +188,7 @@ impl From<Refusal> for Failure {
             Code::Invalid => Failure::Invalid(message),
             Code::Failed => Failure::Failed(message),
             Code::Transient => Failure::Transient(message),
+            Code::Unauthorized => Failure::Credentials(message),
         }
     }
 }
@@ -186,6 +200,8 @@ mod tests {
     /// Other versions of rawko use this protocol, so older messages must stay readable.
     #[test]
     fn requests_and_replies_on_the_wire() {
+        let hello = Hello::Hello { token: "t".to_owned() };
+        assert_eq!(serde_json::to_string(&hello).unwrap(), r#"{"op":"hello","token":"t"}"#);
         let requests = [
             (r#"{"op":"ping"}"#, Request::Ping),
             (
@@ -211,6 +227,10 @@ mod tests {
             (
                 Reply::Error(Refusal { code: Code::Usage, message: "no".into() }),
                 r#"{"error":{"code":"usage","message":"no"}}"#,
+            ),
+            (
+                Reply::Error(Failure::Credentials("who?".into()).into()),
+                r#"{"error":{"code":"unauthorized","message":"who?"}}"#,
             ),
         ];
         for (reply, expected) in replies {

@@ -7,19 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::desk::Desk;
 use super::obey::obey;
-use super::protocol::{Reply, Request};
+use super::protocol::{Answer, Hello, Reply, Request};
+use crate::authority::Operator;
 use crate::failure::Failure;
 
 /// Maximum length of a request: a chart and its data are far smaller.
 const LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Maximum length of the path of a Unix socket.
-const PATH_BYTES_MAX: usize = 100;
+
+/// The first line is read before the client is known.
+const HELLO_BYTES_MAX: u64 = 8 * 1024;
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+const WRONG_DELAY: Duration = Duration::from_millis(100);
 
 /// Time for open requests to finish when the host closes.
 const GRACE: Duration = Duration::from_secs(1);
@@ -32,16 +38,6 @@ pub(crate) struct Server {
     path: PathBuf,
     task: JoinHandle<()>,
     open: Open,
-}
-
-/// Returns the socket path of a store: beside the store, or in the temporary directory if that path is too long.
-pub(crate) fn socket_path(store: &Path) -> PathBuf {
-    let beside = std::path::absolute(store.with_file_name("host.sock"));
-    let beside = beside.unwrap_or_else(|_| store.with_file_name("host.sock"));
-    if beside.as_os_str().len() <= PATH_BYTES_MAX {
-        return beside;
-    }
-    std::env::temp_dir().join(format!("rawko-{}.sock", std::process::id()))
 }
 
 /// Binds the socket. Only the holder of the lock may call this: an existing file at the path is left over from a dead
@@ -57,9 +53,10 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 impl Server {
-    pub(crate) fn serve(path: PathBuf, listener: UnixListener, desk: Desk) -> Server {
+    pub(crate) fn serve(path: PathBuf, listener: UnixListener, desk: Desk, operator: Operator) -> Server {
         let open = Open::default();
-        Server { path, task: tokio::spawn(accept(listener, desk, Arc::clone(&open))), open }
+        let task = tokio::spawn(accept(listener, desk, Arc::new(operator), Arc::clone(&open)));
+        Server { path, task, open }
     }
 
     /// Finishes open requests and accepts no more. A request that was executed but not answered would look undone.
@@ -77,13 +74,16 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: UnixListener, desk: Desk, open: Open) {
+async fn accept(listener: UnixListener, desk: Desk, operator: Arc<Operator>, open: Open) {
     // Connections end with the listener, so that a closing host accepts no further requests.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(talk(stream, desk.clone(), Arc::clone(&open)))),
+                Ok((stream, _)) => {
+                    let (desk, operator, open) = (desk.clone(), Arc::clone(&operator), Arc::clone(&open));
+                    connections.spawn(talk(stream, desk, operator, open));
+                }
                 // Most likely out of file descriptors; open connections continue.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             },
@@ -92,10 +92,28 @@ async fn accept(listener: UnixListener, desk: Desk, open: Open) {
     }
 }
 
-/// Handles one connection: a request, its reply, the next request.
-async fn talk(stream: UnixStream, desk: Desk, open: Open) {
+/// Handles one connection: the credential, then a request, its reply, the next request.
+async fn talk(stream: UnixStream, desk: Desk, operator: Arc<Operator>, open: Open) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
+    let greeting = timeout(HELLO_WITHIN, greet(&mut read, &operator)).await;
+    let greeted = match greeting {
+        Ok(Some(outcome)) => outcome,
+        // Silent, or gone.
+        Ok(None) | Err(_) => return,
+    };
+    let is_known = greeted.is_ok();
+    if !is_known {
+        // Slows down guessing of a short RAWKO_TOKEN.
+        tokio::time::sleep(WRONG_DELAY).await;
+    }
+    let welcome = match greeted {
+        Ok(()) => Reply::Ok(Answer::Pong { pid: std::process::id() }),
+        Err(failure) => Reply::Error(failure.into()),
+    };
+    if send(&mut write, &welcome).await.is_err() || !is_known {
+        return;
+    }
     loop {
         let mut line = Vec::new();
         let length = (&mut read).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await;
@@ -107,19 +125,41 @@ async fn talk(stream: UnixStream, desk: Desk, open: Open) {
         let is_waiting = request.as_ref().is_ok_and(Request::only_waits);
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {
-            Ok(request) => reply(&desk, request).await,
+            Ok(request) => reply(&desk, operator.name(), request).await,
             Err(error) => Reply::Error(Failure::Usage(format!("invalid request: {error}")).into()),
         };
-        let mut text = serde_json::to_vec(&reply).unwrap_or_default();
-        text.push(b'\n');
-        if write.write_all(&text).await.is_err() {
+        if send(&mut write, &reply).await.is_err() {
             return;
         }
     }
 }
 
-async fn reply(desk: &Desk, request: Request) -> Reply {
-    match obey(desk, request).await {
+/// Reads the first line. `None`: the client left.
+async fn greet(read: &mut BufReader<OwnedReadHalf>, operator: &Operator) -> Option<Result<(), Failure>> {
+    let mut line = Vec::new();
+    let length = read.take(HELLO_BYTES_MAX).read_until(b'\n', &mut line).await;
+    if length.unwrap_or(0) == 0 {
+        return None;
+    }
+    let refused = |message: &str| Some(Err(Failure::Credentials(message.to_owned())));
+    match serde_json::from_slice(&line) {
+        Ok(Hello::Hello { token }) if operator.is_proven_by(&token) => Some(Ok(())),
+        Ok(Hello::Hello { .. }) => refused(
+            "the host of the store refuses the operator credential; it was started with another RAWKO_TOKEN or state \
+             directory",
+        ),
+        Err(_) => refused("the host of the store requires the operator credential in the first line"),
+    }
+}
+
+async fn send(write: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {
+    let mut text = serde_json::to_vec(reply).unwrap_or_default();
+    text.push(b'\n');
+    write.write_all(&text).await
+}
+
+async fn reply(desk: &Desk, by: &str, request: Request) -> Reply {
+    match obey(desk, by, request).await {
         Ok(answer) => Reply::Ok(answer),
         Err(failure) => Reply::Error(failure.into()),
     }

@@ -92,10 +92,10 @@ fn saying_no_is_an_answer() {
             --- exit code 55
             $ rawko deny o-1 --as bo
             approval answered            [rejected]
-                answer   {"approved":false,"by":"bo","comment":null,"data":null}
-                context  by: null → "bo"
+                answer   {"approved":false,"by":"ada","as":"bo","comment":null,"data":null}
+                context  by: null → "ada"
                 status   done
-                output   {"by":"bo"}
+                output   {"by":"ada"}
         "#]],
     );
 }

@@ -8,7 +8,7 @@ use expect_test::{expect, expect_file};
 use tempfile::TempDir;
 
 use crate::parking::Background;
-use crate::support::{RAWKO, directory, played, repository, run, stable};
+use crate::support::{RAWKO, by_ada, directory, operator, played, repository, run, stable};
 
 /// An agent that answers every message of a person and keeps no state.
 const PARROT: &str = r#"#!/bin/sh
@@ -34,7 +34,7 @@ fn den() -> TempDir {
 }
 
 fn texts(dir: &Path) -> String {
-    run(dir, &["channels", "messages", "den"], "").stdout
+    by_ada(&run(dir, &["channels", "messages", "den"], "").stdout)
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn channels_without_a_server() {
         error: invalid turn option: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax`, `joinMessages`
         --- exit code 2
         $ rawko channels post standup Anybody? --as kim
-           1  kim: Anybody?
+           1  kim (ada): Anybody?
         $ rawko channels post standup Anybody? --key k-1
            2  ada: Anybody?
         $ rawko channels post standup Anybody? --key k-1
@@ -126,7 +126,7 @@ fn channels_without_a_server() {
         $ rawko channels messages standup --after 1
            2  ada: Anybody?
         $ rawko channels messages standup --json
-        {"number":1,"at_ms":0,"kind":"person","from":"kim","text":"Anybody?"}
+        {"number":1,"at_ms":0,"kind":"person","from":"kim (ada)","text":"Anybody?"}
         {"number":2,"at_ms":0,"kind":"person","from":"ada","text":"Anybody?","id":"k-1"}
         $ rawko channels log standup
         $ rawko channels show nowhere
@@ -144,11 +144,13 @@ fn channels_without_a_server() {
 fn a_server_lets_agents_take_turns_and_parks_them() {
     let dir = den();
     let serving = Background::start(dir.path(), &SERVE, "http://127.0.0.1:");
-    let said =
-        run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout;
+    let said = by_ada(
+        &run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "hello\n/nonsense\n").stdout,
+    );
     let mut said: Vec<&str> = said.lines().filter(|line| !line.starts_with('—')).collect();
     said.sort();
-    let expected = ["   1  kim: hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
+    let expected =
+        ["   1  kim (ada): hello", "   2  polly: Polly!", "unknown command `/nonsense`; see `/help`"];
     assert_eq!(said, expected);
     let second = run(dir.path(), &SERVE, "");
     assert_eq!((second.code, second.stderr.contains("already hosted by")), (Some(3), true));
@@ -182,11 +184,11 @@ fn a_killed_server_loses_neither_turn_nor_deadline_nor_messages() {
 
     let serving = Background::start(dir.path(), &SERVE, "http://");
     assert_eq!(turn(dir.path()), before, "the same turn, the same deadline");
-    assert_eq!(texts(dir.path()), "   1  kim: hello\n   2  polly: Polly!\n   3  kim: hold\n");
+    assert_eq!(texts(dir.path()), "   1  kim (ada): hello\n   2  polly: Polly!\n   3  kim (ada): hold\n");
     run(dir.path(), &["channels", "skip", "den"], "");
     run(dir.path(), &["chat", "den", "--as", "kim", "--patience", "30s"], "wake up\n");
     assert!(
-        texts(dir.path()).ends_with("   4  kim: wake up\n   5  polly: Polly!\n"),
+        texts(dir.path()).ends_with("   4  kim (ada): wake up\n   5  polly: Polly!\n"),
         "{}",
         texts(dir.path())
     );
@@ -225,15 +227,16 @@ fn a_server_for_everybody_wants_a_token() {
 /// Sessions, keys and rate limits are tracked by the name of a token.
 #[test]
 fn two_tokens_cannot_have_one_name() {
-    let settings = "server: {tokens: [{name: admin, role: read, file: guest}]}\n";
-    let dir = directory(&[(".rawko/config.yaml", settings), ("guest", "a-1\n"), ("own", "b-2\n")]);
+    let name = operator();
+    let settings = format!("server: {{tokens: [{{name: {name}, role: read, file: guest}}]}}\n");
+    let dir = directory(&[(".rawko/config.yaml", &*settings), ("guest", "a-1\n"), ("own", "b-2\n")]);
     expect![[r#"
         $ rawko serve --token-file own
         --- stderr
-        error: duplicate token `admin`: RAWKO_TOKEN or --token-file defines a token with this name, too; rename the token in the settings
+        error: duplicate token `ada`: the operator has this name; rename the token in the settings
         --- exit code 52
     "#]]
-    .assert_eq(&stable(&played(dir.path(), &["serve --token-file own"]), dir.path()));
+    .assert_eq(&played(dir.path(), &["serve --token-file own"]).replace(&format!("`{name}`"), "`ada`"));
 }
 
 #[test]
@@ -308,7 +311,14 @@ fn a_chart_speaks_in_a_channel() {
 #[test]
 fn the_standup_example() {
     let dir = repository().join("examples/standup");
-    let output = Command::new("sh").arg("run.sh").current_dir(&dir).env("RAWKO", RAWKO).output().unwrap();
+    let output = Command::new("sh")
+        .arg("run.sh")
+        .current_dir(&dir)
+        .env("RAWKO", RAWKO)
+        .env_remove("RAWKO_TOKEN")
+        .env_remove("RAWKO_CALL")
+        .output()
+        .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    expect_file![dir.join("transcript.txt")].assert_eq(&String::from_utf8(output.stdout).unwrap());
+    expect_file![dir.join("transcript.txt")].assert_eq(&by_ada(&String::from_utf8(output.stdout).unwrap()));
 }

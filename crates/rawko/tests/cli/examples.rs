@@ -2,7 +2,7 @@
 
 use expect_test::expect_file;
 
-use crate::support::{RAWKO, repository, run, transcript};
+use crate::support::{RAWKO, by_ada, repository, run, transcript};
 
 /// Runs the commands of an example, as its README gives them, and compares them with the transcript beside it.
 fn check(example: &str, commands: &[&[&str]]) {
@@ -81,7 +81,7 @@ fn fulfilment() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr).matches("error").count(), 0);
-    let shown = String::from_utf8(output.stdout).unwrap();
+    let shown = by_ada(&String::from_utf8(output.stdout).unwrap());
     let shown: Vec<String> = shown.lines().map(timeless).collect();
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
@@ -95,6 +95,7 @@ fn plan_build() {
         .current_dir(&dir)
         .env("RAWKO", RAWKO)
         .env("HOME", "/nonexistent")
+        .env_remove("RAWKO_STATE_DIR")
         .env_remove("XDG_CONFIG_HOME")
         .env_remove("RAWKO_STORE")
         .env_remove("RAWKO_MODEL")

@@ -159,6 +159,7 @@ fn two_is_usage() {
 
             Maintenance:
               doctor       Check the store, settings, services, agents and charts
+              audit        Verify the journals and the audit against their hash chains
               backup       Copy the store to a file, even while a host runs
               restore      Replace the store with a backup; the old store is kept
               prune        Remove ended instances by age, outcome or size (dry run without --yes)
@@ -175,7 +176,7 @@ fn two_is_usage() {
               1    failure: an instance failed or was cancelled, a scenario or a simulation failed
               2    usage error: invalid arguments, an unreadable file, an unknown instance
               3    temporary failure, try again later: disk full, store in use, provider unreachable
-              41   credentials: an API key is missing or was rejected
+              41   credentials: an API key or the operator credential is missing or was rejected
               52   invalid chart or settings
               53   budget or limit reached
               54   loop detected, or stuck without progress

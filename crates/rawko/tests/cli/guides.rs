@@ -8,7 +8,7 @@ use std::process::Command;
 
 use expect_test::expect_file;
 
-use crate::support::{RAWKO, directory, repository, run, stable};
+use crate::support::{ELSEWHERE, RAWKO, directory, repository, run, stable};
 
 #[test]
 fn getting_started() {
@@ -65,7 +65,8 @@ fn testing() {
 fn readme() {
     let path = repository().join("README.md");
     let text = fs::read_to_string(&path).unwrap();
-    expect_file![&path].assert_eq(&replayed(&text, &repository()));
+    let home = directory(&[]);
+    expect_file![&path].assert_eq(&replayed(&text, &repository(), home.path()));
     check_charts(&text);
 }
 
@@ -87,11 +88,11 @@ fn check(guide: &str) {
     let path = repository().join("docs/guide").join(guide);
     let dir = directory(&[]);
     let text = fs::read_to_string(&path).unwrap();
-    expect_file![&path].assert_eq(&replayed(&text, dir.path()));
+    expect_file![&path].assert_eq(&replayed(&text, dir.path(), dir.path()));
 }
 
 /// Returns the guide with the actual output in every console block.
-fn replayed(text: &str, dir: &Path) -> String {
+fn replayed(text: &str, dir: &Path, home: &Path) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -107,7 +108,7 @@ fn replayed(text: &str, dir: &Path) -> String {
             out += &block
                 .iter()
                 .filter(|line| line.starts_with("$ "))
-                .map(|line| shown(line, dir))
+                .map(|line| shown(line, dir, home))
                 .collect::<String>();
         } else {
             out += &block.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -118,18 +119,22 @@ fn replayed(text: &str, dir: &Path) -> String {
 }
 
 /// Returns a command and its output. A guide prints an exit code with `echo $?`.
-fn shown(line: &str, dir: &Path) -> String {
+fn shown(line: &str, dir: &Path, home: &Path) -> String {
     let binaries = Path::new(RAWKO).parent().unwrap();
     let path = std::env::join_paths(
         std::iter::once(binaries.to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
-    let output = Command::new("bash")
+    let mut command = Command::new("bash");
+    for name in ELSEWHERE {
+        command.env_remove(name);
+    }
+    let output = command
         .arg("-c")
         .arg(format!("{} 2>&1", &line[2..]))
         .current_dir(dir)
         .env("PATH", path.unwrap())
         .env("USER", "ada")
-        .env("HOME", dir)
+        .env("HOME", home)
         .env_remove("COLUMNS")
         .output()
         .unwrap();

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "init",
     "demo",
     "check",
@@ -31,6 +31,7 @@ const COMMANDS: [&str; 33] = [
     "agents",
     "charts",
     "doctor",
+    "audit",
     "backup",
     "restore",
     "instance",

@@ -1,11 +1,13 @@
 //! One process holds a store and others work through it: events, answers, new instances, and taking over when it ends.
 
+use std::fs;
+
 use rawko_store::{Holder, Lock};
 
 use expect_test::expect;
 
 use crate::parking::{Background, WAITER};
-use crate::support::{directory, played, run, stable};
+use crate::support::{directory, played, run, stable, store_of};
 
 const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
 
@@ -59,7 +61,7 @@ fn events_go_through_the_process_that_holds_the_store() {
         --- Some(0)
     "#]]
     .assert_eq(&(meanwhile + "\n# the one that held it\n" + &told));
-    assert!(!dir.path().join(".rawko/state/host.sock").exists());
+    assert_eq!(fs::read_dir(dir.path().join(".local/state/rawko/run")).unwrap().count(), 0);
 }
 
 #[test]
@@ -96,14 +98,14 @@ fn a_holder_that_does_not_listen_is_named() {
     played(dir.path(), &["run waiter.yaml --id w-1"]);
     let holder =
         Holder { pid: 1, command: "rawko serve".into(), started_ms: 1_700_000_000_000, socket: None };
-    let lock = Lock::take(&dir.path().join(".rawko/state/rawko.db"), &holder).unwrap();
+    let lock = Lock::take(&store_of(dir.path()), &holder).unwrap();
     let told = played(dir.path(), &["send w-1 TOLD", "show w-1 --at 0", "doctor"]);
     drop(lock);
     let (refused, looked) = told.split_once("$ rawko show").unwrap();
     expect![[r#"
         $ rawko send w-1 TOLD
         --- stderr
-        error: .rawko/state/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it accepts no requests; wait until it ends
+        error: DIR/.local/state/rawko/projects/PROJECT/rawko.db is in use by `rawko serve` (process 0, since 2026-01-05 09:30:00Z); it accepts no requests; wait until it ends
         --- exit code 3
     "#]].assert_eq(refused);
     assert!(looked.contains("[waiting]"), "looking needs no lock: {looked}");

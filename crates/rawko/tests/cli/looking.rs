@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 
 use crate::running::{FILES, ORDER};
-use crate::support::{directory, played, run};
+use crate::support::{directory, played, run, store_of};
 
 /// Collapses spaces: columns are as wide as their content, and ages differ in length.
 fn squeezed(text: &str) -> String {
@@ -55,7 +55,7 @@ fn instances_are_listed_newest_first() {
         rawko  1.0.0  ed2e928d3496  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
-        error: store `.rawko/state/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
         --- exit code 2
         $ rawko ps
         ID  CHART  STATUS  WAITS FOR  STEP  UPDATED  STATES
@@ -381,7 +381,7 @@ governance: {allow: [charge_card, ship]}
         told.lines().filter(|line| !line.contains("  disk  ")).map(|line| format!("{line}\n")).collect();
     expect![[r#"
         $ rawko doctor
-        ok       store     .rawko/state/rawko.db: not created yet; `rawko run` creates it
+        ok       store     ~/.local/state/rawko/projects/PROJECT/rawko.db: not created yet; `rawko run` creates it
         problem  settings  .rawko/config.yaml:5: service `broken` has neither `command` nor `http`
                            add `command: [program, argument]` or `http: {url: …}`
         problem  service   broken: invalid settings
@@ -405,7 +405,7 @@ governance: {allow: [charge_card, ship]}
 fn doctor_finds_a_damaged_store() {
     let dir = directory(&FILES);
     played(dir.path(), &["run order.yaml --id o-1 --input amount=30"]);
-    let store = dir.path().join(".rawko/state/rawko.db");
+    let store = store_of(dir.path());
     for file in ["rawko.db-wal", "rawko.db-shm"] {
         let _ = std::fs::remove_file(store.with_file_name(file));
     }

@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use crate::parking::{Background, WAITER};
 use crate::running::FILES;
-use crate::support::{directory, played, run};
+use crate::support::{directory, played, run, store_of};
 
 const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
 
@@ -56,24 +56,24 @@ fn a_backup_is_taken_beside_a_host_and_what_needs_the_store_alone_says_who_has_i
         $ rawko ps --store copy.db --json
         $ rawko restore copy.db
         --- stderr
-        error: cannot run `rawko restore`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
+        error: cannot run `rawko restore`: ~/.local/state/rawko/projects/PROJECT/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko instance export w-1 w-1.jsonl
         w-1.jsonl: `w-1`, 1 record
         $ rawko instance import w-1.jsonl
         --- stderr
-        error: cannot run `rawko instance import`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
+        error: cannot run `rawko instance import`: ~/.local/state/rawko/projects/PROJECT/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko prune --older-than 1d
         --- stderr
         none: no matching instances
         $ rawko prune --older-than 1d --yes
         --- stderr
-        error: cannot run `rawko prune --yes`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
+        error: cannot run `rawko prune --yes`: ~/.local/state/rawko/projects/PROJECT/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3
         $ rawko doctor --accept-loss
         --- stderr
-        error: cannot run `rawko doctor --accept-loss`: .rawko/state/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
+        error: cannot run `rawko doctor --accept-loss`: ~/.local/state/rawko/projects/PROJECT/rawko.db is in use by `rawko run waiter.yaml --id w-1 --patience 2h` (process 0, since 2026-01-05 09:30:00Z); stop that process first
         --- exit code 3"#]].assert_eq(&without_sizes(&meanwhile.join("\n")));
 }
 
@@ -92,13 +92,14 @@ fn a_restored_store_has_what_the_backup_had() {
             "doctor",
         ],
     );
-    let kept: Vec<_> = fs::read_dir(dir.path().join(".rawko/state"))
+    let kept: Vec<_> = fs::read_dir(store_of(dir.path()).parent().unwrap())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.contains("replaced") && !name.ends_with("-wal"))
         .collect();
     assert_eq!(kept.len(), 1, "{kept:?}");
-    let old = played(dir.path(), &[&format!("show o-1 --store .rawko/state/{}", kept[0])]);
+    let kept = store_of(dir.path()).with_file_name(&kept[0]);
+    let old = played(dir.path(), &[&format!("show o-1 --store {}", kept.display())]);
     assert!(old.contains("[rejected]"), "{old}");
     assert!(told.contains("[paid]") && told.contains("intact, format"), "{told}");
 }
@@ -124,14 +125,14 @@ fn an_instance_moves_to_another_store_with_its_children_and_continues_there() {
     );
     expect![[r#"
         $ rawko instance import o-1.jsonl --store other.db
-        DIR/other.db: `o-1`, 1 record
+        ~/other.db: `o-1`, 1 record
         $ rawko instance import o-1.jsonl --store other.db
         --- stderr
-        error: instance `o-1` already exists in DIR/other.db
+        error: instance `o-1` already exists in ~/other.db
         --- exit code 2
         $ rawko instance import o-1.jsonl
         --- stderr
-        error: instance `o-1` already exists in .rawko/state/rawko.db
+        error: instance `o-1` already exists in ~/.local/state/rawko/projects/PROJECT/rawko.db
         --- exit code 2
         $ rawko approve o-1 --store other.db
         approval answered            [charging]
@@ -228,8 +229,7 @@ fn a_lost_log_is_a_problem_until_a_person_accepts_it() {
     let running = Background::start(dir.path(), &RUN, "[waiting]");
     running.signal("-KILL");
     running.end();
-    let state = dir.path().join(".rawko/state");
-    fs::remove_file(state.join("rawko.db-wal")).unwrap();
+    fs::remove_file(store_of(dir.path()).with_file_name("rawko.db-wal")).unwrap();
     let told = played(dir.path(), &["send w-1 TOLD", "doctor"]);
     assert!(told.contains("write-ahead log") && told.contains("exit code 1"), "{told}");
     let accepted = played(dir.path(), &["doctor --accept-loss"]);

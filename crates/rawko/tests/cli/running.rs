@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::support::{directory, played, run, stable};
+use crate::support::{directory, played, run, stable, store_of};
 
 /// A person approves, a service charges.
 pub(crate) const ORDER: &str = "\
@@ -431,14 +431,14 @@ fn broken_charts_and_settings_stop_it() {
 }
 
 #[test]
-fn without_a_project_the_store_lies_beside_the_chart_and_keeps_out_of_git() {
+fn without_a_project_the_store_belongs_to_the_directory_of_the_chart() {
     let dir = directory(&[("charts/order.yaml", ORDER)]);
     let run = run(dir.path(), &["run", "charts/order.yaml", "--id", "o-1", "--input", "amount=250"], "");
     assert_eq!(run.code, Some(55), "{}", run.stderr);
-    let state = dir.path().join("charts/.rawko/state");
-    assert_eq!(std::fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
-    assert!(state.join("rawko.db").is_file());
-    let elsewhere = played(dir.path(), &["show o-1", "show o-1 --store charts/.rawko/state/rawko.db"]);
-    assert!(elsewhere.contains("store `.rawko/state/rawko.db` not found"), "{elsewhere}");
+    let charts = dir.path().join("charts");
+    let store = store_of(&charts);
+    assert!(store.is_file() && !charts.join(".rawko").exists());
+    let elsewhere = played(dir.path(), &["show o-1", &format!("show o-1 --store {}", store.display())]);
+    assert!(elsewhere.contains("rawko.db` not found"), "{elsewhere}");
     assert!(stable(&elsewhere, dir.path()).contains("approval {\"title\":\"Pay 250?\"}"), "{elsewhere}");
 }

@@ -5,13 +5,19 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use crate::parking::Background;
-use crate::support::{directory, played, run, stable};
+use crate::support::{directory, played, run, stable, token_of};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const GATE: &str = r#"{"text": "id: gate\nversion: 1.0.0\ninitial: shut\nstates: {shut: {on: {OPEN: open}}, open: {type: final}}\n"}"#;
 
+/// Sends a request of the operator and returns the status and the body of the response.
+fn ask(dir: &Path, serving: &Background, method: &str, path: &str, body: &str) -> (u16, String) {
+    let token = token_of(dir);
+    ask_with(serving, method, path, &format!("authorization: Bearer {token}\r\n"), body)
+}
+
 /// Sends a request and returns the status and the body of the response.
-fn ask(serving: &Background, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
+fn ask_with(serving: &Background, method: &str, path: &str, headers: &str, body: &str) -> (u16, String) {
     let address = serving.line.trim().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
@@ -30,29 +36,36 @@ fn serve(dir: &Path) -> Background {
 }
 
 #[test]
-fn it_prints_the_address_and_nothing_else() {
+fn it_prints_the_address_and_a_link() {
     let dir = directory(&[(".rawko/config.yaml", "")]);
     let serving = serve(dir.path());
-    assert_eq!(ask(&serving, "GET", "/v1/session", "", "").0, 200);
+    assert_eq!(ask(dir.path(), &serving, "GET", "/v1/session", "").0, 200);
+    let address = serving.line.trim().to_owned();
     serving.signal("-TERM");
-    assert_eq!(
-        serving.end(),
-        "--- stderr\nparked: run `rawko serve` to continue all instances\n--- Some(143)\n"
-    );
+    let said = serving.end();
+    let (link, rest) = said.split_once('\n').unwrap();
+    let code = link.strip_prefix(&format!("{address}/login/")).unwrap();
+    assert!(code.len() == 40 && code.bytes().all(|byte| byte.is_ascii_hexdigit()), "{link}");
+    expect_test::expect![[r#"
+        --- stderr
+        parked: run `rawko serve` to continue all instances
+        --- Some(143)
+    "#]]
+    .assert_eq(rest);
 }
 
 #[test]
 fn an_uploaded_chart_is_offered_after_a_restart() {
     let dir = directory(&[(".rawko/config.yaml", "")]);
     let serving = serve(dir.path());
-    let (status, body) = ask(&serving, "POST", "/v1/charts", "", GATE);
+    let (status, body) = ask(dir.path(), &serving, "POST", "/v1/charts", GATE);
     assert_eq!(status, 201, "{body}");
     serving.signal("-KILL");
     serving.end();
 
     assert!(dir.path().join(".rawko/charts/uploaded/gate@1.0.0.yaml").exists());
     let serving = serve(dir.path());
-    let (status, body) = ask(&serving, "GET", "/v1/charts/gate", "", "");
+    let (status, body) = ask(dir.path(), &serving, "GET", "/v1/charts/gate", "");
     assert_eq!(status, 200, "{body}");
     assert!(body.contains(r#""source":"uploaded""#) && body.contains(r#""latest":true"#), "{body}");
     let started = run(dir.path(), &["run", "gate", "--id", "g-1", "--patience", "0s"], "");
@@ -84,7 +97,7 @@ fn tokens_of_the_settings_count_and_are_never_said() {
     ];
     let mut answers = String::new();
     for (method, path, headers, body, expected) in table {
-        let (status, answer) = ask(&serving, method, path, &headers, body);
+        let (status, answer) = ask_with(&serving, method, path, &headers, body);
         assert_eq!(status, expected, "{method} {path} {answer}");
         answers += &answer;
     }

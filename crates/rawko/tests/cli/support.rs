@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rawko_settings::{Environment, StateDir};
 use tempfile::TempDir;
 
 pub(crate) const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
@@ -33,15 +34,60 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     dir
 }
 
+/// Variables that would lead commands to the state of the user who runs the tests.
+pub(crate) const ELSEWHERE: [&str; 4] = ["XDG_STATE_HOME", "RAWKO_STATE_DIR", "RAWKO_TOKEN", "RAWKO_CALL"];
+
+/// Returns the state directory of the commands in a directory: one for everything below the same temporary directory.
+pub(crate) fn state_of(dir: &Path) -> PathBuf {
+    let temporary = std::env::temp_dir();
+    let top = dir.ancestors().find(|folder| folder.parent() == Some(&temporary));
+    top.map_or_else(
+        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"),
+        |top| top.join(".local/state/rawko"),
+    )
+}
+
+/// Returns the store of a project.
+pub(crate) fn store_of(dir: &Path) -> PathBuf {
+    let state = state_of(dir);
+    let environment: Environment = [("RAWKO_STATE_DIR", state.to_str().unwrap())].into_iter().collect();
+    StateDir::of(&environment).unwrap().store(dir)
+}
+
+/// Returns the token of the operator, which the first acting command created.
+pub(crate) fn token_of(dir: &Path) -> String {
+    fs::read_to_string(state_of(dir).join("operator.token")).unwrap().trim().to_owned()
+}
+
+/// Returns the name of the user who runs the tests, which the credential proves.
+pub(crate) fn operator() -> String {
+    let output = Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Replaces the proven name of the operator with `ada`, as a JSON string, in parentheses, and before a message.
+pub(crate) fn by_ada(text: &str) -> String {
+    let name = operator();
+    let text = text.replace(&format!("\"{name}\":"), "\"\0\":").replace(&format!("\"{name}\""), "\"ada\"");
+    let text = text.replace("\"\0\":", &format!("\"{name}\":"));
+    text.replace(&format!(" ({name})"), " (ada)")
+        .replace(&format!("  {name}: "), "  ada: ")
+        .replace(&format!(" human {name}"), " human ada")
+}
+
 /// Returns the binary with a clean environment.
 pub(crate) fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(RAWKO);
     command.args(args).current_dir(dir);
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "RAWKO_STORE", "LOGNAME"] {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "RAWKO_STORE", "LOGNAME"]
+        .into_iter()
+        .chain(ELSEWHERE)
+    {
         command.env_remove(name);
     }
     // Hides the settings of the user who runs the tests.
     command.env("USER", "ada").env("HOME", dir).env_remove("XDG_CONFIG_HOME");
+    command.env("RAWKO_STATE_DIR", state_of(dir));
     command
 }
 
@@ -92,7 +138,19 @@ pub(crate) fn transcript(dir: &Path, args: &[&str], stdin: &str) -> String {
 pub(crate) fn stable(text: &str, dir: &Path) -> String {
     let place = dir.canonicalize().unwrap();
     let text = text.replace(&*place.to_string_lossy(), "DIR").replace(&*dir.to_string_lossy(), "DIR");
-    text.split_inclusive('\n').map(|line| without_numbers(&without_ages(&without_moments(line)))).collect()
+    let without = |line| without_project(&without_numbers(&without_ages(&without_moments(line))));
+    by_ada(&text.split_inclusive('\n').map(without).collect::<String>())
+}
+
+/// Masks the name and the hash of a project's directory in the state directory.
+fn without_project(line: &str) -> String {
+    let mut parts = line.split("/projects/");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out += "/projects/PROJECT";
+        out += part.find(['/', ' ', ':', '\n']).map_or("", |end| &part[end..]);
+    }
+    out
 }
 
 /// Masks `2026-11-16 01:32:46Z`, also with a `T`.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Chart, Event, Snapshot, Value, start, step};
+use rawko_settings::{Environment, StateDir};
 use rawko_store::{
     ChartRow, Commit, Head, InstanceKey, NewInstance, Options, Record, RecordKind, SavedSnapshot,
     SqliteStore, Store, Wait,
@@ -34,12 +35,13 @@ const BATCH: usize = 2_000;
 const BEGAN_MS: i64 = 1_767_600_000_000;
 
 /// Creates a project with this many instances, and one called `long` with this many steps.
-pub(crate) fn fill(project: &Path, instances: i64, steps: u64) {
-    let state = project.join(".rawko/state");
+pub(crate) fn fill(project: &Path, state: &Path, instances: i64, steps: u64) {
+    let environment: Environment = [("RAWKO_STATE_DIR", state.to_str().unwrap())].into_iter().collect();
+    let path = StateDir::of(&environment).unwrap().store(project);
     fs::create_dir_all(project.join(".rawko/charts")).unwrap();
-    fs::create_dir_all(&state).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(project.join(".rawko/charts").join(NAME), TEXT).unwrap();
-    let store = SqliteStore::open(&state.join("rawko.db"), Options::default()).unwrap();
+    let store = SqliteStore::open(&path, Options::default()).unwrap();
     let chart = load(&Source::new(NAME, TEXT), &Registry::default()).chart.unwrap();
     store.put_chart(&row(&chart)).unwrap();
     let many: Vec<Commit> =

@@ -62,9 +62,10 @@ fn a_restart_is_a_pause() {
 
 #[test]
 fn ten_thousand_instances_and_a_hundred_thousand_steps_stay_smooth() {
-    let project = tempfile::tempdir().unwrap();
-    filling::fill(project.path(), 10_000, 100_000);
-    drive("large", &[("RAWKO_FILLED", project.path().to_str().unwrap())]);
+    let (project, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    filling::fill(project.path(), state.path(), 10_000, 100_000);
+    let state = state.path().to_str().unwrap();
+    drive("large", &[("RAWKO_FILLED", project.path().to_str().unwrap()), ("RAWKO_STATE_DIR", state)]);
 }
 
 #[test]
@@ -104,6 +105,8 @@ fn drive(name: &str, more: &[(&str, &str)]) {
     let mut node = Command::new("node");
     // The page's files are modules; in the browser the page declares it, for node it is set here.
     node.args(["--experimental-default-type=module", "--test", "--test-reporter=spec"]).arg(script);
+    let state = tempfile::tempdir().unwrap();
+    node.env("RAWKO_STATE_DIR", state.path()).env_remove("RAWKO_TOKEN").env_remove("RAWKO_CALL");
     node.env("RAWKO_BIN", env!("CARGO_BIN_EXE_rawko")).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
     let output = node.output().expect("node can be started");
     let said = String::from_utf8_lossy(&output.stdout);

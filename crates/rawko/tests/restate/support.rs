@@ -121,6 +121,10 @@ impl Place {
             "RAWKO_STORE",
             "RAWKO_MODEL",
             "XDG_CONFIG_HOME",
+            "XDG_STATE_HOME",
+            "RAWKO_STATE_DIR",
+            "RAWKO_TOKEN",
+            "RAWKO_CALL",
         ];
         for name in variables {
             command.env_remove(name);

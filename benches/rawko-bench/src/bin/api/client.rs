@@ -6,6 +6,8 @@ use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::server::TOKEN;
+
 pub(crate) struct Client {
     stream: TcpStream,
     address: SocketAddr,
@@ -20,12 +22,18 @@ impl Client {
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Result<Vec<u8>> {
-        self.ask(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.address)).await
+        self.ask(&format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\r\n",
+            self.address
+        ))
+        .await
     }
 
     pub(crate) async fn post(&mut self, path: &str, body: &str) -> Result<Vec<u8>> {
-        let head =
-            format!("POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json", self.address);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json",
+            self.address
+        );
         self.ask(&format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await
     }
 
@@ -53,7 +61,10 @@ impl Client {
 
     /// Requests a stream; afterwards the connection only receives.
     pub(crate) async fn stream(mut self) -> Result<Stream> {
-        let request = format!("GET /v1/stream HTTP/1.1\r\nhost: {}\r\n\r\n", self.address);
+        let request = format!(
+            "GET /v1/stream HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\r\n",
+            self.address
+        );
         self.stream.write_all(request.as_bytes()).await?;
         let head = self.head().await?;
         ensure!(head.starts_with("http/1.1 200"), "{head}");

@@ -17,6 +17,9 @@ statechart:
     even: {on: {'*': {target: odd, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
     odd: {on: {'*': {target: even, actions: [{type: assign, context_updates: {count: context.count + 1}}]}}}
 ";
+/// The operator's token of the server.
+pub(crate) const TOKEN: &str = "bench";
+
 /// Disables the rate limit, because all clients of the benchmark share one address.
 const SETTINGS: &str = "server: {rate: {per_second: 0}}\n";
 
@@ -39,6 +42,8 @@ impl Served {
         let mut process = Command::new(rawko)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .current_dir(&place)
+            .env("RAWKO_STATE_DIR", place.join("state"))
+            .env("RAWKO_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();

@@ -32,6 +32,13 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Returns the author of a request, and another name that the request claims.
+    pub(crate) fn author(&self, claimed: Option<String>) -> (Option<String>, Option<String>) {
+        let by = self.person(claimed.clone());
+        let claimed = claimed.filter(|claimed| !claimed.is_empty() && by.as_ref() != Some(claimed));
+        (by, claimed)
+    }
+
     /// Returns the author of a request. The token's name overrides the name in the request, which is only used if no
     /// token is required.
     pub(crate) fn person(&self, claimed: Option<String>) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Access control: all checks of a request before it reaches its handler.
 
 mod guard;
+mod links;
 mod origin;
 mod roles;
 mod visit;
@@ -8,6 +9,7 @@ mod visit;
 use std::net::SocketAddr;
 
 pub(crate) use guard::{Caller, guard, is_upgrade, wrong_token};
+pub(crate) use links::Links;
 pub(crate) use origin::Names;
 pub(crate) use roles::{is_api, needed};
 pub(crate) use visit::{COOKIE, VISIT_MS};
@@ -19,10 +21,11 @@ use crate::tokens::Tokens;
 pub(crate) struct Access {
     pub(crate) tokens: Tokens,
     pub(crate) names: Names,
+    pub(crate) links: Links,
 }
 
 impl Access {
     pub(crate) fn new(tokens: Tokens, settings: &ServerSettings, address: SocketAddr) -> Access {
-        Access { tokens, names: Names::new(&settings.hosts, address) }
+        Access { tokens, names: Names::new(&settings.hosts, address), links: Links::default() }
     }
 }

@@ -10,7 +10,7 @@ pub(crate) fn needed(method: &Method, path: &str) -> Option<Role> {
     let looks = [Method::GET, Method::HEAD].contains(method);
     match path {
         // Login, and information available before it.
-        "/v1/session" | "/v1/openapi.json" => None,
+        "/v1/session" => None,
         "/v1/health" if looks => None,
         "/metrics" => Some(Role::Read),
         "/v1/charts/check" => Some(Role::Read),
@@ -38,7 +38,8 @@ mod tests {
             (Method::POST, "/v1/session", None),
             (Method::DELETE, "/v1/session", None),
             (Method::GET, "/v1/health", None),
-            (Method::GET, "/v1/openapi.json", None),
+            (Method::GET, "/v1/openapi.json", Some(Role::Read)),
+            (Method::GET, "/login/3f2a", None),
             (Method::GET, "/metrics", Some(Role::Read)),
             (Method::GET, "/v1", Some(Role::Read)),
             (Method::GET, "/v1/instances", Some(Role::Read)),

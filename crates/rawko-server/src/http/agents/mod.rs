@@ -20,7 +20,6 @@ use super::listen::Peer;
 use super::problem::{Problem, ProblemCode};
 use super::project::{AgentHealth, AgentInfo, HealthState};
 use crate::agents::{OnGuess, connect};
-use crate::role::Role;
 use work::{Work, work};
 
 pub(crate) fn routes() -> Routes {
@@ -105,7 +104,7 @@ async fn socket(app: &App, caller: Option<Caller>, request: Request) -> Result<R
     let mut parts = request.into_parts().0;
     let not_one = |_| Problem::new(ProblemCode::InvalidRequest, "invalid WebSocket handshake");
     let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.map_err(not_one)?;
-    let trusted = caller.is_some_and(|caller| caller.role >= Role::Operate);
+    let trusted = caller.is_some_and(|caller| caller.role.connects_agents());
     let (asked, peer) = (app.clone(), parts.extensions.get::<Peer>().copied());
     let on_guess: OnGuess = Arc::new(move || drop(wrong_token(&asked, peer)));
     connect(gate, upgrade, trusted, on_guess)

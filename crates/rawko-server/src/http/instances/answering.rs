@@ -20,7 +20,7 @@ pub(crate) struct AnswerBody {
     /// Invoke to answer, if there are several requests.
     invoke: Option<String>,
     approved: bool,
-    /// Author, if no token is required; otherwise the token's name is used.
+    /// Another name of the author, noted beside that of the token.
     by: Option<String>,
     comment: Option<String>,
     /// Fields of a form.
@@ -40,7 +40,10 @@ pub(super) async fn answer(
     let AnswerBody { invoke, approved, by, comment, data } = body;
     let wanted = invoke.clone();
     let id = app.read(move |app| who_asks(app, id, wanted.as_deref())).await?;
-    let answer = PersonAnswer { approved, by: caller.person(by), comment, data: data.into() };
+    let answer = {
+        let (by, claimed) = caller.author(by);
+        PersonAnswer { approved, by, claimed, comment, data: data.into() }
+    };
     let receipt = app.engine().answer(id, invoke, answer).await?;
     Ok(axum::Json(receipt.into()))
 }

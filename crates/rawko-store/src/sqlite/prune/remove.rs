@@ -74,6 +74,8 @@ fn remove(batch: &mut Batch<'_>, roots: &[InstanceKey]) -> Result<Pruned, Failur
     let numbers = "UPDATE marks SET pruned_seq = ?1, pruned_key = max(pruned_key, (SELECT coalesce(max(key), 0) FROM instances))";
     batch.run(numbers, params![batch.last_seq])?;
     let pruned = remove_rows(connection, candidates)?;
+    let gone = i64::try_from(pruned.records).unwrap_or(i64::MAX);
+    batch.run("UPDATE marks SET pruned_records = pruned_records + ?1", [gone])?;
     connection.execute_batch("DELETE FROM pruned")?;
     Ok(pruned)
 }

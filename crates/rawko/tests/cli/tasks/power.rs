@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::store_of;
+
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
 /// Removes commits from the end of the store's log until `is_there` holds. Returns true if it ever did.
 pub(crate) fn lose_power(dir: &Path, is_there: impl Fn() -> bool) -> bool {
-    let file = dir.join(".rawko/state/rawko.db");
+    let file = store_of(dir);
     let (log, shared) = (file.with_extension("db-wal"), file.with_extension("db-shm"));
     let (stored, written) = (fs::read(&file).unwrap(), fs::read(&log).unwrap());
     // Reading may checkpoint the log; restore the truncated version each time.

@@ -56,7 +56,7 @@ fn masked(line: &str) -> String {
 fn by_default_only_what_needs_somebody_is_told() {
     let dir = directory(&CHARTS);
     let (said, told) = served(dir.path(), &[], None);
-    assert_eq!(said.lines().count(), 1, "the address and nothing else: {said}");
+    assert_eq!(said.lines().count(), 2, "the address, a link and nothing else: {said}");
     let lines: Vec<&str> =
         told.lines().map(|line| line.split_once("Z ").map_or(line, |(_, line)| line)).collect();
     let lines: Vec<&str> = lines.into_iter().map(|line| line.split(" trace_id").next().unwrap()).collect();
