@@ -194,9 +194,8 @@ impl Report {
     }
 
     fn print_text(&self, console: &mut Console) -> Result<(), Failure> {
-        let style = render::Style { color: console.colour() };
         for (source, findings) in self.files.iter().filter(|(_, findings)| !findings.is_empty()) {
-            console.data(&render::report(findings, source, style))?;
+            console.report(findings, source)?;
         }
         let summary = self.summary();
         let style = match (self.errors(), self.warnings()) {

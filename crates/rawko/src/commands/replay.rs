@@ -86,7 +86,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             Ok(Verdict::Done)
         }
         Some(model) => hosting::block_on(async {
+            // A provider of the project gets the prompts and an API key.
+            place.insist_on_settings(console)?;
+            place.insist_on_trust(console)?;
             let (workshop, _) = place.workshop();
+            place.insist_on_same_files()?;
             workshop.providers.find(model).map_err(not_found)?;
             let mut tally = Tally::default();
             for decided in &all {

@@ -4,8 +4,10 @@ use rawko_chart::{Finding, Severity, Source};
 use rawko_server::TurnSettings;
 
 use super::{Check, State};
+use crate::failure::Failure;
 use crate::hosting::Place;
 use crate::retention::RetentionSettings;
+use crate::trust::{self, Standing};
 use crate::{loading, watching};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
@@ -30,6 +32,27 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     };
     checks.insert(0, Check::new("settings", State::Ok, text));
     checks
+}
+
+/// Checks that commands may act: the files of the project are trusted.
+pub(super) fn look_at_trust(place: &Place) -> Vec<Check> {
+    let files = place.authority_files();
+    let standing = files.and_then(|files| trust::standing(&place.root, files));
+    let check = match standing {
+        Ok(Standing::Empty) => return Vec::new(),
+        Ok(Standing::Trusted) => Check::new("trust", State::Ok, "the files of this project are trusted"),
+        Ok(Standing::Differs(differences)) => {
+            let named: Vec<String> = differences
+                .iter()
+                .map(|(path, difference)| format!("{path} ({})", difference.as_str()))
+                .collect();
+            let text = format!("not trusted: {}", named.join(", "));
+            Check::new("trust", State::Warn, text).help("review them with `rawko trust`")
+        }
+        Err(Failure::Usage(why) | Failure::Invalid(why)) => Check::new("trust", State::Problem, why),
+        Err(_) => Check::new("trust", State::Problem, "the files of this project cannot be checked"),
+    };
+    vec![check]
 }
 
 /// Checks the section `turns`, which only hosts of channels read.

@@ -68,6 +68,7 @@ impl Access {
         console: &mut Console,
     ) -> Result<Access, Failure> {
         place.insist_on_settings(console)?;
+        place.insist_on_trust(console)?;
         if let Some(remote) = &place.remote {
             return Access::elsewhere(remote, place, charts);
         }
@@ -96,6 +97,7 @@ impl Access {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
+        place.insist_on_same_files()?;
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
         let reader = remote.reader.clone();
         // Workers report steps and calls; this process only has requests to report, when it serves.
@@ -281,7 +283,9 @@ impl Hosting {
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
-        let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        let builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        place.insist_on_same_files()?;
+        let host = builder.start().await?;
         watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
-use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Settings};
@@ -18,6 +17,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::loading::{self, Offered};
 use crate::project::Project;
+use crate::trust::{self, AuthorityFiles, Standing};
 use crate::watching::WatchPlan;
 
 /// The store option, shared by every command that uses instances.
@@ -45,6 +45,8 @@ pub(crate) struct Place {
     /// The remote host of the instances, if any.
     pub(crate) remote: Option<Remote>,
     project: Option<Project>,
+    /// The files that carry authority, read before anything else.
+    authority: std::io::Result<AuthorityFiles>,
 }
 
 impl Place {
@@ -62,8 +64,14 @@ impl Place {
         Place::at(Project::home_of(chart), beside.unwrap_or(Path::new(".")).to_owned(), args)
     }
 
+    /// Returns the project around a directory, or the directory itself.
+    pub(crate) fn in_directory(directory: &Path, args: &StoreArgs) -> Result<Place, Failure> {
+        Place::at(Project::home_above(directory), directory.to_owned(), args)
+    }
+
     fn at(home: Option<PathBuf>, otherwise: PathBuf, args: &StoreArgs) -> Result<Place, Failure> {
         let root = home.clone().unwrap_or(otherwise);
+        let mut authority = trust::read(&root, home.is_some());
         let (settings, problems) = Settings::read(&root);
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let flags = Flags { store: args.store.as_ref().map(absolute), ..Flags::default() };
@@ -72,6 +80,11 @@ impl Place {
         let store = store.strip_prefix(".").map(Path::to_owned).unwrap_or(store);
         let remote = args.host.remote(&settings)?;
         let project = home.map(|home| Project::at(&home)).transpose()?;
+        // Charts that others may invoke, and the registries that name them, replace built-in charts of the same id.
+        let charts = project.iter().flat_map(Project::authority);
+        for chart in charts {
+            authority = authority.and_then(|mut files| files.add(&root, &chart).map(|()| files));
+        }
         Ok(Place {
             root,
             settings,
@@ -81,6 +94,7 @@ impl Place {
             watch: WatchPlan::default(),
             remote,
             project,
+            authority,
         })
     }
 
@@ -148,11 +162,30 @@ impl Place {
         World { env: self.settings.env(), agents }
     }
 
+    /// Returns the files that carry authority, as they were before anything was read from them.
+    pub(crate) fn authority_files(&self) -> Result<&AuthorityFiles, Failure> {
+        self.authority.as_ref().map_err(trust::unreadable)
+    }
+
+    /// Returns true if the person trusts the files of the project, or there are none.
+    pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
+        Ok(!matches!(trust::standing(&self.root, self.authority_files()?)?, Standing::Differs(_)))
+    }
+
+    /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.
+    pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), Failure> {
+        trust::insist(&self.root, self.authority_files()?, console)
+    }
+
+    /// Fails if files of the project changed since they were hashed, once everything is read from them.
+    pub(crate) fn insist_on_same_files(&self) -> Result<(), Failure> {
+        trust::insist_on_same(&self.root, self.authority_files()?)
+    }
+
     /// Prints all findings of the settings, and fails on errors, for commands that act on the settings.
     pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
         for (source, findings) in &self.problems {
-            let style = Style { color: console.aside_colour() };
-            console.aside(&render::report(findings, source, style));
+            console.report_aside(findings, source);
         }
         match self.broken_settings() {
             Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
