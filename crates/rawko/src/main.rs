@@ -20,6 +20,7 @@ mod retention;
 mod scenario;
 #[cfg(feature = "server")]
 mod served;
+mod settings_problems;
 mod simulation;
 mod sizes;
 mod state_directory;

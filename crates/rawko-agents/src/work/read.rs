@@ -15,7 +15,7 @@ use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
 use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{ToolSettings, Toolbox};
+use rawko_tools::{LayeredTools, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -44,16 +44,12 @@ impl Workshop {
         let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let tools = said.read("tools", |reader, sections| {
-            let own = sections.first().map(|section| &section.document);
-            own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
-        });
+        let LayeredTools { settings: tools, layers } = said.read("tools", LayeredTools::read);
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
         let prompts = prompts(root, &arbiter, &mut problems);
         problems.extend(memory_problems(root));
-        let project = tools.project_layer();
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
         let servers = McpServers::start(configs, McpSettings::new(root, settings.environment().clone()));
@@ -67,7 +63,7 @@ impl Workshop {
             phases,
             providers,
             toolbox,
-            project,
+            layers,
             loops,
             checks,
             arbiter,
@@ -152,21 +148,20 @@ impl Said<'_> {
         })
     }
 
-    fn read<T>(&mut self, key: &str, read: impl FnOnce(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
+    fn read<T>(&mut self, key: &str, read: impl Fn(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
         let sections: Vec<&Section> = self.settings.sections(key).collect();
-        let mut reader = SettingsReader::new(self.settings.environment());
-        let said = read(&mut reader, &sections);
-        let file = sections.first().map(|section| Arc::clone(&section.file));
-        let findings = reader.findings;
-        self.complain(file.map(|file| (file, findings)).into_iter().collect());
-        said
+        // Each file alone, for findings at its own places; then all together.
+        for section in &sections {
+            let mut reader = SettingsReader::new(self.settings.environment());
+            read(&mut reader, &[section]);
+            self.complain(vec![(Arc::clone(&section.file), reader.findings)]);
+        }
+        read(&mut SettingsReader::new(self.settings.environment()), &sections)
     }
 
-    /// Locations refer to the file's text, so it is read again.
     fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
         for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
-            let text = std::fs::read_to_string(self.root.join(&*file)).unwrap_or_default();
-            self.problems.push((Source::new(&*file, text), findings));
+            self.problems.push((self.settings.source(&file), findings));
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::loading::{self, Offered};
 use crate::project::Project;
+use crate::settings_problems;
 use crate::trust::{self, AuthorityFiles, Standing};
 use crate::watching::WatchPlan;
 
@@ -184,27 +185,27 @@ impl Place {
 
     /// Prints all findings of the settings, and fails on errors, for commands that act on the settings.
     pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
-        for (source, findings) in &self.problems {
+        let problems = self.settings_problems();
+        for (source, findings) in &problems {
             console.report_aside(findings, source);
         }
-        match self.broken_settings() {
+        match broken(&problems) {
             Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
             None => Ok(()),
         }
     }
 
+    /// Returns all problems of all sections of the settings.
+    pub(crate) fn settings_problems(&self) -> Vec<(Source, Vec<Finding>)> {
+        settings_problems::all(&self.root, &self.settings, &self.problems)
+    }
+
     /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.
     pub(crate) fn mention_settings(&self, console: &mut Console) {
-        if let Some(source) = self.broken_settings() {
+        if let Some(source) = broken(&self.problems) {
             let text = format!("invalid settings in `{}`; see `rawko doctor`", source.name);
             console.note(console::Style::Notice, "warning", &text);
         }
-    }
-
-    fn broken_settings(&self) -> Option<&Source> {
-        let broken =
-            |findings: &[Finding]| findings.iter().any(|finding| finding.severity >= Severity::Error);
-        self.problems.iter().find(|(_, findings)| broken(findings)).map(|(source, _)| source)
     }
 
     /// Opens the store for reading; `None` if there is none yet.
@@ -244,4 +245,10 @@ impl Place {
             None => files::shown(&self.store),
         }
     }
+}
+
+/// Returns the first file with an error.
+fn broken(problems: &[(Source, Vec<Finding>)]) -> Option<&Source> {
+    let is_broken = |findings: &[Finding]| findings.iter().any(|it| it.severity >= Severity::Error);
+    problems.iter().find(|(_, findings)| is_broken(findings)).map(|(source, _)| source)
 }
