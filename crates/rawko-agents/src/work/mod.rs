@@ -10,6 +10,7 @@ mod compact;
 mod complete;
 mod delegate;
 mod look;
+mod misspelt;
 mod observed;
 mod open;
 mod outside;

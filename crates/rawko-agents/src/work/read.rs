@@ -7,8 +7,8 @@ use rawko_chart::codes::agents::UNREADABLE;
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
-use super::Workshop;
 use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts};
+use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
@@ -41,10 +41,16 @@ impl Workshop {
         let providers = said.with_scripts(providers, &agents);
         let (loops, wrong) = LoopSettings::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
+        let phases = said.read("phases", |reader, sections| {
+            misspelt::in_phases(reader, sections);
+            Phases::built_in().with(reader, sections)
+        });
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let LayeredTools { settings: tools, layers } = said.read("tools", LayeredTools::read);
+        let LayeredTools { settings: tools, layers } = said.read("tools", |reader, sections| {
+            misspelt::in_tools(reader, sections);
+            LayeredTools::read(reader, sections)
+        });
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);

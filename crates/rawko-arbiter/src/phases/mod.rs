@@ -110,8 +110,12 @@ impl Phase {
                     self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
                 }
                 "limits" => self.take_limits(reader, at, name),
-                // The project's checks are read where they are run.
-                _ => {}
+                // The project's checks are read where they are run: in the phase `validate`.
+                _ if name == "validate" => {}
+                _ => {
+                    let message = format!("checks of the phase `{name}` are never run");
+                    reader.invalid(entry.key_span, message, "move them to `phases.validate.checks`");
+                }
             }
         }
     }

@@ -1,0 +1,4 @@
+//! Attempts to escape what rawko promises, made with the real binary and a scripted model. Each part is a table of
+//! attempts with a positive control beside each, prints `N of M held`, and fails if one escaped.
+
+mod rules;
