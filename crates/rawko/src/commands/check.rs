@@ -173,15 +173,18 @@ impl Report {
         }
     }
 
-    /// Adds the problems of the settings of a project, in every section.
+    /// Adds the errors of the settings of a project, in every section. Warnings depend on the environment of the host, and
+    /// are left to `doctor`.
     fn add_settings(&mut self, home: &Path) {
         let (settings, problems) = Settings::read(home);
-        for (source, findings) in settings_problems::all(home, &settings, &problems) {
+        for (source, mut findings) in settings_problems::all(home, &settings, &problems) {
+            findings.retain(|finding| finding.severity >= Severity::Error);
             match self.files.iter_mut().find(|(known, _)| known.name == source.name) {
                 Some((_, known)) => {
                     let new: Vec<Finding> = findings.into_iter().filter(|it| !known.contains(it)).collect();
                     known.extend(new);
                 }
+                None if findings.is_empty() => {}
                 None => self.add(source, findings),
             }
         }
