@@ -118,10 +118,10 @@ impl Gate {
 
     /// Decides by settings. The calls an agent needs for its work are allowed with the agent.
     pub fn by_settings(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
-        self.within.iter().try_for_each(|outer| outer.by_settings(name, agent).map(drop))?;
         if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
         }
+        self.within.iter().try_for_each(|outer| outer.by_settings(name, agent).map(drop))?;
         if self.is_open {
             return Ok("the gate is open".into());
         }

@@ -30,8 +30,8 @@ pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems) -> Problems
         add(source.clone(), findings.clone());
     }
     let (_, workshop) = Workshop::read(root, settings);
-    for (source, findings) in workshop.into_iter().filter(|(source, _)| settings.is_own(source)) {
-        add(source, findings);
+    for (source, findings) in workshop.into_iter().filter(|(source, _)| settings.has_file(&source.name)) {
+        add(settings.source(&source.name), findings);
     }
     for (file, findings) in TurnSettings::read(settings, root).1.into_iter().chain(of_server(settings, root))
     {

@@ -167,7 +167,8 @@ impl Said<'_> {
 
     fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
         for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
-            self.problems.push((self.settings.source(&file), findings));
+            let text = self.settings.source(&file).text;
+            self.problems.push((Source::new(file, text), findings));
         }
     }
 }

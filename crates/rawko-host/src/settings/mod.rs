@@ -125,9 +125,9 @@ impl Settings {
         found.map_or_else(|| Source::new(file, ""), |(_, source)| source.clone())
     }
 
-    /// Returns true for the text of one of these settings files.
-    pub fn is_own(&self, source: &Source) -> bool {
-        self.sources.iter().any(|(_, known)| known.name == source.name)
+    /// Returns true for the name of one of these settings files, as sections have it.
+    pub fn has_file(&self, file: &str) -> bool {
+        self.sources.iter().any(|(name, _)| &**name == file)
     }
 
     /// Returns the environment that the settings were read with.
