@@ -75,11 +75,13 @@ fn user_file(environment: &Environment) -> Option<File> {
 }
 
 impl File {
-    /// Returns true if there is no such file. A link to nothing is a file that cannot be read.
+    /// Returns true if there is no such file. A link to nothing, or a file in place of its directory, cannot be read.
     fn is_absent(&self, error: &io::Error) -> bool {
         let is_gone = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         let mut above = self.path.ancestors().take(3);
-        is_gone && !self.is_required && !above.any(|path| path.is_symlink() && !path.exists())
+        let is_directory = self.path.parent().is_none_or(|parent| !parent.exists() || parent.is_dir());
+        let is_linked = above.any(|path| path.is_symlink() && !path.exists());
+        is_gone && is_directory && !is_linked && !self.is_required
     }
 
     /// Reports settings under a name that is not read: what they narrow would be lost.

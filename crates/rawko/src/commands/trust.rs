@@ -62,6 +62,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if args.revoke {
         return revoke(args, console);
     }
+    if args.yes && trust::is_in_call() {
+        let help = "run it in your own shell";
+        return Err(Failure::Invalid(format!(
+            "a command of an agent or service cannot trust a project; {help}"
+        )));
+    }
     let place = Place::in_directory(&args.dir, &StoreArgs::default())?;
     let files = place.authority_files()?;
     let standing = trust::standing(&place.root, files)?;

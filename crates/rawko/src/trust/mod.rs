@@ -55,8 +55,17 @@ pub(crate) fn standing(root: &Path, files: &AuthorityFiles) -> Result<Standing, 
     Ok(if differences.is_empty() { Standing::Trusted } else { Standing::Differs(differences) })
 }
 
+/// Returns true in a process that a call of rawko started: an agent's command, a service, a check. Agents cannot trust
+/// anything for the person. The sandbox enforces it, because a command can remove the mark; this explains it.
+pub(crate) fn is_in_call() -> bool {
+    std::env::var_os(rawko_process::CALL_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
 /// Returns true if the environment trusts this content.
 fn is_in_environment(files: &AuthorityFiles) -> bool {
+    if is_in_call() {
+        return false;
+    }
     let Some(value) = std::env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty()) else {
         return false;
     };

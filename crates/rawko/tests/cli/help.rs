@@ -4,9 +4,10 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "init",
     "demo",
+    "trust",
     "check",
     "simulate",
     "graph",

@@ -48,8 +48,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     let mut calls: Vec<String> = PATHS.iter().map(|path| write(path)).collect();
     calls.extend(edited.iter().map(|path| edit(path)));
     calls.push(write("made.txt"));
-    calls
-        .push(format!("{{name: MultiEdit, input: {{path: AGENTS.md, old_string: name, new_string: EVIL}}}}"));
+    calls.push("{name: MultiEdit, input: {path: AGENTS.md, old_string: name, new_string: EVIL}}".to_owned());
     let yard =
         Yard::with_calls(&calls, &[("AGENTS.md", "name\n"), ("notes.md", "name\n"), ("target.md", WORKER)]);
     yard.write("target-folder/x.md", "---\nname: x\ndescription: X.\n---\nHi.\n");

@@ -216,6 +216,12 @@ fn unreadable(tally: &mut Tally) {
             control,
         );
     }
+    let broken = Yard::with_calls(&[bash("touch made.txt")], &[]);
+    fs::remove_dir_all(broken.root().join(".rawko")).unwrap();
+    broken.write(".rawko", "a file");
+    let held = broken.trust().run(&["run", "probe.yaml"]).code == Some(52);
+    fs::remove_file(broken.root().join(".rawko")).unwrap();
+    tally.row("a file in place of `.rawko`", held, broken.run(&["run", "probe.yaml"]).code != Some(52));
     let mut yard = Yard::with_calls(&[bash("touch made.txt")], &[]);
     yard.trust();
     yard.env = vec![("RAWKO_MANAGED_SETTINGS", "/nowhere/managed.yaml".to_owned())];

@@ -31,6 +31,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     records(tally);
     readers(tally);
     written_by_rawko(tally);
+    by_agents(tally);
 }
 
 fn yard() -> Yard {
@@ -221,6 +222,28 @@ fn readers(tally: &mut Tally) {
     // The same server is started once it is trusted.
     let started = yard.trust().run(&["agents", "check"]);
     tally.row("a trusted MCP server is started", true, yard.has("started") && started.code.is_some());
+}
+
+/// An agent trusts what it changed, by a command of its own.
+fn by_agents(tally: &mut Tally) {
+    let rawko = env!("CARGO_BIN_EXE_rawko");
+    for (name, command) in [
+        ("trust --yes", format!("{rawko} trust --yes more; touch made.txt")),
+        ("RAWKO_TRUST=all", format!("RAWKO_TRUST=all {rawko} run more/probe.yaml; touch made.txt")),
+    ] {
+        let call = format!("{{name: Bash, input: {{command: '{command}'}}}}");
+        let chart = "statechart: {id: own, initial: a, states: {a: {invoke: {id: i, src: own, onDone: b, onError: b}}, b: {type: final}}}\n";
+        let settings = "services: {own: {command: [touch, owned.txt]}}\ngovernance: {allow: ['*']}\n";
+        let more = [("more/.rawko/config.yaml", settings), ("more/probe.yaml", chart)];
+        let yard = Yard::with_calls(&[call], &more);
+        yard.trust().probe("a");
+        let control = yard.has("made.txt");
+        let after = yard.run(&["run", "more/probe.yaml"]);
+        let held = after.code == Some(52) && !yard.has("more/owned.txt");
+        yard.run(&["trust", "--yes", "more"]);
+        yard.run(&["run", "more/probe.yaml"]);
+        tally.row(format!("an agent runs {name}"), held, control && yard.has("more/owned.txt"));
+    }
 }
 
 /// `init` trusts what it wrote, and nothing that was there before.
