@@ -75,7 +75,7 @@ fn at<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
     keys.iter().try_fold(document, |document, key| document.get(key))
 }
 
-/// Takes settings apart completely, so that a new setting has to say here how it is narrowed.
+/// Takes settings apart completely, so that a new setting does not compile until its narrowing is defined here.
 fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> ToolSettings {
     let ToolSettings { bash, web, allowed, blocked, extra_write_paths } = inner;
     ToolSettings {

@@ -22,7 +22,7 @@ const KEYS: [&str; 16] = [
     "effort",
     "initialPrompt",
 ];
-/// Parts of keys that limit an agent. A line that begins with such a key is one, in whatever spelling, so that it is
+/// Parts of keys that limit an agent. A line that begins with such a key is one, in any spelling, so that it is
 /// never taken for a description.
 const LIMITS: [&str; 14] = [
     "permission",

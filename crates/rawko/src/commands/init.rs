@@ -72,7 +72,7 @@ fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
     Ok(Verdict::Done)
 }
 
-/// Trusts the files that were written. Files of others stay untrusted, and the person is told.
+/// Trusts the files that were written. Other files stay untrusted; a note names the next command.
 pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -> Result<(), Failure> {
     if let Err(Failure::Usage(why) | Failure::Invalid(why)) = trust::trust_written(dir, wrote.iter().copied())
     {

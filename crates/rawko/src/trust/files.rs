@@ -151,7 +151,7 @@ impl AuthorityFiles {
         Ok(())
     }
 
-    /// Adds one file. What is not a regular file is never opened: reading a pipe would block.
+    /// Adds one file. Only regular files are opened: reading a pipe would block.
     pub(super) fn take(&mut self, root: &Path, path: &Path) -> io::Result<()> {
         let (content, stamp) = match fs::metadata(path) {
             Ok(about) if about.is_file() => {
@@ -184,7 +184,7 @@ impl AuthorityFiles {
             return Err(io::Error::other(format!("too many files carry authority: {why}")));
         }
         let mut hasher = blake3::Hasher::new();
-        // Where a link leads is part of what is trusted.
+        // The target of a link is part of the trusted content.
         if let Ok(target) = fs::read_link(path) {
             hasher.update(b"link ").update(target.as_os_str().as_encoded_bytes()).update(&[0]);
         }

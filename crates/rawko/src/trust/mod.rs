@@ -1,5 +1,5 @@
 //! Trust: files of a project that carry authority are used only after a person trusted their content. Commands that act
-//! pass through [`insist`]; what they then read must be what was hashed ([`insist_on_same`]).
+//! pass through [`insist`]; the content that they then read must be the hashed one ([`insist_on_same`]).
 
 mod diff;
 mod files;
@@ -26,7 +26,7 @@ const ALL: &str = "all";
 /// Maximum number of files named in an error.
 const NAMED_MAX: usize = 3;
 
-/// The relation of a project's files to what was trusted.
+/// The relation of a project's files to the trusted content.
 pub(crate) enum Standing {
     /// There is nothing to trust.
     Empty,
@@ -86,7 +86,7 @@ pub(crate) fn insist(root: &Path, files: &AuthorityFiles, console: &mut Console)
     trust(root, files)
 }
 
-/// Fails if a file was touched since it was hashed, so that what runs is what was trusted.
+/// Fails if a file was touched since it was hashed, so that only trusted content runs.
 pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
     match files.is_untouched(root) {
         Ok(true) => Ok(()),

@@ -1,4 +1,4 @@
-//! Tools never write files that carry authority, by whatever path.
+//! Tools never write files that carry authority, by any path.
 
 use std::fs;
 use std::os::unix::fs::symlink;

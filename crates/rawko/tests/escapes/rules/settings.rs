@@ -1,5 +1,5 @@
-//! Settings of the project only narrow those of the user, and those of the user the managed ones; what is misspelt or
-//! unreadable stops every command that acts.
+//! Settings of the project only narrow those of the user, and those of the user the managed ones; misspelt and
+//! unreadable settings stop every command that acts.
 
 use std::fs;
 use std::os::unix::fs::symlink;
