@@ -150,10 +150,11 @@ fn worker(
         builder = builder.observer(telemetry.clone());
     }
     let workshop = Arc::new(workshop);
+    let (services, endpoints) = place.services()?;
     let builder = builder
-        .services(workshop.join(settings.services(&place.root)))
+        .services(workshop.join(services))
         .agents(workshop)
-        .endpoints(settings.endpoints(&place.root))
+        .endpoints(endpoints)
         .gate(settings.gate())
         .world(place.world())
         .identity_key(args.identity_key.clone());

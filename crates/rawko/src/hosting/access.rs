@@ -273,11 +273,12 @@ impl Hosting {
             builder = builder.observer(telemetry.clone());
         }
         let workshop = Arc::new(workshop);
+        let (services, endpoints) = place.services()?;
         let builder = builder
             .store(store)
-            .services(workshop.join(settings.services(&place.root)))
+            .services(workshop.join(services))
             .agents(workshop.clone())
-            .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
+            .endpoints(endpoints.add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .limits(settings.limits())
             .world(place.world())

@@ -7,7 +7,7 @@ use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
-use rawko_host::{Edition, Flags, Library, Reader, Settings};
+use rawko_host::{Edition, Flags, Library, Reader, Services, Settings};
 use rawko_store::{Options, SqliteStore};
 
 use super::desk::ServePlan;
@@ -150,6 +150,19 @@ impl Place {
     /// Returns everything agents need, and its problems.
     pub(crate) fn workshop(&self) -> (Workshop, Problems) {
         Workshop::read(&self.root, &self.settings)
+    }
+
+    /// Returns the services and endpoints of the settings, which run only the programs that were trusted.
+    pub(crate) fn services(&self) -> Result<(Services, Services), Failure> {
+        let (settings, files) = (&self.settings, self.authority_files()?);
+        let (services, endpoints) = (settings.services(&self.root), settings.endpoints(&self.root));
+        if trust::is_everything_trusted() {
+            return Ok((services, endpoints));
+        }
+        Ok((
+            trust::pinned(services, &settings.service_names(), &self.root, files),
+            trust::pinned(endpoints, &settings.endpoint_names(), &self.root, files),
+        ))
     }
 
     pub(crate) fn project(&self) -> Option<&Project> {

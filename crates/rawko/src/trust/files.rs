@@ -102,6 +102,11 @@ impl AuthorityFiles {
         self.files.get(path)
     }
 
+    /// Returns the hash of one file.
+    pub(crate) fn hash_of(&self, root: &Path, path: &Path) -> Option<String> {
+        self.files.get(&shown(root, path)).map(|file| file.hash.clone())
+    }
+
     /// Returns the hash of the whole set.
     pub(crate) fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();

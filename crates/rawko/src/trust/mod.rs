@@ -4,6 +4,7 @@
 mod diff;
 mod files;
 mod git;
+mod pinned;
 mod record;
 mod starts;
 
@@ -11,6 +12,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 pub(crate) use files::AuthorityFiles;
+pub(crate) use pinned::pinned;
 pub(crate) use record::{Difference, TrustRecord};
 pub(crate) use starts::starts;
 
@@ -59,6 +61,12 @@ pub(crate) fn standing(root: &Path, files: &AuthorityFiles) -> Result<Standing, 
 /// anything for the person. The sandbox enforces it, because a command can remove the mark; this explains it.
 pub(crate) fn is_in_call() -> bool {
     std::env::var_os(rawko_process::CALL_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
+/// Returns true if the environment trusts any content, also a later one.
+pub(crate) fn is_everything_trusted() -> bool {
+    let value = std::env::var(VARIABLE).unwrap_or_default();
+    !is_in_call() && value.split([',', ' ']).any(|word| word.trim() == ALL)
 }
 
 /// Returns true if the environment trusts this content.

@@ -32,6 +32,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     readers(tally);
     written_by_rawko(tally);
     by_agents(tally);
+    programs(tally);
 }
 
 fn yard() -> Yard {
@@ -244,6 +245,31 @@ fn by_agents(tally: &mut Tally) {
         yard.run(&["run", "more/probe.yaml"]);
         tally.row(format!("an agent runs {name}"), held, control && yard.has("more/owned.txt"));
     }
+}
+
+/// An agent changes the program of a service, which the same chart calls afterwards.
+fn programs(tally: &mut Tally) {
+    let chart = "\
+statechart:
+  id: probe
+  initial: working
+  states:
+    working:
+      invoke: {id: work, src: 'agent:worker', input: {prompt: \"'Go'\"}, onDone: calling, onError: calling}
+    calling: {invoke: {id: call, src: own, onDone: done, onError: done}}
+    done: {type: final}
+";
+    let settings = format!("{SETTINGS}services: {{own: {{command: [sh, services/run.sh]}}}}\n");
+    let yard = |path: &str| {
+        let call = format!("{{name: Write, input: {{path: {path}, content: 'touch owned.txt'}}}}");
+        let program = ("services/run.sh", "touch ran.txt; echo '{}'\n");
+        Yard::with_calls(&[call], &[("probe.yaml", chart), (".rawko/config.yaml", &settings), program])
+    };
+    let other = yard("services/other.sh");
+    other.trust().probe("control");
+    let changed = yard("services/run.sh");
+    changed.trust().probe("a");
+    tally.row("an agent changes the program of a service", !changed.has("owned.txt"), other.has("ran.txt"));
 }
 
 /// `init` trusts what it wrote, and nothing that was there before.
