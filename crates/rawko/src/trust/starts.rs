@@ -56,21 +56,52 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
     all
 }
 
-/// Returns the files of the project that these commands name: programs and scripts that would run.
+/// Programs that run a script given as an argument.
+const INTERPRETERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "fish", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php",
+    "lua",
+];
+/// Endings of scripts. Other arguments may be files that a program writes, which come and go.
+const SCRIPTS: [&str; 16] = [
+    "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php", "lua", "jar", "ps1", "exe",
+];
+
+/// Returns the files of the project that these commands run: programs and scripts.
 pub(crate) fn programs(starts: &[Start], root: &Path) -> Vec<PathBuf> {
     // Agents work on the files that checks run; checks have rules of their own.
     let named = starts.iter().filter(|start| start.kind != "check");
-    let words = named.flat_map(|start| &start.words).flat_map(|word| word.split_whitespace());
     let inside = |word: &str| {
         let path = Path::new(word.trim_matches(['"', '\'']));
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
         (is_plain && !path.as_os_str().is_empty()).then(|| root.join(path)).filter(|path| path.is_file())
     };
-    let mut found: Vec<PathBuf> = words.filter_map(inside).collect();
+    let mut found: Vec<PathBuf> =
+        named.flat_map(|start| run_words(&start.words)).filter_map(|word| inside(&word)).collect();
     found.sort();
     found.dedup();
     found
+}
+
+/// Returns the words of a command that are run: the program, the script of an interpreter, and scripts by their ending.
+fn run_words(words: &[String]) -> Vec<String> {
+    // A command in one text is split, also inside `sh -c`.
+    let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+    let is_script = |word: &&str| {
+        let ending = Path::new(word.trim_matches(['"', '\''])).extension();
+        ending.is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known))
+    };
+    let is_interpreter = |word: &str| {
+        let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+            || INTERPRETERS.contains(&name)
+    };
+    let mut run: Vec<&str> = words.iter().take(1).copied().collect();
+    for number in (0..words.len()).filter(|number| is_interpreter(words[*number])) {
+        run.extend(words[number + 1..].iter().find(|word| !word.starts_with('-')));
+    }
+    run.extend(words.iter().copied().filter(|word| is_script(&word)));
+    run.into_iter().map(str::to_owned).collect()
 }
 
 fn from_settings(settings: &Document, all: &mut Vec<Start>) {
@@ -141,4 +172,25 @@ fn words(at: &Document) -> Vec<String> {
         words = at.get("url").or(http).map(texts).unwrap_or_default();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_words;
+
+    #[test]
+    fn programs_and_scripts_are_run_and_other_arguments_are_not() {
+        for (command, expected) in [
+            ("./deploy --to prod", "./deploy"),
+            ("touch ran.txt", "touch"),
+            ("python3 -u services/run out.txt", "python3 services/run"),
+            ("npx tsx src/server.ts", "npx src/server.ts"),
+            ("sh -c ./a.sh", "sh ./a.sh ./a.sh"),
+            ("/usr/bin/python3.12 run", "/usr/bin/python3.12 run"),
+            ("node server.js data.json", "node server.js server.js"),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(run_words(&words).join(" "), expected, "{command}");
+        }
+    }
 }
