@@ -239,7 +239,7 @@ fn claudes_files_load_as_they_are() {
     write(
         project.path(),
         ".claude/agents/team/plain.md",
-        "---\nname: plain\ndescription: Does it\nmodel: inherit\nnew-key-of-claude: 1\n---\nDo it.",
+        "---\nname: plain\ndescription: Does it\nmodel: inherit\ncolor: red\npermissionMode: default\n---\nDo it.",
     );
     write(project.path(), ".claude/agents/notes.txt", "nothing of ours");
     let listed = "---\nname: listed\ndescription: Say: this\ntools:\n  - Read\n  - 'Grep'\n---\nDo it.";
@@ -260,6 +260,56 @@ fn claudes_files_load_as_they_are() {
     assert_eq!(agents.get("all").unwrap().tools.allowed, None);
     let plain = agents.get("plain").unwrap();
     assert_eq!((&plain.model, &plain.tools.allowed, plain.kind), (&None, &None, Kind::Llm));
+}
+
+/// Each key limits the agent; none is dropped.
+#[test]
+fn limits_of_claudes_files_hold_or_refuse_the_agent() {
+    let read = |keys: &str, level: &str| {
+        let project = tempfile::tempdir().unwrap();
+        let text = format!("---\nname: it\ndescription: Does it\n{keys}\n---\nDo it.");
+        write(project.path(), &format!("{level}/it.md"), &text);
+        let (agents, problems) = Agents::read(project.path(), &Environment::default());
+        (agents.get("it").cloned(), shown(&problems))
+    };
+    for (keys, finding) in [
+        ("permissionMode: bypassPermissions", "cannot switch off permissions"),
+        ("permissionMode: dontAsk", "does not have the permission mode `dontAsk`"),
+        ("maxTurns: 0", "`maxTurns` must be at least 1"),
+        ("isolation: worktree", "cannot isolate the agent"),
+        ("hooks: {PreToolUse: []}", "does not run hooks"),
+        ("skills: [a]", "does not load skills"),
+        ("mcpServers: [{a: {command: x}}]", "does not start MCP servers"),
+        ("new-limit-of-claude: 1", "an agent has no key `new-limit-of-claude`"),
+        ("allowedTools: Read", "an agent has no key `allowedTools`"),
+        ("disallowedTools: Wirte", "there is no tool `Wirte`"),
+        ("description2: When: used\nmax-turns: 3", "an agent has no key `max-turns`"),
+    ] {
+        for level in [".claude/agents", ".rawko/agents"] {
+            let (agent, problems) = read(keys, level);
+            // Only Claude's files may be invalid YAML, which is an error of its own elsewhere.
+            let is_refused =
+                problems.contains(finding) || (keys.contains("When:") && level == ".rawko/agents");
+            assert!(agent.is_none() && is_refused, "{level}: {keys}: {problems}");
+        }
+    }
+    let usable = |keys: &str| {
+        let (agent, problems) = read(keys, ".claude/agents");
+        agent.unwrap_or_else(|| panic!("{keys}: {problems}"))
+    };
+    let plan = usable("permissionMode: plan").layer();
+    assert!(
+        !plan.allows("Write") && !plan.allows("Edit") && !plan.allows("mcp__a__b") && plan.allows("Read")
+    );
+    assert_eq!(usable("maxTurns: 3").limits.max_iterations, Some(3));
+    assert_eq!(usable("maxTurns: 3\nlimits: {maxIterations: 2}").limits.max_iterations, Some(2));
+    assert!(!usable("disallowedTools: Bash, mcp__git").layer().allows("mcp__git__log"));
+    let one = usable("mcpServers: [one]").layer();
+    assert!(
+        one.allows("Read") && one.allows("Task") && one.allows("mcp__one__x") && !one.allows("mcp__two__x")
+    );
+    let none = usable("tools: Read, mcp__two__x\nmcpServers: [one]").layer();
+    assert!(none.allows("Read") && !none.allows("mcp__two__x") && !none.allows("mcp__one__x"));
 }
 
 #[test]

@@ -175,7 +175,8 @@ pub mod agents {
         UNKNOWN_TRANSITION = Error "unknown_transition": "a transition leads to an agent that does not exist";
         NO_DESCRIPTION = Warning "no_description": "the agent has neither `whenToUse` nor `description`";
         NEVER_ALLOWED = Warning "never_allowed": "a tool is both allowed and blocked";
-        UNKNOWN_TOOL = Warning "unknown_tool": "a rule names a tool or an MCP server that does not exist";
+        UNKNOWN_TOOL = Error "unknown_tool": "a rule names a tool or an MCP server that does not exist";
         NOT_ENFORCED = Warning "not_enforced": "a tool rule is narrower than rawko can enforce";
+        UNSUPPORTED_KEY = Error "unsupported_key": "a key limits the agent in a way that rawko cannot honour";
     }
 }

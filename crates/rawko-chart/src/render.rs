@@ -4,6 +4,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snip
 use serde_json::json;
 
 use crate::finding::{Finding, Severity};
+use crate::printable::{masked, printable};
 use crate::source::{Source, Span};
 
 /// The style of a report.
@@ -21,8 +22,10 @@ pub fn report(findings: &[Finding], source: &Source, style: Style) -> String {
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(WIDTH);
     let mut out = String::new();
+    let source = Source::new(&*printable(&source.name), &*masked(&source.text));
     for finding in findings.iter().take(SHOWN_MAX) {
-        let groups = [group(finding, source)];
+        let finding = cleaned(finding);
+        let groups = [group(&finding, &source)];
         out.push_str(&renderer.render(&groups));
         out.push_str("\n\n");
     }
@@ -30,6 +33,18 @@ pub fn report(findings: &[Finding], source: &Source, style: Style) -> String {
         out.push_str(&format!("… and {} more\n", findings.len() - SHOWN_MAX));
     }
     out
+}
+
+/// Returns the finding without anything that a terminal would obey: names in it come from files.
+fn cleaned(finding: &Finding) -> Finding {
+    let clean = |text: &String| printable(text).into_owned();
+    Finding {
+        message: clean(&finding.message),
+        label: clean(&finding.label),
+        related: finding.related.iter().map(|(span, label)| (*span, clean(label))).collect(),
+        help: finding.help.as_ref().map(clean),
+        ..finding.clone()
+    }
 }
 
 fn group<'a>(finding: &'a Finding, source: &'a Source) -> Group<'a> {

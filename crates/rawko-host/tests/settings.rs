@@ -63,7 +63,6 @@ governance:
 store: {path: state/rawko.db, size_max: 2GiB}
 host: {instances_in_memory: 12}
 env: [REGION, LOCALE]
-agents: {anything: [goes]}
 providers:
 "#;
 

@@ -55,6 +55,8 @@ pub struct Gate {
     is_open: bool,
     allow: Vec<Rule>,
     deny: Vec<Rule>,
+    /// Gates of outer settings, each of which must allow a name, too.
+    within: Vec<Gate>,
     calls_max: Option<u64>,
 }
 
@@ -92,6 +94,13 @@ impl Gate {
         Ok(())
     }
 
+    /// Allows a name only if an outer gate allows it, too. Its budget is not used.
+    #[must_use]
+    pub fn within(mut self, outer: Gate) -> Self {
+        self.within.push(outer);
+        self
+    }
+
     /// Deny takes precedence over allow, allow over the state's rules, names over budgets.
     pub fn decide(&self, question: &Question<'_>) -> Decision {
         let allowed = match self.by_settings(question.name, question.agent) {
@@ -112,6 +121,7 @@ impl Gate {
         if let Some(Rule { pattern, file, .. }) = first(&self.deny, name) {
             return Err(format!("`{name}` is refused by `{pattern}` in `governance.deny` of {file}"));
         }
+        self.within.iter().try_for_each(|outer| outer.by_settings(name, agent).map(drop))?;
         if self.is_open {
             return Ok("the gate is open".into());
         }

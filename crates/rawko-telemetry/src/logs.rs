@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use rawko_chart::printable;
 use rawko_core::Status;
 use rawko_host::{Called, Committed, Completed, Observation, Outcome};
 use rawko_store::RecordKind;
@@ -104,7 +105,9 @@ impl Logs {
         };
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         // A closed output must not stop the process.
-        let _ = out.write_all(self.redactor.hide(&line).as_bytes());
+        let line = self.redactor.hide(&line);
+        // A terminal may show it, now or later.
+        let _ = out.write_all(printable(&line).as_bytes());
     }
 
     /// Logs an observation.

@@ -9,9 +9,11 @@ mod foreign;
 mod grant;
 mod input;
 mod known;
+mod narrow;
 mod outcome;
 mod pattern;
 mod plan;
+mod reach;
 mod settings;
 mod shell;
 mod toolbox;
@@ -21,8 +23,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use bash::Variables;
+pub use confine::ProtectedPaths;
 pub use grant::{BashFilter, Grant, Layer};
 pub use known::{builtin_names, is_builtin};
+pub use narrow::LayeredTools;
 pub use outcome::{Refusal, ToolOutcome};
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
@@ -39,6 +43,12 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 pub trait ToolSource: Send + Sync {
     /// Returns the available tools by full name (`mcp__git__status`).
     fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
+
+    /// Returns at least the tools that a grant can use. A source that starts something does so only for these.
+    fn specs_for<'a>(&'a self, grant: &'a Grant) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + 'a>> {
+        let _ = grant;
+        self.specs()
+    }
 
     /// Returns true if this source owns a name, also while its server is down.
     fn has(&self, name: &str) -> bool;

@@ -46,7 +46,13 @@ impl<'e> Entry<'e> {
 
 /// Matches a name pattern against a tool: by its own name or, for a built-in tool, by any alias.
 pub(super) fn names(pattern: &str, tool: &str) -> bool {
-    if wildcard(&pattern.to_ascii_lowercase(), &tool.to_ascii_lowercase()) {
+    let (small, tool_small) = (pattern.to_ascii_lowercase(), tool.to_ascii_lowercase());
+    if wildcard(&small, &tool_small) {
+        return true;
+    }
+    // `mcp__git` means all tools of that server.
+    let is_server = small.starts_with("mcp__") && !small.contains('*');
+    if is_server && tool_small.starts_with(&format!("{small}__")) {
         return true;
     }
     let Some(builtin) = super::builtin::Builtin::named(tool) else { return false };
@@ -84,6 +90,8 @@ mod tests {
             ("readFile", "Edit", false),
             ("mcp__git__*", "mcp__git__log", true),
             ("mcp__git__*", "Grep", false),
+            ("mcp__git", "mcp__git__log", true),
+            ("mcp__git", "mcp__github__log", false),
             ("*", "mcp__x__y", true),
             ("", "Read", false),
             ("__", "Read", false),

@@ -78,7 +78,7 @@ impl Toolbox {
     pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = Builtin::ALL.into_iter().map(Builtin::spec).collect();
         for source in &self.sources {
-            for spec in source.specs().await {
+            for spec in source.specs_for(grant).await {
                 if !specs.iter().any(|known| known.name == spec.name) {
                     specs.push(spec);
                 }

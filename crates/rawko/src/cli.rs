@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
     graph, history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send,
-    serve, show, simulate, task, test, worker,
+    serve, show, simulate, task, test, trust, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -15,7 +15,7 @@ Exit codes:
   2    usage error: invalid arguments, an unreadable file, an unknown instance
   3    temporary failure, try again later: disk full, store in use, provider unreachable
   41   credentials: an API key or the operator credential is missing or was rejected
-  52   invalid chart or settings
+  52   invalid chart or settings, or a project that is not trusted
   53   budget or limit reached
   54   loop detected, or stuck without progress
   55   waiting for a person, an event or a timer
@@ -26,7 +26,7 @@ error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options 
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Get started", &["demo", "init", "task"]),
+    ("Get started", &["demo", "init", "trust", "task"]),
     ("Charts", &["check", "simulate", "test", "graph", "charts", "import", "schema"]),
     (
         "Runs",
@@ -70,6 +70,7 @@ pub(crate) enum Command {
     Simulate(simulate::Args),
     Graph(graph::Args),
     Test(test::Args),
+    Trust(trust::Args),
     Task(task::Args),
     Run(run::Args),
     Resume(resume::Args),

@@ -1,8 +1,13 @@
-//! The terminal: data to stdout, messages to stderr, colour only on a terminal. The only module that prints.
+//! The terminal: data to stdout, messages to stderr, colour only on a terminal. The only module that prints. Everything
+//! that passes through is made printable first, because names and texts come from models, tools and files; the console's
+//! own colours are added afterwards.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
+use rawko_chart::render::{self, Style as ReportStyle};
+use rawko_chart::{Finding, Source, printable};
 use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
@@ -13,6 +18,7 @@ pub(crate) struct Console {
     out: BufWriter<Stdout>,
     out_colour: bool,
     err_colour: bool,
+    marks: Marks,
 }
 
 /// The kind of a piece of text, so that colours are chosen in one place. Colour is never the only signal.
@@ -28,6 +34,9 @@ pub(crate) enum Style {
 }
 
 impl Style {
+    const ALL: [Style; 7] =
+        [Style::Plain, Style::Bold, Style::Dim, Style::Good, Style::Bad, Style::Notice, Style::Accent];
+
     fn code(self) -> &'static str {
         match self {
             Style::Plain => "0",
@@ -39,13 +48,43 @@ impl Style {
             Style::Accent => "36",
         }
     }
+}
 
-    fn paint(self, text: &str, colour: bool) -> String {
-        if colour && self != Style::Plain {
-            format!("\x1b[{}m{text}\x1b[0m", self.code())
-        } else {
-            text.to_owned()
+/// Stands for colours in text until it is written: `paint` returns a `String` that callers format into lines with
+/// foreign text. A mark has a random part, which foreign text cannot contain.
+struct Marks {
+    secret: String,
+}
+
+impl Marks {
+    fn new() -> Marks {
+        let number = || RandomState::new().hash_one(0);
+        Marks { secret: format!("{:016x}{:016x}", number(), number()) }
+    }
+
+    fn mark(&self, style: Style) -> String {
+        format!("\u{fdd0}{}{}\u{fdd1}", self.secret, style as u8)
+    }
+
+    fn painted(&self, style: Style, text: &str) -> String {
+        let text = printable(text);
+        format!("{}{text}{}", self.mark(style), self.mark(Style::Plain))
+    }
+
+    /// Returns the text as a terminal may get it: printable, with colours for the marks.
+    fn resolved(&self, text: &str) -> String {
+        let begin = format!("\u{fdd0}{}", self.secret);
+        let mut parts = text.split(&begin);
+        let mut out = printable(parts.next().unwrap_or_default()).into_owned();
+        for part in parts {
+            let (mark, rest) = part.split_once('\u{fdd1}').unwrap_or(("", part));
+            let style = Style::ALL.into_iter().find(|style| mark == (*style as u8).to_string());
+            if let Some(style) = style {
+                out.push_str(&format!("\x1b[{}m", style.code()));
+            }
+            out.push_str(&printable(rest));
         }
+        out
     }
 }
 
@@ -55,6 +94,7 @@ impl Console {
             out: BufWriter::new(io::stdout()),
             out_colour: wants_colour(when, io::stdout().is_terminal()),
             err_colour: wants_colour(when, io::stderr().is_terminal()),
+            marks: Marks::new(),
         }
     }
 
@@ -63,23 +103,32 @@ impl Console {
         io::stdout().is_terminal()
     }
 
-    /// Returns true if stdout uses colour.
-    pub(crate) fn colour(&self) -> bool {
-        self.out_colour
-    }
-
+    /// Returns a text for a line on stdout, in a style.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        style.paint(text, self.out_colour)
+        match self.out_colour && style != Style::Plain {
+            true => self.marks.painted(style, text),
+            false => printable(text).into_owned(),
+        }
     }
 
-    /// Writes data to stdout as it is.
+    /// Writes text to stdout.
     pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
-        self.out.write_all(hidden(text).as_bytes()).map_err(Failure::Output)
+        let text = self.marks.resolved(text);
+        self.out.write_all(hidden(&text).as_bytes()).map_err(Failure::Output)
+    }
+
+    /// Writes a document for another program to stdout: exact unless a terminal shows it.
+    pub(crate) fn document(&mut self, text: &str) -> Result<(), Failure> {
+        match self.is_watched() {
+            true => self.data(text),
+            false => self.out.write_all(text.as_bytes()).map_err(Failure::Output),
+        }
     }
 
     /// Writes a line to stdout.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{}", hidden(text)).map_err(Failure::Output)
+        let text = self.marks.resolved(text);
+        writeln!(self.out, "{}", hidden(&text)).map_err(Failure::Output)
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
@@ -89,22 +138,60 @@ impl Console {
     /// Writes a message to stderr. A closed stderr is ignored.
     pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
         let _ = self.out.flush();
-        let _ = writeln!(io::stderr(), "{}: {}", style.paint(title, self.err_colour), hidden(text));
+        self.message(style, title, text);
     }
 
     pub(crate) fn error(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{}: {}", Style::Bad.paint("error", self.err_colour), hidden(text));
+        self.message(Style::Bad, "error", text);
     }
 
-    /// Writes preformatted text, such as rendered findings, to stderr.
+    fn message(&self, style: Style, title: &str, text: &str) {
+        let line = format!("{}: {text}\n", self.paint_aside(style, title));
+        self.write_aside(&line);
+    }
+
+    /// Writes text to stderr.
     pub(crate) fn aside(&mut self, text: &str) {
         let _ = self.out.flush();
-        let _ = io::stderr().write_all(hidden(text).as_bytes());
+        self.write_aside(text);
     }
 
-    /// Returns true if stderr uses colour.
-    pub(crate) fn aside_colour(&self) -> bool {
-        self.err_colour
+    /// Writes a line in a style to stderr.
+    pub(crate) fn remark(&mut self, style: Style, text: &str) {
+        let line = format!("{}\n", self.paint_aside(style, text));
+        self.aside(&line);
+    }
+
+    /// Writes a question to stderr, without a line end.
+    pub(crate) fn prompt(&mut self, text: &str) {
+        let text = self.paint_aside(Style::Bold, text);
+        self.aside(&text);
+        let _ = io::stderr().flush();
+    }
+
+    /// Writes findings to stdout.
+    pub(crate) fn report(&mut self, findings: &[Finding], source: &Source) -> Result<(), Failure> {
+        let text = render::report(findings, source, ReportStyle { color: self.out_colour });
+        self.out.write_all(text.as_bytes()).map_err(Failure::Output)
+    }
+
+    /// Writes findings to stderr.
+    pub(crate) fn report_aside(&mut self, findings: &[Finding], source: &Source) {
+        let _ = self.out.flush();
+        let text = render::report(findings, source, ReportStyle { color: self.err_colour });
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+
+    fn paint_aside(&self, style: Style, text: &str) -> String {
+        match self.err_colour && style != Style::Plain {
+            true => self.marks.painted(style, text),
+            false => printable(text).into_owned(),
+        }
+    }
+
+    fn write_aside(&self, text: &str) {
+        let text = self.marks.resolved(text);
+        let _ = io::stderr().write_all(hidden(&text).as_bytes());
     }
 }
 
@@ -124,5 +211,20 @@ fn wants_colour(when: ColorWhen, terminal: bool) -> bool {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
         ColorWhen::Auto => terminal && !refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Marks, Style};
+
+    #[test]
+    fn only_own_colours_reach_the_terminal() {
+        let marks = Marks::new();
+        let painted = marks.painted(Style::Good, "a\u{1b}[31mb");
+        let line = format!("{painted} \u{1b}]0;x\u{7} \u{fdd0}0\u{fdd1}\u{9b}m");
+        let expected = "\x1b[32ma\\u001b[31mb\x1b[0m \\u001b]0;x\\u0007 \\ufdd00\\ufdd1\\u009bm";
+        assert_eq!(marks.resolved(&line), expected);
+        assert_ne!(Marks::new().secret, marks.secret);
     }
 }

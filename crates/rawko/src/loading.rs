@@ -95,8 +95,7 @@ pub(crate) fn offered(project: &Project) -> Offered {
 /// Prints findings that would fail `check`, though the chart can run.
 pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
     if !loaded.findings.is_empty() {
-        let style = Style { color: console.aside_colour() };
-        console.aside(&render::report(&loaded.findings, &loaded.source, style));
+        console.report_aside(&loaded.findings, &loaded.source);
     }
 }
 

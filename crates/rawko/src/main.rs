@@ -21,10 +21,13 @@ mod retention;
 mod scenario;
 #[cfg(feature = "server")]
 mod served;
+mod settings_problems;
 mod simulation;
 mod sizes;
+mod state_directory;
 mod table;
 mod templates;
+mod trust;
 mod walk;
 mod watching;
 mod wish;

@@ -1,5 +1,7 @@
 //! Tables with aligned columns. Widths fit the content; the last column is not padded.
 
+use rawko_chart::printable;
+
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 
@@ -18,11 +20,11 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn new(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), style: Style::Plain }
+        Cell::painted(text, Style::Plain)
     }
 
     pub(crate) fn painted(text: impl Into<String>, style: Style) -> Cell {
-        Cell { text: text.into(), style }
+        Cell { text: printable(&text.into()).replace('\n', " "), style }
     }
 }
 

@@ -69,6 +69,33 @@ fn no_path_or_registry_address_of_a_machine() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Text of models, tools and files could steer a terminal: only the console and the log write to it, and both make text
+/// printable first.
+#[test]
+fn only_the_console_and_the_log_write_to_the_terminal() {
+    let writers = ["crates/rawko/src/console.rs", "crates/rawko-telemetry/src/logs.rs"];
+    // A question whether it is a terminal writes nothing.
+    let is_writing = |line: &str| {
+        ["stdout()", "stderr()", "print!(", "println!(", "eprint!(", "eprintln!("]
+            .iter()
+            .any(|needle| line.contains(needle))
+            && !line.contains("is_terminal()")
+            && !line.trim_start().starts_with("//")
+    };
+    let mut wrong = Vec::new();
+    for path in files("crates", ".rs") {
+        let file = name(&path);
+        let is_tested = file.contains("/src/")
+            && !file.starts_with("crates/rawko-testkit/")
+            && !writers.contains(&file.as_str());
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().enumerate().filter(|(_, line)| is_tested && is_writing(line));
+        wrong.extend(lines.map(|(number, _)| format!("{file}:{}", number + 1)));
+    }
+    assert!(wrong.is_empty(), "write with the console: {wrong:#?}");
+}
+
 /// A process that is started elsewhere may outlive its call: only `rawko_process::Processes` finds what detached.
 #[test]
 fn processes_are_started_where_they_are_supervised() {

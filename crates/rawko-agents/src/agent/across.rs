@@ -1,7 +1,7 @@
 //! Checks across agent files: precedence, duplicate names, transitions to unknown agents.
 
 use rawko_chart::codes::agents::{DUPLICATE_AGENT, UNKNOWN_TRANSITION};
-use rawko_chart::{Finding, Source, nearest};
+use rawko_chart::{Finding, Severity, Source, nearest};
 use rawko_host::Environment;
 
 use super::folders::Found;
@@ -35,7 +35,11 @@ pub(super) fn join(
     report_targets(&mut files);
     for file in &mut files {
         if let Some(agent) = &file.reading.agent {
-            file.reading.findings.extend(tool_names::unknown(agent, &file.source, servers));
+            let unknown = tool_names::unknown(agent, &file.source, servers);
+            if unknown.iter().any(|finding| finding.severity >= Severity::Error) {
+                file.reading.agent = None;
+            }
+            file.reading.findings.extend(unknown);
         }
     }
     let mut agents = Agents::default();

@@ -1,25 +1,15 @@
 //! The keys of a map in either spelling (`whenToUse`, `when_to_use`), on top of the settings reader, so that findings
 //! have the same wording but the codes of agents.
 
+use super::claude;
 use rawko_chart::codes::agents::{ALL, CONFLICTING_KEYS, UNKNOWN_KEY};
 use rawko_chart::{Document, DocumentEntry, Finding, nearest};
 pub(super) use rawko_host::SettingsReader as Reader;
 
-/// Keys used by Claude or editors and ignored here without a finding.
-const IGNORED: [&str; 13] = [
-    "color",
-    "permissionMode",
-    "skills",
-    "hooks",
-    "mcpServers",
-    "background",
-    "isolation",
-    "effort",
-    "initialPrompt",
-    "maxTurns",
-    "version",
-    "author",
-    "$schema",
+/// Keys that describe a file and limit nothing.
+const HARMLESS: [&str; 19] = [
+    "$schema", "author", "authors", "category", "color", "created", "date", "emoji", "homepage", "icon",
+    "id", "keywords", "license", "priority", "tags", "title", "updated", "url", "version",
 ];
 
 /// The known keys of a map, each once.
@@ -31,15 +21,11 @@ impl<'d> Fields<'d> {
         Self::taken(reader, at, what, |key| keys.contains(&key), keys)
     }
 
-    /// Reads the keys of an agent. In Claude's files all other keys are ignored.
-    pub(super) fn of_agent(
-        reader: &mut Reader<'_>,
-        at: &'d Document,
-        keys: &[&str],
-        is_claude: bool,
-    ) -> Self {
-        let is_known = |key: &str| keys.contains(&key) || is_claude || IGNORED.contains(&key);
-        Self::taken(reader, at, "an agent", is_known, keys)
+    /// Reads the keys of an agent. An unknown one is an error, also in Claude's files: it may be a limit.
+    pub(super) fn of_agent(reader: &mut Reader<'_>, at: &'d Document, keys: &[&str]) -> Self {
+        let is_known =
+            |key: &str| keys.contains(&key) || claude::KEYS.contains(&key) || HARMLESS.contains(&key);
+        Self::taken(reader, at, "an agent", is_known, &[keys, &claude::KEYS].concat())
     }
 
     fn taken(

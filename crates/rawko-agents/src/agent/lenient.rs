@@ -4,7 +4,7 @@
 use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
 
 /// Any other text at the start of a line continues the previous value.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "name",
     "description",
     "tools",
@@ -19,6 +19,26 @@ const KEYS: [&str; 14] = [
     "background",
     "maxTurns",
     "isolation",
+    "effort",
+    "initialPrompt",
+];
+/// Parts of keys that limit an agent. A line that begins with such a key is one, in any spelling, so that it is
+/// never taken for a description.
+const LIMITS: [&str; 14] = [
+    "permission",
+    "turns",
+    "tools",
+    "allow",
+    "deny",
+    "limit",
+    "isolation",
+    "sandbox",
+    "hooks",
+    "mcp",
+    "budget",
+    "timeout",
+    "readonly",
+    "skills",
 ];
 
 /// Parses the keys with their values as text. `None` if that fails too.
@@ -41,7 +61,11 @@ pub(super) fn read(yaml: &str) -> Option<Document> {
 
 fn key_of(line: &str) -> Option<&str> {
     let (key, rest) = line.split_once(':')?;
-    (KEYS.contains(&key) && rest.starts_with(char::is_whitespace)).then_some(key)
+    let is_word = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let folded = key.to_lowercase().replace(['_', '-'], "");
+    let is_limit = is_word && LIMITS.iter().any(|part| folded.contains(part));
+    let is_ended = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    ((KEYS.contains(&key) || is_limit) && is_ended).then_some(key)
 }
 
 fn entry(key: &str, line: &str, at: usize) -> DocumentEntry {

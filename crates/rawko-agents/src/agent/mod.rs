@@ -2,6 +2,7 @@
 //! code that runs agents, which only sees typed and checked definitions.
 
 mod across;
+mod claude;
 mod command;
 mod fields;
 mod file;

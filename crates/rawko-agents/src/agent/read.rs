@@ -9,7 +9,7 @@ use rawko_host::Environment;
 
 use super::fields::{Fields, Reader, about_agents};
 use super::file::{AgentFile, Kind, Level, Limits, Transitions};
-use super::{COMPLETE, frontmatter, lenient, model, tools};
+use super::{COMPLETE, claude, frontmatter, lenient, model, tools};
 
 const KEYS: [&str; 24] = [
     "name",
@@ -110,9 +110,11 @@ pub(super) struct One<'r, 'e, 't> {
 
 impl One<'_, '_, '_> {
     fn agent(&mut self, document: &Document, reading: &mut Reading) -> AgentFile {
-        let fields = Fields::of_agent(self.reader, document, &KEYS, self.level.is_claude());
+        let fields = Fields::of_agent(self.reader, document, &KEYS);
         self.name(&fields, reading);
         let kind = self.kind(&fields);
+        let (mut tools, mut limits) = (tools::read(self.reader, &fields), self.limits(&fields));
+        claude::apply(self.reader, &fields, self.level, &mut tools, &mut limits);
         AgentFile {
             name: reading.name.clone(),
             display_name: self.text(&fields, "displayName").unwrap_or_else(|| reading.name.clone()),
@@ -125,9 +127,9 @@ impl One<'_, '_, '_> {
                 .and_then(|entry| model::text_choice(self.reader, entry)),
             command: self.command(&fields, kind),
             script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
-            tools: tools::read(self.reader, &fields),
+            tools,
             transitions: self.transitions(&fields, reading),
-            limits: self.limits(&fields),
+            limits,
             memory: value(fields.get("memory")),
             metadata: self.metadata(&fields),
             roles: self.words(&fields, &["roles", "role"]),

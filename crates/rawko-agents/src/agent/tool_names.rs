@@ -2,7 +2,7 @@
 //! Apart from reading the rules, because servers are known only once the whole project is.
 
 use rawko_chart::codes::agents::UNKNOWN_TOOL;
-use rawko_chart::{Finding, Source, Span, nearest};
+use rawko_chart::{Finding, Severity, Source, Span, nearest};
 
 use super::file::{AgentFile, Kind};
 use rawko_tools::{builtin_names, is_builtin};
@@ -18,13 +18,26 @@ pub(super) fn unknown(agent: &AgentFile, source: &Source, servers: Option<&[Stri
     if !matches!(agent.kind, Kind::Llm | Kind::Scripted) {
         return Vec::new();
     }
-    let names = agent.tools.allowed.iter().flatten().chain(&agent.tools.blocked);
-    names.filter_map(|rule| finding(rule, source, servers)).collect()
+    // In an allowed list a name that means nothing grants nothing; in a blocked list it leaves a tool open.
+    let lists =
+        [(Severity::Warning, agent.tools.allowed.as_deref()), (Severity::Error, Some(&agent.tools.blocked))];
+    let mut found = Vec::new();
+    for (severity, rules) in lists {
+        for rule in rules.unwrap_or_default() {
+            let finding = finding(rule, source, servers);
+            found.extend(finding.map(|(finding, is_near)| {
+                let severity = if is_near { severity } else { Severity::Warning };
+                Finding { severity, ..finding }
+            }));
+        }
+    }
+    found
 }
 
-fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<Finding> {
+/// Returns the finding of a rule, and true if its name is probably misspelt.
+fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<(Finding, bool)> {
     let name = rule.split('(').next().unwrap_or(rule).trim();
-    let (message, help) = match name.strip_prefix(MCP) {
+    let (message, help, is_near) = match name.strip_prefix(MCP) {
         Some(rest) => {
             let server = rest.split("__").next().unwrap_or(rest);
             let servers = servers.filter(|_| !server.contains('*'))?;
@@ -33,18 +46,20 @@ fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<Fi
             if servers.iter().any(of) {
                 return None;
             }
-            let help = match nearest(server, servers.iter().map(String::as_str)) {
+            let near = nearest(server, servers.iter().map(String::as_str));
+            let help = match near {
                 Some(close) => format!("did you mean `{MCP}{close}__…`?"),
                 None => format!("add `{server}` to `mcpServers` in `.mcp.json`, or remove the rule"),
             };
-            (format!("there is no MCP server `{server}` for `{name}`"), help)
+            (format!("there is no MCP server `{server}` for `{name}`"), help, near.is_some())
         }
         None => {
             let is_known = name.contains('*') || name.eq_ignore_ascii_case(TASK) || is_builtin(name);
             if is_known || name.is_empty() {
                 return None;
             }
-            let help = match nearest(name, builtin_names().chain([TASK])) {
+            let near = nearest(name, builtin_names().chain([TASK]));
+            let help = match near {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => {
                     let all: Vec<&str> = builtin_names().chain([TASK]).collect();
@@ -54,10 +69,10 @@ fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<Fi
                     )
                 }
             };
-            (format!("there is no tool `{name}`"), help)
+            (format!("there is no tool `{name}`"), help, near.is_some())
         }
     };
-    Some(UNKNOWN_TOOL.at(place(&source.text, name), message).help(help))
+    Some((UNKNOWN_TOOL.at(place(&source.text, name), message).help(help), is_near))
 }
 
 /// Returns the span of a name: its first occurrence as a whole word after the first `tools` or `Tools`.

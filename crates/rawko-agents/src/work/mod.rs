@@ -11,6 +11,7 @@ mod complete;
 mod delegate;
 mod evidence;
 mod look;
+mod misspelt;
 mod observed;
 mod open;
 mod outside;
@@ -62,8 +63,8 @@ pub struct Workshop {
     pub phases: Phases,
     pub providers: Providers,
     pub toolbox: Toolbox,
-    /// The tool rules of the project's settings.
-    pub project: Layer,
+    /// The tool rules of the settings, outermost first: managed, the user's, the project's.
+    pub layers: Vec<Layer>,
     pub loops: LoopSettings,
     /// The checks of the settings; `None` detects them from the project each time.
     pub checks: Option<Vec<Check>>,

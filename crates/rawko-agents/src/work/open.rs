@@ -55,21 +55,33 @@ pub(super) fn grant(
     phase: Named<'_>,
     call: &Call,
 ) -> Result<Grant, ServiceError> {
-    let mut layers = vec![workshop.project.clone()];
+    // The settings' layers always count: a chart could give a grant without them.
+    let mut layers = workshop.layers.clone();
     if !call.input.get("grant").is_null() {
-        layers = part::<Grant>(&call.input, "grant")?.layers;
+        layers.extend(part::<Grant>(&call.input, "grant")?.layers);
     }
     let within = call.policy.get("within").as_list().unwrap_or_default().iter();
     layers.extend(within.chain([call.policy.get("tools")]).filter(|tools| !tools.is_null()).map(layer_of));
     layers.push(agent.layer());
-    layers.extend(phase.map(|(name, phase)| phase_layer(phase, name)));
-    let mut known: Vec<Layer> = Vec::with_capacity(layers.len());
+    if let Some((name, phase)) = phase {
+        layers.extend(phase.outer.iter().chain([phase]).map(|phase| phase_layer(phase, name)));
+    }
+    Ok(distinct(layers))
+}
+
+/// Returns the grant of a call that brings its own, within the settings.
+pub(super) fn within_settings(workshop: &Workshop, grant: Grant) -> Grant {
+    distinct(workshop.layers.iter().cloned().chain(grant.layers))
+}
+
+fn distinct(layers: impl IntoIterator<Item = Layer>) -> Grant {
+    let mut known: Vec<Layer> = Vec::new();
     for layer in layers {
         if !known.contains(&layer) {
             known.push(layer);
         }
     }
-    Ok(Grant { layers: known })
+    Grant { layers: known }
 }
 
 /// Parses the `tools` of a state.

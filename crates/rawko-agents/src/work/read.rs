@@ -7,15 +7,15 @@ use rawko_chart::codes::agents::UNREADABLE;
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
-use super::Workshop;
 use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts, protected};
+use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
 use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{ToolSettings, Toolbox};
+use rawko_tools::{LayeredTools, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -41,20 +41,22 @@ impl Workshop {
         let providers = said.with_scripts(providers, &agents);
         let (loops, wrong) = LoopSettings::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let phases = said.read("phases", |reader, sections| Phases::built_in().with(reader, sections));
+        let phases = said.read("phases", |reader, sections| {
+            misspelt::in_phases(reader, sections);
+            Phases::built_in().with(reader, sections)
+        });
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
         let protected = said.read("checks", protected);
-        let tools = said.read("tools", |reader, sections| {
-            let own = sections.first().map(|section| &section.document);
-            own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
+        let LayeredTools { settings: tools, layers } = said.read("tools", |reader, sections| {
+            misspelt::in_tools(reader, sections);
+            LayeredTools::read(reader, sections)
         });
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
         let prompts = prompts(root, &arbiter, &mut problems);
         problems.extend(memory_problems(root));
-        let project = tools.project_layer();
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
         let servers = McpServers::start(configs, McpSettings::new(root, settings.environment().clone()));
@@ -68,7 +70,7 @@ impl Workshop {
             phases,
             providers,
             toolbox,
-            project,
+            layers,
             loops,
             checks,
             protected,
@@ -154,21 +156,21 @@ impl Said<'_> {
         })
     }
 
-    fn read<T>(&mut self, key: &str, read: impl FnOnce(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
+    fn read<T>(&mut self, key: &str, read: impl Fn(&mut SettingsReader<'_>, &[&Section]) -> T) -> T {
         let sections: Vec<&Section> = self.settings.sections(key).collect();
-        let mut reader = SettingsReader::new(self.settings.environment());
-        let said = read(&mut reader, &sections);
-        let file = sections.first().map(|section| Arc::clone(&section.file));
-        let findings = reader.findings;
-        self.complain(file.map(|file| (file, findings)).into_iter().collect());
-        said
+        // Each file alone, for findings at its own places; then all together.
+        for section in &sections {
+            let mut reader = SettingsReader::new(self.settings.environment());
+            read(&mut reader, &[section]);
+            self.complain(vec![(Arc::clone(&section.file), reader.findings)]);
+        }
+        read(&mut SettingsReader::new(self.settings.environment()), &sections)
     }
 
-    /// Locations refer to the file's text, so it is read again.
     fn complain(&mut self, wrong: Vec<(Arc<str>, Vec<Finding>)>) {
         for (file, findings) in wrong.into_iter().filter(|(_, findings)| !findings.is_empty()) {
-            let text = std::fs::read_to_string(self.root.join(&*file)).unwrap_or_default();
-            self.problems.push((Source::new(&*file, text), findings));
+            let text = self.settings.source(&file).text;
+            self.problems.push((Source::new(file, text), findings));
         }
     }
 }

@@ -67,7 +67,7 @@ const TASK_KEYS: [(&str, &str); 7] = [
 ];
 
 impl TaskSettings {
-    /// The project's section overrides the user's.
+    /// Sections, the nearest to the project first. Each only lowers the limits of those outside of it.
     pub(super) fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
         let keys = TASK_KEYS.map(|(key, _)| key);
         let mut input = Map::default();
@@ -82,6 +82,9 @@ impl TaskSettings {
                 };
                 let name = TASK_KEYS.iter().find(|(key, _)| *key == entry.key).map(|(_, name)| *name);
                 if let (Some(number), Some(name)) = (number.and_then(|it| i64::try_from(it).ok()), name) {
+                    let outer = input.get(name).and_then(Value::as_i64).unwrap_or(i64::MAX);
+                    let is_limit = !entry.key.starts_with("back_off");
+                    let number = if is_limit { number.min(outer) } else { number };
                     input.insert(name.into(), Value::Int(number));
                 }
             }

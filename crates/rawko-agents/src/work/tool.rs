@@ -6,17 +6,18 @@ use rawko_host::{Call, Category, ServiceError};
 
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data};
+use super::open::within_settings;
 use super::{Workshop, part, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{Grant, ToolCall, ToolOutcome};
+use rawko_tools::{ToolCall, ToolOutcome};
 
 pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
     let asked: ToolUse = part(input, "call")?;
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
-    let grant: Grant = part(input, "grant")?;
+    let grant = within_settings(workshop, part(input, "grant")?);
     let plan = input.get("plan");
     let tool_call = ToolCall {
         name: &asked.name,

@@ -1,5 +1,7 @@
 //! `LoopSettings`: all thresholds of loop control, from the settings' section `loop` and, narrower, from a state's.
 
+use std::collections::BTreeMap;
+
 use rawko_chart::{Document, DocumentEntry, Finding};
 use rawko_core::Value;
 use rawko_core::duration::parse_ms;
@@ -102,6 +104,30 @@ const KEYS: [&str; 20] = [
 const ROUNDS_MAX: u64 = 50;
 const CYCLE_MAX: u64 = 5;
 
+/// Limits that settings state, by key.
+#[derive(Debug, Default)]
+struct LimitsSoFar {
+    counts: BTreeMap<String, u32>,
+    build_time_max_ms: Option<u64>,
+}
+
+impl LimitsSoFar {
+    /// Reduces the values that a section has just set to what outer sections allow.
+    fn apply(&mut self, own: &mut LoopSettings, section: &Document) {
+        for entry in section.entries().unwrap_or_default() {
+            if entry.key == "build_time_max" {
+                let outer = self.build_time_max_ms.unwrap_or(u64::MAX);
+                own.build_time_max_ms = own.build_time_max_ms.min(outer);
+                self.build_time_max_ms = Some(own.build_time_max_ms);
+            } else if let Some(count) = own.count_mut(&entry.key) {
+                let outer = self.counts.get(&entry.key).copied().unwrap_or(u32::MAX);
+                *count = (*count).min(outer);
+                self.counts.insert(entry.key.clone(), *count);
+            }
+        }
+    }
+}
+
 /// A state's `loop` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -119,10 +145,13 @@ impl LoopSettings {
     pub fn of_settings(settings: &dyn SectionSource) -> (Self, Vec<(String, Vec<Finding>)>) {
         let mut own = Self::default();
         let mut problems = Vec::new();
+        // Limits of the sections so far, the outermost first: each only narrows.
+        let mut limits = LimitsSoFar::default();
         let sections: Vec<&Section> = settings.sections_of("loop");
         for section in sections.into_iter().rev() {
             let mut reader = SettingsReader::new(settings.environment_of());
             own.take(&mut reader, &section.document);
+            limits.apply(&mut own, &section.document);
             if !reader.findings.is_empty() {
                 problems.push((section.file.to_string(), reader.findings));
             }

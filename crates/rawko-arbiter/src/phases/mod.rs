@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rawko_chart::Document;
+use rawko_chart::{Document, nearest};
 use rawko_core::Value;
 use rawko_settings::{Environment, Section, SettingsReader};
 
@@ -22,6 +22,8 @@ pub struct Phase {
     pub completions_max: Option<u64>,
     /// The file of the last override.
     pub file: String,
+    /// The rules of outer settings for this phase. They still hold: a project only narrows what the person allows.
+    pub outer: Vec<Phase>,
 }
 
 /// All phases by name.
@@ -44,6 +46,7 @@ impl Phases {
     pub fn with(mut self, reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
         for section in sections.iter().rev() {
             self.take(reader, &section.document, &section.file);
+            self.keep(&section.document, &section.file);
         }
         self
     }
@@ -57,10 +60,31 @@ impl Phases {
     }
 
     fn take(&mut self, reader: &mut SettingsReader<'_>, document: &Document, file: &str) {
+        let known: Vec<String> = self.0.keys().cloned().collect();
         for entry in reader.entries(document, "`phases`") {
+            // A misspelt name would leave the phase that was meant as it is.
+            let near = nearest(&entry.key, known.iter().map(String::as_str));
+            let near = near.filter(|near| near.len().abs_diff(entry.key.len()) <= 1 && *near != entry.key);
+            if let Some(near) = near {
+                let message = format!("there is no phase `{}`", entry.key);
+                let help = format!("did you mean `{near}`? A phase of your own needs a less similar name");
+                reader.invalid(entry.key_span, message, help);
+            }
             let phase = self.0.entry(entry.key.clone()).or_default();
             file.clone_into(&mut phase.file);
             phase.take(reader, &entry.value, &entry.key);
+        }
+    }
+
+    /// Keeps the rules of a settings file, so that files nearer to the project only narrow them.
+    fn keep(&mut self, document: &Document, file: &str) {
+        for entry in document.entries().unwrap_or_default() {
+            let Some(phase) = self.0.get_mut(&entry.key) else { continue };
+            let mut own = Phase { file: file.to_owned(), ..Phase::default() };
+            own.take(&mut SettingsReader::new(Environment::none()), &entry.value, &entry.key);
+            let limits = phase.outer.iter().map(|outer| outer.completions_max).chain([own.completions_max]);
+            phase.completions_max = limits.flatten().min().or(phase.completions_max);
+            phase.outer.push(Phase { goal: Value::Null, prompt: String::new(), model: None, ..own });
         }
     }
 }
@@ -86,8 +110,12 @@ impl Phase {
                     self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
                 }
                 "limits" => self.take_limits(reader, at, name),
-                // The project's checks are read where they are run.
-                _ => {}
+                // The project's checks are read where they are run: in the phase `validate`.
+                _ if name == "validate" => {}
+                _ => {
+                    let message = format!("checks of the phase `{name}` are never run");
+                    reader.invalid(entry.key_span, message, "move them to `phases.validate.checks`");
+                }
             }
         }
     }
@@ -114,6 +142,24 @@ mod tests {
             let tools = phases.find(name).unwrap().tools.clone().unwrap();
             assert!(!tools.iter().any(|tool| tool == "Write" || tool == "Edit"), "{name}");
         }
+    }
+
+    #[test]
+    fn a_project_only_narrows_what_the_person_set() {
+        let section = |file: &str, text: &str| Section {
+            key: "phases".into(),
+            file: file.into(),
+            document: Document::read(text).unwrap(),
+        };
+        let user = section("user.yaml", "design: {blocked: [Bash], limits: {completions: 3}}");
+        let project = section("p.yaml", "design: {blocked: [], limits: {completions: 9}}\nresearhc: {}");
+        let mut reader = SettingsReader::new(Environment::none());
+        let phases = Phases::built_in().with(&mut reader, &[&project, &user]);
+        let design = phases.find("design").unwrap();
+        assert_eq!(design.completions_max, Some(3));
+        assert!(design.outer.iter().any(|outer| outer.blocked == ["Bash"]));
+        let messages: Vec<_> = reader.findings.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(messages, ["there is no phase `researhc`"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rawko_core::{ServiceSpec, Value};
 
 use super::Settings;
 use super::definition::{Definition, Form};
+use super::layer::Pattern;
 use crate::services::command::Command;
 use crate::services::http::{Client, Http, TIMEOUT};
 use crate::services::{Environment, Service, Services};
@@ -39,9 +40,16 @@ impl Settings {
 
     pub fn gate(&self) -> Gate {
         let mut gate = Gate::limited(self.said.calls_max);
-        for pattern in self.said.allow.iter().flatten() {
-            // An unreadable pattern was reported; it allows nothing.
-            let _ = gate.allow(&pattern.text, &pattern.file);
+        let mut lists = self.said.allow.iter();
+        // An unreadable pattern was reported; it allows nothing.
+        let fill = |gate: &mut Gate, patterns: &[Pattern]| {
+            patterns.iter().for_each(|pattern| drop(gate.allow(&pattern.text, &pattern.file)));
+        };
+        lists.next().into_iter().for_each(|nearest| fill(&mut gate, nearest));
+        for list in lists {
+            let mut outer = Gate::limited(None);
+            fill(&mut outer, list);
+            gate = gate.within(outer);
         }
         for pattern in &self.said.deny {
             // An unreadable pattern might match any name, so everything is denied.

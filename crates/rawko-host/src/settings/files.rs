@@ -1,4 +1,4 @@
-//! The settings files and their precedence.
+//! The settings files and their precedence: managed by an administrator, the user's, the project's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,31 @@ use super::{Settings, is_wrong};
 use crate::services::Environment;
 use rawko_instance::SETTINGS_FILE;
 
+/// The file of an administrator, for all users of a machine.
+const MANAGED: &str = "/etc/rawko/settings.yaml";
+/// A further managed file. It cannot replace the one above, because users set variables.
+const MANAGED_VARIABLE: &str = "RAWKO_MANAGED_SETTINGS";
+
 /// One file: its path, and its name in the gate and the audit.
 struct File {
     path: PathBuf,
     shown: Arc<str>,
+    /// True if its absence is a problem.
+    is_required: bool,
 }
 
 pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(Source, Vec<Finding>)>) {
     let (mut said, wrong) = Layer::of_environment(environment);
     let mut problems: Vec<(Source, Vec<Finding>)> = Vec::new();
     let mut read = Vec::new();
-    for file in [Some(project_file(root)), user_file(environment)].into_iter().flatten() {
+    let files = [Some(project_file(root)), user_file(environment)].into_iter().flatten();
+    for file in files.chain(managed_files(environment)) {
         let Some((source, layer, findings)) = file.read(environment) else { continue };
         said = said.over(layer);
         read.push((file, source, findings));
     }
-    let settings = Settings { said, environment: environment.clone() };
+    let sources = read.iter().map(|(file, source, _)| (Arc::clone(&file.shown), source.clone())).collect();
+    let settings = Settings { said, environment: environment.clone(), sources };
     let is_any_wrong = read.iter().any(|(_, _, findings)| is_wrong(findings));
     for (file, source, mut findings) in read {
         if !is_any_wrong {
@@ -43,7 +52,14 @@ pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(So
 fn project_file(root: &Path) -> File {
     // Shown as `.rawko` instead of `./.rawko`.
     let root = root.strip_prefix(".").unwrap_or(root);
-    File { path: root.join(SETTINGS_FILE), shown: SETTINGS_FILE.into() }
+    File { path: root.join(SETTINGS_FILE), shown: SETTINGS_FILE.into(), is_required: false }
+}
+
+/// Returns the managed files, the outermost last.
+fn managed_files(environment: &Environment) -> Vec<File> {
+    let named = environment.get(MANAGED_VARIABLE).filter(|value| !value.is_empty());
+    let file = |path: &str, is_required| File { path: path.into(), shown: path.into(), is_required };
+    named.map(|path| file(path, true)).into_iter().chain([file(MANAGED, false)]).collect()
 }
 
 /// Returns `$XDG_CONFIG_HOME/rawko/config.yaml`, else `~/.config/rawko/config.yaml`.
@@ -52,22 +68,42 @@ fn user_file(environment: &Environment) -> Option<File> {
     let inside = "rawko/config.yaml";
     if let Some(folder) = set("XDG_CONFIG_HOME") {
         let path = Path::new(folder).join(inside);
-        return Some(File { shown: path.display().to_string().into(), path });
+        return Some(File { shown: path.display().to_string().into(), path, is_required: false });
     }
     let path = Path::new(set("HOME")?).join(".config").join(inside);
-    Some(File { shown: format!("~/.config/{inside}").into(), path })
+    Some(File { shown: format!("~/.config/{inside}").into(), path, is_required: false })
 }
 
 impl File {
+    /// Returns true if there is no such file. A link to nothing, or a file in place of its directory, cannot be read.
+    fn is_absent(&self, error: &io::Error) -> bool {
+        let is_gone = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+        let mut above = self.path.ancestors().take(3);
+        let is_directory = self.path.parent().is_none_or(|parent| !parent.exists() || parent.is_dir());
+        let is_linked = above.any(|path| path.is_symlink() && !path.exists());
+        is_gone && is_directory && !is_linked && !self.is_required
+    }
+
+    /// Reports settings under a name that is not read: what they narrow would be lost.
+    fn misnamed(&self) -> Option<Vec<Finding>> {
+        let names = ["config.yml", "config.json", "settings.yaml", "settings.yml", "Config.yaml"];
+        let name = self.path.file_name()?;
+        let mut others =
+            names.iter().filter(|other| name != **other).map(|other| self.path.with_file_name(other));
+        let other = others.find(|path| path.is_file())?;
+        let message = format!("`{}` is not read", other.display());
+        Some(vec![
+            UNREADABLE.at(Span::new(0, 0), message).help(format!("rename it to `{}`", self.path.display())),
+        ])
+    }
+
     /// Returns `None` if the file does not exist.
     fn read(&self, environment: &Environment) -> Option<(Source, Layer, Vec<Finding>)> {
         let name = self.path.display().to_string();
         let nothing = |findings| (Source::new(name.as_str(), ""), Layer::default(), findings);
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                return None;
-            }
+            Err(error) if self.is_absent(&error) => return self.misnamed().map(nothing),
             Err(error) => {
                 let finding = UNREADABLE.at(Span::new(0, 0), format!("cannot read the settings: {error}"));
                 return Some(nothing(vec![finding.help("nothing runs until the settings can be read")]));

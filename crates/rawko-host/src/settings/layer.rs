@@ -20,7 +20,8 @@ use rawko_instance::Gate;
 pub(super) struct Layer {
     pub(super) services: BTreeMap<String, Definition>,
     pub(super) endpoints: BTreeMap<String, Definition>,
-    pub(super) allow: Option<Vec<Pattern>>,
+    /// One list per file that has one, nearest to the project first; each only narrows the next.
+    pub(super) allow: Vec<Vec<Pattern>>,
     pub(super) deny: Vec<Pattern>,
     pub(super) calls_max: Option<u64>,
     pub(super) store_path: Option<PathBuf>,
@@ -46,8 +47,7 @@ const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host",
 const HOST_KEYS: [&str; 4] =
     ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
 /// Sections for other readers.
-const ELSEWHERE: [&str; 14] = [
-    "agents",
+const ELSEWHERE: &[&str] = &[
     "checks",
     "providers",
     "phases",
@@ -64,28 +64,30 @@ const ELSEWHERE: [&str; 14] = [
 ];
 
 impl Layer {
-    /// Merges two layers; this one takes precedence. A name denied by any layer stays denied.
+    /// Merges two layers; this one takes precedence, except that it only narrows permissions and limits of the layer
+    /// below. A name denied by any layer stays denied.
     pub(super) fn over(mut self, below: Layer) -> Layer {
         let merged = |mut below: BTreeMap<String, Definition>, above| {
             below.extend::<BTreeMap<_, _>>(above);
             below
         };
         self.deny.extend(below.deny);
+        self.allow.extend(below.allow);
         self.sections.extend(below.sections);
         Layer {
             services: merged(below.services, self.services),
             endpoints: merged(below.endpoints, self.endpoints),
-            allow: self.allow.or(below.allow),
+            allow: self.allow,
             deny: self.deny,
-            calls_max: self.calls_max.or(below.calls_max),
+            calls_max: least(self.calls_max, below.calls_max),
             store_path: self.store_path.or(below.store_path),
             store_size_max: self.store_size_max.or(below.store_size_max),
             instances_in_memory: self.instances_in_memory.or(below.instances_in_memory),
-            generations_max: self.generations_max.or(below.generations_max),
-            children_per_second_max: self.children_per_second_max.or(below.children_per_second_max),
-            zero_delay_steps_max: self.zero_delay_steps_max.or(below.zero_delay_steps_max),
+            generations_max: least(self.generations_max, below.generations_max),
+            children_per_second_max: least(self.children_per_second_max, below.children_per_second_max),
+            zero_delay_steps_max: least(self.zero_delay_steps_max, below.zero_delay_steps_max),
             shutdown_grace: self.shutdown_grace.or(below.shutdown_grace),
-            env: self.env.or(below.env),
+            env: common(self.env, below.env),
             sections: self.sections,
         }
     }
@@ -101,7 +103,7 @@ impl Layer {
             Err(findings) => return (layer, findings),
         };
         let mut reader = Reader::new(environment);
-        let keys = [KEYS.as_slice(), ELSEWHERE.as_slice()].concat();
+        let keys = [KEYS.as_slice(), ELSEWHERE].concat();
         for entry in reader.record(&document, "a settings file", &keys) {
             layer.take(&mut reader, entry, file);
         }
@@ -132,7 +134,7 @@ impl Layer {
     fn take_governance(&mut self, reader: &mut Reader<'_>, at: &Document, file: &Arc<str>) {
         for entry in reader.record(at, "`governance`", &["allow", "deny", "budget"]) {
             match entry.key.as_str() {
-                "allow" => self.allow = Some(reader.patterns(entry, file)),
+                "allow" => self.allow = vec![reader.patterns(entry, file)],
                 "deny" => self.deny = reader.patterns(entry, file),
                 _ => {
                     for part in reader.record(&entry.value, "`budget`", &["calls"]) {
@@ -197,6 +199,22 @@ impl Layer {
             }
         }
         (layer, problems)
+    }
+}
+
+/// Returns the smaller limit, or the only one.
+fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Returns the names in both lists, or the only list.
+fn common(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<String>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.into_iter().filter(|name| other.contains(name)).collect()),
+        (one, other) => one.or(other),
     }
 }
 

@@ -33,6 +33,8 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
 pub struct Settings {
     said: Layer,
     environment: Environment,
+    /// The texts that were read, by the name of their file in sections.
+    sources: Vec<(Arc<str>, Source)>,
 }
 
 /// Settings from the command line, which take precedence over all others.
@@ -46,7 +48,7 @@ pub struct Flags {
 
 impl Settings {
     /// Reads the settings of a project, with all findings by file. Precedence: environment, project file, user file,
-    /// defaults.
+    /// managed files, defaults; permissions and limits are only narrowed by each.
     pub fn read(project_root: &Path) -> (Self, Vec<(Source, Vec<Finding>)>) {
         files::read(project_root, &Environment::of_process())
     }
@@ -60,7 +62,8 @@ impl Settings {
     pub fn of_source(source: &Source, environment: &Environment) -> (Self, Vec<Finding>) {
         let file = Arc::from(SETTINGS_FILE);
         let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
-        let settings = Self { said, environment: environment.clone() };
+        let sources = vec![(Arc::clone(&file), source.clone())];
+        let settings = Self { said, environment: environment.clone(), sources };
         if !is_wrong(&findings) {
             findings.extend(settings.never_allowed(&file));
         }
@@ -114,6 +117,17 @@ impl Settings {
     /// Returns a section for another reader (`providers`, `turns`), the project's before the user's.
     pub fn sections<'s>(&'s self, key: &'s str) -> impl Iterator<Item = &'s Section> {
         self.said.sections.iter().filter(move |section| section.key == key)
+    }
+
+    /// Returns the text of a file that sections name, to show findings at their place.
+    pub fn source(&self, file: &str) -> Source {
+        let found = self.sources.iter().find(|(name, _)| &**name == file);
+        found.map_or_else(|| Source::new(file, ""), |(_, source)| source.clone())
+    }
+
+    /// Returns true for the name of one of these settings files, as sections have it.
+    pub fn has_file(&self, file: &str) -> bool {
+        self.sources.iter().any(|(name, _)| &**name == file)
     }
 
     /// Returns the environment that the settings were read with.

@@ -12,7 +12,7 @@ use super::health::ServerHealth;
 use super::server::Server;
 use super::settings::McpSettings;
 use rawko_model::ToolSpec;
-use rawko_tools::{Running, ToolOutcome, ToolSource};
+use rawko_tools::{Grant, Running, ToolOutcome, ToolSource};
 
 /// Dropping it kills every started program with its child processes.
 pub struct McpServers {
@@ -50,14 +50,7 @@ impl McpServers {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        let mut tasks = JoinSet::new();
-        for (place, server) in self.servers.iter().enumerate() {
-            let task = of(Arc::clone(server));
-            tasks.spawn(async move { (place, task.await) });
-        }
-        let mut done = tasks.join_all().await;
-        done.sort_by_key(|(place, _)| *place);
-        done.into_iter().map(|(_, value)| value).collect()
+        each(self.servers.clone(), of).await
     }
 
     /// Returns the server of a name: the one with the longest prefix, because names may contain `__` themselves.
@@ -71,6 +64,16 @@ impl ToolSource for McpServers {
     fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
         let specs = |server: Arc<Server>| async move { server.specs().await };
         Box::pin(async move { self.each(specs).await.concat() })
+    }
+
+    /// Starts only servers whose tools the grant can use.
+    fn specs_for<'a>(&'a self, grant: &'a Grant) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + 'a>> {
+        let usable = |server: &&Arc<Server>| grant.reaches(&server.prefix);
+        let servers = self.servers.iter().filter(usable).cloned().collect();
+        Box::pin(async move {
+            let specs = |server: Arc<Server>| async move { server.specs().await };
+            each(servers, specs).await.concat()
+        })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -89,6 +92,22 @@ impl ToolSource for McpServers {
             }
         })
     }
+}
+
+/// Runs an operation on servers concurrently; results are in the servers' order.
+async fn each<T, F>(servers: Vec<Arc<Server>>, of: fn(Arc<Server>) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let mut tasks = JoinSet::new();
+    for (place, server) in servers.into_iter().enumerate() {
+        let task = of(server);
+        tasks.spawn(async move { (place, task.await) });
+    }
+    let mut done = tasks.join_all().await;
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, value)| value).collect()
 }
 
 /// A failed call, in words for the model.

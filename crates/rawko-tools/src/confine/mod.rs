@@ -4,6 +4,7 @@
 //! race remains if a directory is replaced by a link between the two steps.
 
 mod place;
+mod protected;
 mod write;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
+pub use protected::ProtectedPaths;
 pub(crate) use write::Written;
 
 use super::outcome::{Failure, Refused};

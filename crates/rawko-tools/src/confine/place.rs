@@ -1,10 +1,11 @@
 //! Error messages for files that cannot be opened, and the paths that tools never write to.
 
 use std::io;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use rawko_chart::nearest;
 
+use super::protected::ProtectedPaths;
 use super::{Project, SOURCE};
 use crate::outcome::Refused;
 
@@ -35,18 +36,27 @@ impl Project {
     }
 }
 
-/// Rejects writes inside `.git` and rawko's own state: they would change which code runs or what rawko remembers.
+/// Rejects writes to paths that carry authority: they would change which code runs or what agents may do.
 pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
-    let mut parts = place.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
-    });
-    let names: Vec<String> = parts.by_ref().collect();
-    let is_git = names.iter().any(|name| name == ".git");
-    let is_state = names.windows(2).any(|pair| pair == [".rawko", "state"]);
-    if is_git || is_state {
-        let why = format!("`{}` is never written by tools", place.display());
-        return Err(Refused::new("path_protected", SOURCE, why));
+    match ProtectedPaths::part_of(place) {
+        Some(part) => Err(protected(place, &format!("`{part}`"))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Like [`check_unprotected`], for a file that exists: it may also be the target of a protected link.
+pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), Refused> {
+    check_unprotected(place)?;
+    match ProtectedPaths::is_link_target(root, place) {
+        true => Err(protected(place, "the target of a protected link")),
+        false => Ok(()),
+    }
+}
+
+fn protected(place: &Path, part: &str) -> Refused {
+    let why = format!(
+        "`{}` is never written by tools: {part} instructs agents or starts programs. Ask the person to change it",
+        place.display()
+    );
+    Refused::new("path_protected", SOURCE, why)
 }

@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::fs::{Gid, Uid};
 
-use super::place::check_unprotected;
+use super::place::{check_existing, check_unprotected};
 use super::{OpenError, Project, SOURCE};
 use crate::outcome::{Failure, Refused};
 
@@ -56,7 +56,8 @@ impl Project {
             match self.open_below(existing, OFlags::PATH) {
                 Ok(handle) => {
                     let rest = relative.strip_prefix(existing).unwrap_or(Path::new(""));
-                    return check_unprotected(&self.place_of(&handle, existing).join(rest));
+                    check_unprotected(&relative)?;
+                    return check_existing(&self.root, &self.place_of(&handle, existing).join(rest));
                 }
                 Err(OpenError::Outside) => return Err(leads_out(path)),
                 Err(OpenError::Io(_)) if self.root.join(existing).is_symlink() => {
@@ -82,7 +83,9 @@ impl Project {
     /// Resolves an existing file. A link within the project is kept, and its target is written.
     fn existing(&self, path: &str, handle: &OwnedFd, relative: &Path) -> Result<Target, Failure> {
         let place = self.place_of(handle, relative);
-        check_unprotected(&place)?;
+        // Both the path as given, which may be a protected link, and the file that it leads to.
+        check_unprotected(relative)?;
+        check_existing(&self.root, &place)?;
         let stat = fstat(handle).map_err(|error| self.said(path, &error.into()))?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
@@ -105,7 +108,7 @@ impl Project {
         let parent = relative.parent().unwrap_or(Path::new(""));
         let (directory, place) = self.directories(path, parent, name.as_ref())?;
         let place = place.join(name);
-        check_unprotected(&place)?;
+        check_existing(&self.root, &place)?;
         Ok(Target { directory, place, existing: None })
     }
 

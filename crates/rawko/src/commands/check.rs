@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::{Finding, Registry, Severity, Source, render};
+use rawko_host::Settings;
 use serde_json::Value as Json;
 
 use crate::console::{Console, Style};
@@ -11,6 +12,7 @@ use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::project::{self, Project, Recursion, Twins};
 use crate::scenario::report::count;
+use crate::settings_problems;
 
 const EXAMPLES: &str = "\
 A directory is checked as a project: all charts below it and in `.rawko/charts`, with references to
@@ -74,6 +76,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     let below = Project::at(dir)?;
     let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
     report.add_problems(&below);
+    report.add_settings(dir);
     let mut twins = Twins::default();
     for path in &below.charts {
         // A directory may contain whole projects, or be part of one: a chart belongs to the nearest.
@@ -81,6 +84,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
         if !homes.iter().any(|(known, _)| *known == home) {
             let project = Project::at(&home)?;
             report.add_problems(&project);
+            report.add_settings(&home);
             homes.push((home.clone(), known(Some(&project), args)?));
         }
         if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
@@ -169,6 +173,23 @@ impl Report {
         }
     }
 
+    /// Adds the errors of the settings of a project, in every section. Warnings depend on the environment of the host, and
+    /// are left to `doctor`.
+    fn add_settings(&mut self, home: &Path) {
+        let (settings, problems) = Settings::read(home);
+        for (source, mut findings) in settings_problems::all(home, &settings, &problems) {
+            findings.retain(|finding| finding.severity >= Severity::Error);
+            match self.files.iter_mut().find(|(known, _)| known.name == source.name) {
+                Some((_, known)) => {
+                    let new: Vec<Finding> = findings.into_iter().filter(|it| !known.contains(it)).collect();
+                    known.extend(new);
+                }
+                None if findings.is_empty() => {}
+                None => self.add(source, findings),
+            }
+        }
+    }
+
     fn add(&mut self, source: Source, findings: Vec<Finding>) {
         self.files.push((source, findings));
     }
@@ -194,9 +215,8 @@ impl Report {
     }
 
     fn print_text(&self, console: &mut Console) -> Result<(), Failure> {
-        let style = render::Style { color: console.colour() };
         for (source, findings) in self.files.iter().filter(|(_, findings)| !findings.is_empty()) {
-            console.data(&render::report(findings, source, style))?;
+            console.report(findings, source)?;
         }
         let summary = self.summary();
         let style = match (self.errors(), self.warnings()) {

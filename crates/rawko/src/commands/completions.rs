@@ -25,6 +25,6 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     // Written to a buffer first: the generator panics if the output is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rawko", &mut script);
-    console.data(&String::from_utf8_lossy(&script))?;
+    console.document(&String::from_utf8_lossy(&script))?;
     Ok(Verdict::Done)
 }

@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::init;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::templates::{self, DEMO_TASK, Template};
+use crate::trust;
 
 const EXAMPLES: &str = "\
 Creates a small Python project with a failing test and runs a task in it: a planner, a developer, a
@@ -45,6 +47,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     for file in &project {
         file.write(&dir)?;
     }
+    let paths: Vec<&str> = project.iter().map(|file| file.path).collect();
+    init::trust_written(&dir, &paths, console)?;
     let shown = files::shown(&dir);
     console.line(&format!("Created a small Python project with a failing test in {shown}."))?;
     console.line("The models are scripted; the files, tools and test runs are real.")?;
@@ -94,6 +98,10 @@ fn work(dir: &Path) -> Result<bool, Failure> {
     task.args(["task", DEMO_TASK, "--id", DEMO_ID]).current_dir(dir).stdin(Stdio::null());
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
+    }
+    // Also if the state directory cannot be written.
+    if let Ok(files) = trust::read(dir, true) {
+        task.env("RAWKO_TRUST", files.hash());
     }
     // A directory that does not exist hides the user's own settings and agents from the demo.
     let nobodys = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("nobody");

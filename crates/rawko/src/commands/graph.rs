@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     match args.output.as_deref().filter(|output| !files::is_stdin(output)) {
         Some(output) => files::write_text(output, &drawing)?,
-        None => console.data(&drawing)?,
+        None => console.document(&drawing)?,
     }
     Ok(Verdict::Done)
 }

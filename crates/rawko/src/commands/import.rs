@@ -93,7 +93,7 @@ fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failur
             format!("nested chart `{}` is not written; pass -o FILE to write it next to that file", chart.id);
         console.note(Style::Notice, "note", &text);
     }
-    console.data(&imported.yaml)
+    console.document(&imported.yaml)
 }
 
 /// Returns an id as a file name that cannot lead into another directory.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
+use crate::hosting::{Place, StoreArgs};
 use crate::templates::{self, DEMO_TASK, Settings, Template, Written};
+use crate::trust;
 
 const EXAMPLES: &str = "\
 Writes `.rawko/`: settings (a model whose API key is set, and the checks found in the project), four
@@ -36,11 +38,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let is_set = |key: &str| std::env::var_os(key).is_some_and(|value| !value.is_empty());
     let settings = Settings::of(&args.dir, is_set);
-    let wrote = write(&templates::project(&settings), &args.dir, console)?;
-    if wrote == 0 {
+    let files = templates::project(&settings);
+    let wrote = write(&files, &args.dir, console)?;
+    if wrote.is_empty() {
         console.note(Style::Notice, "note", "already set up; nothing was changed");
         return Ok(Verdict::Done);
     }
+    trust_written(&args.dir, &wrote, console)?;
     if settings.checks.is_empty() {
         let text = "no test command found; add one under `phases` in .rawko/config.yaml";
         console.note(Style::Notice, "note", text);
@@ -61,18 +65,35 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
-    write(&templates::demo(dir)?, dir, console)?;
+    let files = templates::demo(dir)?;
+    let wrote = write(&files, dir, console)?;
+    trust_written(dir, &wrote, console)?;
     console.note(Style::Good, "next", &format!("{}rawko task \"{DEMO_TASK}\"", change_to(dir)));
     Ok(Verdict::Done)
 }
 
-/// Writes the files, prints each, and returns the number of new ones.
-fn write(files: &[Template], dir: &Path, console: &mut Console) -> Result<usize, Failure> {
-    let mut wrote = 0;
+/// Trusts the files that were written. Other files stay untrusted; a note names the next command.
+pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -> Result<(), Failure> {
+    if let Err(Failure::Usage(why) | Failure::Invalid(why)) = trust::trust_written(dir, wrote.iter().copied())
+    {
+        let text = format!("the new files are not trusted yet: {why}; run `rawko trust`");
+        console.note(Style::Notice, "warning", &text);
+        return Ok(());
+    }
+    if !Place::in_directory(dir, &StoreArgs::default())?.is_trusted()? {
+        let text = "other files of this project are not trusted yet; review them with `rawko trust`";
+        console.note(Style::Notice, "note", text);
+    }
+    Ok(())
+}
+
+/// Writes the files, prints each, and returns the paths of the new ones.
+fn write<'f>(files: &'f [Template], dir: &Path, console: &mut Console) -> Result<Vec<&'f str>, Failure> {
+    let mut wrote = Vec::new();
     for file in files {
         let (word, style) = match file.write(dir)? {
             Written::Wrote => {
-                wrote += 1;
+                wrote.push(file.path);
                 ("wrote", Style::Good)
             }
             Written::Kept => ("kept", Style::Dim),

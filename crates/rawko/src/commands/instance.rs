@@ -71,7 +71,7 @@ fn export(place: &Place, id: &str, file: Option<&Path>, console: &mut Console) -
     let Some(file) = file.filter(|file| !files::is_stdin(file)) else {
         let mut text = Vec::new();
         family.write(&mut text, times::now_ms()).map_err(Failure::Output)?;
-        console.data(&String::from_utf8_lossy(&text))?;
+        console.document(&String::from_utf8_lossy(&text))?;
         return Ok(Verdict::Done);
     };
     let name = files::shown(file);

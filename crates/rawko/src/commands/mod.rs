@@ -35,6 +35,7 @@ pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
+pub(crate) mod trust;
 #[cfg(feature = "worker")]
 pub(crate) mod worker;
 
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Simulate(args) => simulate::run(&args, console),
         Command::Graph(args) => graph::run(&args, console),
         Command::Test(args) => test::run(&args, console),
+        Command::Trust(args) => trust::run(&args, console),
         Command::Task(args) => task::run(&args, console),
         Command::Run(args) => run::run(&args, console),
         Command::Resume(args) => resume::run(&args, console),

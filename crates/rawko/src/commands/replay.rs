@@ -76,6 +76,11 @@ enum Other {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = Place::here(&args.store)?;
     place.mention_settings(console);
+    if args.model.is_some() {
+        // A provider of the project gets the prompts and an API key.
+        place.insist_on_settings(console)?;
+        place.insist_on_trust(console)?;
+    }
     let all = decisions(&place, &args.id)?;
     if all.is_empty() && !args.json {
         console.note(Style::Dim, "note", &format!("{} has no arbiter decisions", args.id));
@@ -87,6 +92,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         Some(model) => hosting::block_on(async {
             let (workshop, _) = place.workshop();
+            place.insist_on_same_files()?;
             workshop.providers.find(model).map_err(not_found)?;
             let mut tally = Tally::default();
             for decided in &all {

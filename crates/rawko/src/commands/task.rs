@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use rawko_agents::work::{Workshop, is_broken};
-use rawko_chart::render;
 use rawko_core::Value;
 use rawko_host::Edition;
 
@@ -158,8 +157,7 @@ fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, F
 fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
     let (workshop, problems) = place.workshop();
     for (source, findings) in &problems {
-        let style = render::Style { color: console.aside_colour() };
-        console.aside(&render::report(findings, source, style));
+        console.report_aside(findings, source);
     }
     if is_broken(&problems) {
         let message = "the agents or settings of this project are invalid; fix the problems above";

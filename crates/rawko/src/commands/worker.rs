@@ -87,6 +87,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let mut place = Place::here(&StoreArgs::default())?;
     place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
+    place.insist_on_trust(console)?;
     place.operator()?;
     let address = HostArgs { host: None, restate: args.restate.clone(), admin: args.admin.clone() };
     let restate = address.client(&place.settings)?;
@@ -150,14 +151,16 @@ fn worker(
         builder = builder.observer(telemetry.clone());
     }
     let workshop = Arc::new(workshop);
+    let (services, endpoints) = place.services()?;
     let builder = builder
-        .services(workshop.join(settings.services(&place.root)))
+        .services(workshop.join(services))
         .agents(workshop)
-        .endpoints(settings.endpoints(&place.root))
+        .endpoints(endpoints)
         .gate(settings.gate())
         .world(place.world())
         .identity_key(args.identity_key.clone());
     let builder = place.offered().into_iter().fold(builder, |builder, edition| builder.chart(edition));
+    place.insist_on_same_files()?;
     builder.build(restate).map_err(|error| Failure::Usage(error.to_string()))
 }
 

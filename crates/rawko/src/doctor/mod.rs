@@ -51,6 +51,7 @@ pub(crate) fn look(place: &Place) -> Vec<Check> {
     let mut checks = store::look(place);
     checks.extend(instances::look(place));
     checks.extend(settings::look(place));
+    checks.extend(settings::look_at_trust(place));
     checks.extend(services::look(place));
     checks.extend(settings::look_at_project(place));
     checks

@@ -1,25 +1,17 @@
 //! Settings, agents and charts: all problems in the files of a project.
 
 use rawko_chart::{Finding, Severity, Source};
-use rawko_server::TurnSettings;
 
 use super::{Check, State};
+use crate::failure::Failure;
 use crate::hosting::Place;
-use crate::retention::RetentionSettings;
-use crate::{loading, watching};
+use crate::loading;
+use crate::trust::{self, Standing};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
-    let mut checks: Vec<Check> = place
-        .problems
-        .iter()
-        .flat_map(|(source, findings)| of_findings("settings", source, findings))
-        .collect();
-    checks.extend(look_at_turns(place));
-    let (_, retention) = RetentionSettings::look(&place.settings);
-    for (file, finding) in watching::problems(&place.settings).into_iter().chain(retention) {
-        let check = Check::new("settings", State::Problem, format!("{file}: {}", finding.message));
-        checks.push(finding.help.into_iter().fold(check, Check::help));
-    }
+    let problems = place.settings_problems();
+    let mut checks: Vec<Check> =
+        problems.iter().flat_map(|(source, findings)| of_findings("settings", source, findings)).collect();
     if checks.iter().any(|check| check.state == State::Problem) {
         return checks;
     }
@@ -32,14 +24,25 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     checks
 }
 
-/// Checks the section `turns`, which only hosts of channels read.
-fn look_at_turns(place: &Place) -> Vec<Check> {
-    let (_, problems) = TurnSettings::read(&place.settings, &place.root);
-    let text = |file: &str| std::fs::read_to_string(place.root.join(file)).unwrap_or_default();
-    let checks = problems.iter().flat_map(|(file, findings)| {
-        of_findings("settings", &Source::new(&**file, text(file)), findings).collect::<Vec<_>>()
-    });
-    checks.collect()
+/// Checks that commands may act: the files of the project are trusted.
+pub(super) fn look_at_trust(place: &Place) -> Vec<Check> {
+    let files = place.authority_files();
+    let standing = files.and_then(|files| trust::standing(&place.root, files));
+    let check = match standing {
+        Ok(Standing::Empty) => return Vec::new(),
+        Ok(Standing::Trusted) => Check::new("trust", State::Ok, "the files of this project are trusted"),
+        Ok(Standing::Differs(differences)) => {
+            let named: Vec<String> = differences
+                .iter()
+                .map(|(path, difference)| format!("{path} ({})", difference.as_str()))
+                .collect();
+            let text = format!("not trusted: {}", named.join(", "));
+            Check::new("trust", State::Warn, text).help("review them with `rawko trust`")
+        }
+        Err(Failure::Usage(why) | Failure::Invalid(why)) => Check::new("trust", State::Problem, why),
+        Err(_) => Check::new("trust", State::Problem, "the files of this project cannot be checked"),
+    };
+    vec![check]
 }
 
 fn of_findings<'a>(

@@ -76,6 +76,7 @@ impl Access {
         console: &mut Console,
     ) -> Result<Access, Failure> {
         place.insist_on_settings(console)?;
+        place.insist_on_trust(console)?;
         let operator = place.operator()?;
         if let Some(remote) = &place.remote {
             return Access::elsewhere(remote, place, charts, operator);
@@ -111,6 +112,7 @@ impl Access {
         let library = Library::default();
         let all = place.offered().into_iter().chain(charts.iter().cloned());
         all.for_each(|edition| library.offer(edition));
+        place.insist_on_same_files()?;
         let engine = Arc::new(RestateEngine::new(remote.restate.clone(), library)?);
         let reader = remote.reader.clone();
         // Workers report steps and calls; this process only has requests to report, when it serves.
@@ -289,17 +291,20 @@ impl Hosting {
             builder = builder.observer(telemetry.clone());
         }
         let workshop = Arc::new(workshop);
+        let (services, endpoints) = place.services()?;
         let builder = builder
             .store(store)
-            .services(workshop.join(settings.services(&place.root)))
+            .services(workshop.join(services))
             .agents(workshop.clone())
-            .endpoints(settings.endpoints(&place.root).add_scheme("channel", channels.service()))
+            .endpoints(endpoints.add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .limits(settings.limits())
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
-        let host = all.fold(builder, |builder, edition| builder.chart(edition)).start().await?;
+        let builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        place.insist_on_same_files()?;
+        let host = builder.start().await?;
         watching::look_at(telemetry.as_ref(), &host);
         let desk = Desk::new(host.clone(), place, workshop);
         channels.open(&desk);

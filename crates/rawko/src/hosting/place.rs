@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
-use rawko_chart::render::{self, Style};
 use rawko_chart::{Finding, Severity, Source};
 use rawko_core::World;
-use rawko_host::{Edition, Flags, Library, Reader, Settings};
+use rawko_host::{Edition, Flags, Library, Reader, Services, Settings};
 use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
 use rawko_store::{Options, SqliteStore};
 
@@ -20,6 +19,8 @@ use crate::failure::Failure;
 use crate::files;
 use crate::loading::{self, Offered};
 use crate::project::Project;
+use crate::settings_problems;
+use crate::trust::{self, AuthorityFiles, Standing};
 use crate::watching::WatchPlan;
 
 /// The store option, shared by every command that uses instances.
@@ -49,6 +50,8 @@ pub(crate) struct Place {
     /// The remote host of the instances, if any.
     pub(crate) remote: Option<Remote>,
     project: Option<Project>,
+    /// The files that carry authority, read before anything else.
+    authority: std::io::Result<AuthorityFiles>,
 }
 
 impl Place {
@@ -66,8 +69,14 @@ impl Place {
         Place::at(Project::home_of(chart), beside.unwrap_or(Path::new(".")).to_owned(), args)
     }
 
+    /// Returns the project around a directory, or the directory itself.
+    pub(crate) fn in_directory(directory: &Path, args: &StoreArgs) -> Result<Place, Failure> {
+        Place::at(Project::home_above(directory), directory.to_owned(), args)
+    }
+
     fn at(home: Option<PathBuf>, otherwise: PathBuf, args: &StoreArgs) -> Result<Place, Failure> {
         let root = home.clone().unwrap_or(otherwise);
+        let mut authority = trust::read(&root, home.is_some());
         let (settings, problems) = Settings::read(&root);
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let flags = Flags { store: args.store.as_ref().map(absolute), ..Flags::default() };
@@ -93,6 +102,11 @@ impl Place {
             }
         };
         let project = home.map(|home| Project::at(&home)).transpose()?;
+        // Charts that others may invoke, and the registries that name them, replace built-in charts of the same id.
+        let charts = project.iter().flat_map(Project::authority);
+        for chart in charts {
+            authority = authority.and_then(|mut files| files.add(&root, &chart).map(|()| files));
+        }
         Ok(Place {
             root,
             settings,
@@ -103,6 +117,7 @@ impl Place {
             watch: WatchPlan::default(),
             remote,
             project,
+            authority,
         })
     }
 
@@ -159,6 +174,19 @@ impl Place {
         Workshop::read(&self.root, &self.settings)
     }
 
+    /// Returns the services and endpoints of the settings, which run only the programs that were trusted.
+    pub(crate) fn services(&self) -> Result<(Services, Services), Failure> {
+        let (settings, files) = (&self.settings, self.authority_files()?);
+        let (services, endpoints) = (settings.services(&self.root), settings.endpoints(&self.root));
+        if trust::is_everything_trusted() {
+            return Ok((services, endpoints));
+        }
+        Ok((
+            trust::pinned(services, &settings.service_names(), &self.root, files),
+            trust::pinned(endpoints, &settings.endpoint_names(), &self.root, files),
+        ))
+    }
+
     pub(crate) fn project(&self) -> Option<&Project> {
         self.project.as_ref()
     }
@@ -170,30 +198,49 @@ impl Place {
         World { env: self.settings.env(), agents }
     }
 
+    /// Returns the files that carry authority, as they were before anything was read from them.
+    pub(crate) fn authority_files(&self) -> Result<&AuthorityFiles, Failure> {
+        self.authority.as_ref().map_err(trust::unreadable)
+    }
+
+    /// Returns true if the person trusts the files of the project, or there are none.
+    pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
+        Ok(!matches!(trust::standing(&self.root, self.authority_files()?)?, Standing::Differs(_)))
+    }
+
+    /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.
+    pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), Failure> {
+        trust::insist(&self.root, self.authority_files()?, console)
+    }
+
+    /// Fails if files of the project changed since they were hashed, once everything is read from them.
+    pub(crate) fn insist_on_same_files(&self) -> Result<(), Failure> {
+        trust::insist_on_same(&self.root, self.authority_files()?)
+    }
+
     /// Prints all findings of the settings, and fails on errors, for commands that act on the settings.
     pub(crate) fn insist_on_settings(&self, console: &mut Console) -> Result<(), Failure> {
-        for (source, findings) in &self.problems {
-            let style = Style { color: console.aside_colour() };
-            console.aside(&render::report(findings, source, style));
+        let problems = self.settings_problems();
+        for (source, findings) in &problems {
+            console.report_aside(findings, source);
         }
-        match self.broken_settings() {
+        match broken(&problems) {
             Some(source) => Err(Failure::Invalid(format!("invalid settings in `{}`", source.name))),
             None => Ok(()),
         }
     }
 
+    /// Returns all problems of all sections of the settings.
+    pub(crate) fn settings_problems(&self) -> Vec<(Source, Vec<Finding>)> {
+        settings_problems::all(&self.root, &self.settings, &self.problems)
+    }
+
     /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.
     pub(crate) fn mention_settings(&self, console: &mut Console) {
-        if let Some(source) = self.broken_settings() {
+        if let Some(source) = broken(&self.problems) {
             let text = format!("invalid settings in `{}`; see `rawko doctor`", source.name);
             console.note(console::Style::Notice, "warning", &text);
         }
-    }
-
-    fn broken_settings(&self) -> Option<&Source> {
-        let broken =
-            |findings: &[Finding]| findings.iter().any(|finding| finding.severity >= Severity::Error);
-        self.problems.iter().find(|(_, findings)| broken(findings)).map(|(source, _)| source)
     }
 
     /// Opens the store for reading; `None` if there is none yet.
@@ -287,4 +334,10 @@ impl Place {
 fn no_state_dir(error: NoStateDir) -> Failure {
     let help = "set RAWKO_STATE_DIR to a directory that only you can write to";
     Failure::Usage(format!("{error}; {help}"))
+}
+
+/// Returns the first file with an error.
+fn broken(problems: &[(Source, Vec<Finding>)]) -> Option<&Source> {
+    let is_broken = |findings: &[Finding]| findings.iter().any(|it| it.severity >= Severity::Error);
+    problems.iter().find(|(_, findings)| is_broken(findings)).map(|(source, _)| source)
 }

@@ -29,6 +29,8 @@ pub(crate) struct Project {
     /// Chart files, sorted.
     pub(crate) charts: Vec<PathBuf>,
     pub(crate) registry: Vec<Registered>,
+    /// Files that contain registries.
+    registries: Vec<PathBuf>,
     pub(crate) agents: Vec<AgentEntry>,
     /// Agents that exist, but whose files are invalid.
     unusable: Vec<String>,
@@ -119,6 +121,11 @@ impl Project {
         paths
     }
 
+    /// Returns the files outside `.rawko` that decide which charts others may invoke.
+    pub(crate) fn authority(&self) -> Vec<PathBuf> {
+        self.registries.iter().cloned().chain(self.invocable_charts()).collect()
+    }
+
     /// Returns the id of a chart that cannot be loaded: its own, else that in a registry, else its file name.
     pub(crate) fn id_of(&self, path: &Path) -> String {
         let own = || Some(identity(&files::read(path).ok()?)?.0);
@@ -170,6 +177,7 @@ impl Project {
             findings.retain(|finding| finding.code.starts_with("rawko::project::"));
         }
         self.registry.extend(entries);
+        self.registries.push(path.to_owned());
         self.complain(source, findings);
     }
 

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::hosting::Place;
 use crate::project::{Project, UPLOADED};
 use crate::raising::read_ms;
+use crate::trust;
 use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
 
 /// The parts of the project that the server uses.
@@ -113,7 +114,9 @@ impl Served for ServedProject {
     }
 
     fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()> {
-        uploads::write(&self.root, chart, version, text)?;
+        let file = uploads::write(&self.root, chart, version, text)?;
+        // An authenticated upload is the operator's own. If it cannot be recorded, the next start asks for trust.
+        let _ = trust::trust_written(&self.root, [file.as_str()]);
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         origins.insert((chart.to_owned(), version.to_owned()), ChartOrigin::Uploaded);
         Ok(())

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use crate::project::UPLOADED;
 
-/// Writes a chart atomically to the folder that the next start reads.
-pub(super) fn write(root: &Path, chart: &str, version: &str, text: &str) -> io::Result<()> {
+/// Writes a chart atomically to the folder that the next start reads. Returns its path below the project.
+pub(super) fn write(root: &Path, chart: &str, version: &str, text: &str) -> io::Result<String> {
     let place = place(root, chart, version);
+    let name = place.strip_prefix(root).unwrap_or(&place).display().to_string();
     let folder = root.join(UPLOADED);
     std::fs::create_dir_all(&folder)?;
     let unfinished = folder.join(format!(".{}.part", std::process::id()));
     let mut file = std::fs::File::create(&unfinished)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    std::fs::rename(&unfinished, place)
+    std::fs::rename(&unfinished, place)?;
+    Ok(name)
 }
 
 /// Returns the file of a chart. Ids come from the author, so they are sanitised to stay inside the folder.

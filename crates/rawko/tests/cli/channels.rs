@@ -245,9 +245,23 @@ fn settings_that_are_wrong_stop_the_server() {
     expect![[r#"
         $ rawko serve --listen 127.0.0.1:0
         --- stderr
-        error: invalid settings
-        .rawko/config.yaml: `turns` has no key `agent`
-        .rawko/config.yaml: invalid value of `humanInterruptMode`: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+        error[rawko::settings::invalid_value]: invalid value of `humanInterruptMode`: unknown variant `loud`, expected one of `queue`, `interrupt`, `inject`, `parallel`
+         --> .rawko/config.yaml:2:23
+          |
+        2 |   humanInterruptMode: loud
+          |                       ^^^^
+          |
+          = help: see the guide on channels
+
+        error[rawko::settings::unknown_key]: `turns` has no key `agent`
+         --> .rawko/config.yaml:3:3
+          |
+        3 |   agent: {}
+          |   ^^^^^
+          |
+          = help: did you mean `agents`?
+
+        error: invalid settings in `.rawko/config.yaml`
         --- exit code 52
     "#]].assert_eq(&stable(&played(dir.path(), &["serve --listen 127.0.0.1:0"]), dir.path()));
 }

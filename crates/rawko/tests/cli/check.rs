@@ -110,6 +110,14 @@ fn a_project_whose_references_lead_nowhere() {
               |
               = help: `src` is relative to the directory of the registry
 
+            error[rawko::settings::missing_key]: service `charge_cart` has neither `command` nor `http`
+             --> .rawko/config.yaml:1:12
+              |
+            1 | services: {charge_cart: {}}
+              |            ^^^^^^^^^^^
+              |
+              = help: add `command: [program, argument]` or `http: {url: …}`
+
             error[rawko::chart::unknown_service]: there is no agent `joiner` in this project
              --> main.yaml:9:14
               |
@@ -126,7 +134,7 @@ fn a_project_whose_references_lead_nowhere() {
                |
                = help: did you mean `charge_cart`?
 
-            2 charts, 3 errors
+            2 charts, 4 errors
             --- exit code 52
         "#]],
     );

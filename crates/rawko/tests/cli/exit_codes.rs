@@ -123,6 +123,7 @@ fn two_is_usage() {
             Get started:
               demo         Watch agents fix a small project (offline, no API key)
               init         Set up a project for agents
+              trust        Review and trust the files of a project that start programs
               task         Run a task with the project's agents
 
             Charts:
@@ -177,7 +178,7 @@ fn two_is_usage() {
               2    usage error: invalid arguments, an unreadable file, an unknown instance
               3    temporary failure, try again later: disk full, store in use, provider unreachable
               41   credentials: an API key or the operator credential is missing or was rejected
-              52   invalid chart or settings
+              52   invalid chart or settings, or a project that is not trusted
               53   budget or limit reached
               54   loop detected, or stuck without progress
               55   waiting for a person, an event or a timer

@@ -4,9 +4,10 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "init",
     "demo",
+    "trust",
     "check",
     "simulate",
     "graph",

@@ -384,6 +384,7 @@ governance: {allow: [charge_card, ship]}
         ok       store     ~/.local/state/rawko/projects/PROJECT/rawko.db: not created yet; `rawko run` creates it
         problem  settings  .rawko/config.yaml:5: service `broken` has neither `command` nor `http`
                            add `command: [program, argument]` or `http: {url: …}`
+        ok       trust     the files of this project are trusted
         problem  service   broken: invalid settings
         problem  service   charge_card: program `no-such-program` not found
                            install it, or give its path

@@ -9,3 +9,4 @@
 )]
 
 mod authority;
+mod rules;

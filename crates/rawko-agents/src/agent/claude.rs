@@ -1,0 +1,159 @@
+//! Keys of Claude Code's agent files that limit an agent. Each is honoured, or the agent is refused: an agent must never
+//! get more than its file allows. Separate from our own keys, which have other names for most of these.
+
+use rawko_chart::codes::agents::{NOT_ENFORCED, UNSUPPORTED_KEY};
+use rawko_chart::{Document, DocumentData, DocumentEntry};
+
+use super::fields::{Fields, Reader};
+use super::file::{Level, Limits};
+use super::tools::ToolRules;
+use rawko_tools::builtin_names;
+
+/// Keys that this module reads.
+pub(super) const KEYS: [&str; 9] = [
+    "permissionMode",
+    "maxTurns",
+    "isolation",
+    "hooks",
+    "mcpServers",
+    "skills",
+    "background",
+    "effort",
+    "initialPrompt",
+];
+
+/// Tools that a plan mode never has. Bash is confined to reading once nothing may be written.
+const WRITING: [&str; 3] = ["Write", "Edit", "mcp__*"];
+
+/// Applies the keys to an agent's rules and limits.
+pub(super) fn apply(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    level: Level,
+    rules: &mut ToolRules,
+    limits: &mut Limits,
+) {
+    if let Some(entry) = fields.entry("permissionMode") {
+        permission_mode(reader, entry, level, rules);
+    }
+    if let Some(entry) = fields.entry("maxTurns") {
+        let most = whole(reader, entry);
+        limits.max_iterations = limits.max_iterations.into_iter().chain(most).min();
+    }
+    if let Some(entry) = fields.entry("mcpServers") {
+        servers(reader, entry, rules);
+    }
+    if let Some(entry) = fields.entry("isolation") {
+        let is_none = entry.value.text().is_some_and(|text| text.trim() == "none");
+        if !is_none && !is_empty(&entry.value) {
+            let message = "rawko cannot isolate the agent: it would work in the project itself";
+            let help = "remove `isolation` to allow that";
+            reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
+        }
+    }
+    for (key, message, help) in [
+        ("hooks", "rawko does not run hooks, and a hook may refuse calls", "use `tools` to limit the agent"),
+        (
+            "skills",
+            "rawko does not load skills, and a skill may limit the agent",
+            "move the text of the skill to the prompt",
+        ),
+    ] {
+        if let Some(entry) = fields.entry(key).filter(|entry| !is_empty(&entry.value)) {
+            let help = format!("{help}, and remove `{key}`");
+            reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
+        }
+    }
+    for key in ["background", "effort", "initialPrompt"] {
+        if let Some(entry) = fields.entry(key).filter(|entry| !is_empty(&entry.value)) {
+            let finding = NOT_ENFORCED.at(entry.key_span, format!("`{}` has no effect", entry.key));
+            reader.report(finding.help("remove it"));
+        }
+    }
+}
+
+fn permission_mode(reader: &mut Reader<'_>, entry: &DocumentEntry, level: Level, rules: &mut ToolRules) {
+    let Some(mode) = reader.text(&entry.value, &format!("`{}`", entry.key)) else { return };
+    let is_of_project = matches!(level, Level::Project | Level::ProjectClaude);
+    let help = "write `plan`, `default` or `acceptEdits`";
+    match mode.trim() {
+        // The grant decides: there is no prompt for edits that could be skipped.
+        "default" | "acceptEdits" => {}
+        "plan" => rules.blocked.extend(WRITING.map(str::to_owned)),
+        "bypassPermissions" if is_of_project => {
+            let message = "a file of the project cannot switch off permissions";
+            reader.report(UNSUPPORTED_KEY.at(entry.value.span, message).help(help));
+        }
+        "bypassPermissions" => {
+            let message = "`bypassPermissions` has no effect: the rules of the settings still hold";
+            reader.report(NOT_ENFORCED.at(entry.value.span, message).help(help));
+        }
+        other => {
+            let message = format!("rawko does not have the permission mode `{other}`");
+            reader.report(UNSUPPORTED_KEY.at(entry.value.span, message).help(help));
+        }
+    }
+}
+
+/// Limits the agent to some MCP servers. With a list of allowed tools, only the servers' own names are removed from it.
+fn servers(reader: &mut Reader<'_>, entry: &DocumentEntry, rules: &mut ToolRules) {
+    let names: Option<Vec<&str>> = match &entry.value.data {
+        DocumentData::Null => Some(Vec::new()),
+        DocumentData::Str(text) => Some(text.split(',').map(str::trim).filter(|it| !it.is_empty()).collect()),
+        DocumentData::List(items) => items.iter().map(Document::text).collect(),
+        DocumentData::Bool(_) | DocumentData::Int(_) | DocumentData::Float(_) | DocumentData::Map(_) => None,
+    };
+    let Some(names) = names else {
+        let message = "rawko does not start MCP servers that an agent's file defines";
+        let help = "define them in `.mcp.json`, and list their names here";
+        reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
+        return;
+    };
+    let patterns: Vec<String> = names.iter().map(|name| format!("mcp__{name}__*")).collect();
+    let is_listed = |rule: &String| {
+        let rule = rule.trim();
+        let of = |name: &&str| rule == format!("mcp__{name}") || rule.starts_with(&format!("mcp__{name}__"));
+        !rule.contains('*') && !rule.starts_with("mcp__") || names.iter().any(of)
+    };
+    match &mut rules.allowed {
+        Some(allowed) => {
+            let is_wide = allowed.iter().any(|rule| rule.contains('*') && !is_listed(rule));
+            allowed.retain(is_listed);
+            if is_wide {
+                allowed.extend(patterns);
+            }
+        }
+        None => {
+            let own = builtin_names().chain(["Task"]).map(str::to_owned);
+            rules.allowed = Some(own.chain(patterns).collect());
+        }
+    }
+}
+
+/// Reads a whole number. Frontmatter that is not valid YAML has it as text.
+fn whole(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Option<u64> {
+    let what = format!("`{}`", entry.key);
+    match entry.value.text().map(|text| text.trim().parse::<u64>()) {
+        Some(Ok(number)) if number > 0 => Some(number),
+        Some(_) => {
+            reader.invalid(
+                entry.value.span,
+                format!("{what} must be a whole number from 1"),
+                "write a number",
+            );
+            None
+        }
+        None => reader.whole(&entry.value, &what, 1),
+    }
+}
+
+/// Returns true for a value that asks for nothing.
+fn is_empty(at: &Document) -> bool {
+    match &at.data {
+        DocumentData::Null | DocumentData::Bool(false) => true,
+        DocumentData::Str(text) => text.trim().is_empty() || matches!(text.trim(), "[]" | "{}" | "false"),
+        DocumentData::List(items) => items.is_empty(),
+        DocumentData::Map(entries) => entries.is_empty(),
+        DocumentData::Bool(true) | DocumentData::Int(_) | DocumentData::Float(_) => false,
+    }
+}

@@ -1,0 +1,42 @@
+//! Names of tools in settings that are probably misspelt. A blocked tool under a wrong name stays allowed, so this is an
+//! error; a name that is like no tool of rawko may belong to another program, and is left alone.
+
+use rawko_chart::{Document, Span, nearest};
+use rawko_host::{Section, SettingsReader};
+use rawko_tools::{builtin_names, is_builtin};
+
+/// Starts another agent.
+const TASK: &str = "Task";
+
+/// Reports names in `allowed` and `blocked` of the section `tools`.
+pub(super) fn in_tools(reader: &mut SettingsReader<'_>, sections: &[&Section]) {
+    for section in sections {
+        for key in ["allowed", "blocked"] {
+            report(reader, section.document.get(key), &format!("`{key}` of `tools`"));
+        }
+    }
+}
+
+/// Reports names in `tools` and `blocked` of every phase.
+pub(super) fn in_phases(reader: &mut SettingsReader<'_>, sections: &[&Section]) {
+    for phase in sections.iter().flat_map(|section| section.document.entries().unwrap_or_default()) {
+        for key in ["tools", "blocked"] {
+            report(reader, phase.value.get(key), &format!("`{key}` of the phase `{}`", phase.key));
+        }
+    }
+}
+
+fn report(reader: &mut SettingsReader<'_>, list: Option<&Document>, what: &str) {
+    let items = list.and_then(Document::items).unwrap_or_default();
+    let names: Vec<(String, Span)> =
+        items.iter().filter_map(|item| Some((item.text()?.to_owned(), item.span))).collect();
+    for (rule, span) in names {
+        let name = rule.split('(').next().unwrap_or(&rule).trim();
+        let is_known = name.contains('*') || name.starts_with("mcp__") || name == TASK || is_builtin(name);
+        let near = nearest(name, builtin_names().chain([TASK])).filter(|_| !is_known);
+        if let Some(near) = near {
+            let message = format!("there is no tool `{name}`, which {what} names");
+            reader.invalid(span, message, format!("did you mean `{near}`?"));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Text from files, models and tools, made safe for a terminal. Here, at the bottom of everything that prints, so that
+//! findings, logs and the console share one rule.
+
+use std::borrow::Cow;
+
+/// Returns the text with every character that could steer a terminal or hide text as a `\uXXXX` escape. Line feeds and
+/// tabs stay. The escapes are those of JSON, so a JSON document stays valid and keeps its meaning.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(is_unprintable) else { return Cow::Borrowed(text) };
+    let (mut out, mut units) = (text[..first].to_owned(), [0; 2]);
+    let mut rest = text[first..].chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            // A line end of other systems overwrites nothing.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            other if is_unprintable(other) => {
+                for unit in other.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Like [`printable`], but with placeholders of the same length in bytes, so that positions in the text still hold.
+pub(crate) fn masked(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match (is_unprintable(character), character.len_utf8()) {
+            (false, _) => out.push(character),
+            (true, 1) if character == '\r' && rest.peek() == Some(&'\n') => out.push(character),
+            (true, 1) => out.push('?'),
+            (true, 2) => out.push('·'),
+            (true, 3) => out.push('\u{fffd}'),
+            (true, _) => out.push_str("··"),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Returns true for characters that a terminal obeys or does not show: controls (C0, DEL, C1), direction overrides,
+/// invisible characters, tags and noncharacters.
+pub fn is_unprintable(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' => true,
+        '\u{fdd0}'..='\u{fdef}' | '\u{fffe}' | '\u{ffff}' => true,
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
+        other => other.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{masked, printable};
+
+    #[test]
+    fn nothing_that_steers_a_terminal_stays() {
+        for (text, expected) in [
+            ("plain · text → ü 漢字 ✓\n\tand more", "plain · text → ü 漢字 ✓\n\tand more"),
+            ("\u{1b}]52;c;aGk=\u{7}", r"\u001b]52;c;aGk=\u0007"),
+            ("\u{1b}[2J\u{9b}31m\u{9d}0;x\u{9c}", r"\u001b[2J\u009b31m\u009d0;x\u009c"),
+            ("ok\rno\r\nend\r", "ok\\u000dno\nend\\u000d"),
+            ("a\u{8}b\u{7f}c\0", r"a\u0008b\u007fc\u0000"),
+            ("\u{202e}txt.exe\u{2066}\u{200b}\u{feff}", r"\u202etxt.exe\u2066\u200b\ufeff"),
+            ("\u{e0041}", r"\udb40\udc41"),
+            ("\u{2028}\u{ad}", r"\u2028\u00ad"),
+        ] {
+            assert_eq!(printable(text), expected);
+            assert_eq!(masked(text).len(), text.len(), "{expected}");
+            assert_eq!(printable(&masked(text)), masked(text).replace("\r\n", "\n"), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_json_document_keeps_its_meaning() {
+        let value = serde_json::json!({"a\u{9b}": "\u{7f}\u{202e}\u{e0041}\r\n"});
+        let text = printable(&value.to_string()).into_owned();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(!text.contains('\u{9b}'));
+    }
+}

@@ -1,0 +1,218 @@
+//! Tool settings of several files: managed, the user's, the project's. Each file only narrows the permissions of those
+//! outside of it; preferences such as a timeout are the nearest file's.
+
+use rawko_chart::Document;
+use rawko_settings::{Section, SettingsReader};
+
+use super::grant::Layer;
+use super::pattern::wildcard;
+use super::settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
+
+/// The settings of all files together, and one layer of each for every grant.
+#[derive(Clone, Debug, Default)]
+pub struct LayeredTools {
+    pub settings: ToolSettings,
+    /// Outermost first.
+    pub layers: Vec<Layer>,
+}
+
+impl LayeredTools {
+    /// Reads the sections `tools`, the nearest to the project first. Problems are reported to the reader.
+    pub fn read(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Self {
+        let mut all = Self { settings: ToolSettings::default(), layers: Vec::new() };
+        let mut outer: Vec<&Document> = Vec::new();
+        for section in sections.iter().rev() {
+            let read = ToolSettings::read(reader, &section.document);
+            let own = read.project_layer();
+            let source = match &*section.file {
+                ".rawko/config.yaml" => own.source.clone(),
+                file => format!("the settings of the person (`tools` in {file})"),
+            };
+            all.layers.push(Layer { source, ..own });
+            let place = Place { outer: &outer, inner: &section.document };
+            all.settings = narrowed(all.settings, read, &place);
+            outer.push(&section.document);
+        }
+        if all.layers.is_empty() {
+            all.layers.push(all.settings.project_layer());
+        }
+        all
+    }
+}
+
+/// The files around a section, to know which keys were set where.
+struct Place<'d> {
+    outer: &'d [&'d Document],
+    inner: &'d Document,
+}
+
+impl Place<'_> {
+    fn is_set(&self, keys: &[&str]) -> bool {
+        at(self.inner, keys).is_some()
+    }
+
+    fn is_set_outside(&self, keys: &[&str]) -> bool {
+        self.outer.iter().any(|document| at(document, keys).is_some())
+    }
+
+    /// The inner value if it is set, else the outer one.
+    fn nearest<T>(&self, keys: &[&str], outer: T, inner: T) -> T {
+        if self.is_set(keys) { inner } else { outer }
+    }
+
+    /// A list that widens: entries of the inner file count only as far as the outer files, if they have the key, contain
+    /// them.
+    fn within<T: PartialEq>(&self, keys: &[&str], outer: Vec<T>, inner: Vec<T>) -> Vec<T> {
+        match (self.is_set(keys), self.is_set_outside(keys)) {
+            (false, _) => outer,
+            (true, false) => inner,
+            (true, true) => inner.into_iter().filter(|entry| outer.contains(entry)).collect(),
+        }
+    }
+}
+
+fn at<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
+    keys.iter().try_fold(document, |document, key| document.get(key))
+}
+
+/// Takes settings apart completely, so that a new setting does not compile until its narrowing is defined here.
+fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> ToolSettings {
+    let ToolSettings { bash, web, allowed, blocked, extra_write_paths } = inner;
+    ToolSettings {
+        bash: narrowed_bash(outer.bash, bash, place),
+        web: narrowed_web(outer.web, web, place),
+        // The layers of the grant hold the rules of every file.
+        allowed: allowed.or(outer.allowed),
+        blocked: [outer.blocked, blocked].concat(),
+        extra_write_paths: place.within(&["extra_write_paths"], outer.extra_write_paths, extra_write_paths),
+    }
+}
+
+fn narrowed_bash(outer: BashSettings, inner: BashSettings, place: &Place<'_>) -> BashSettings {
+    let BashSettings {
+        timeout,
+        output_max,
+        sandbox,
+        allowed_commands,
+        blocked_patterns,
+        inherited,
+        passed,
+        set,
+    } = inner;
+    let is_set = |name: &String| set.iter().any(|(known, _)| known == name);
+    let kept = outer.set.into_iter().filter(|(name, _)| !is_set(name)).collect::<Vec<_>>();
+    BashSettings {
+        timeout: place.nearest(&["bash", "timeout"], outer.timeout, timeout),
+        output_max: place.nearest(&["bash", "output_max"], outer.output_max, output_max),
+        sandbox: match (place.is_set(&["bash", "sandbox"]), place.is_set_outside(&["bash", "sandbox"])) {
+            (false, _) => outer.sandbox,
+            (true, false) => sandbox,
+            (true, true) => stricter(outer.sandbox, sandbox),
+        },
+        allowed_commands: allowed_commands.or(outer.allowed_commands),
+        blocked_patterns: [outer.blocked_patterns, blocked_patterns].concat(),
+        inherited,
+        passed: place.within(&["bash", "env"], outer.passed, passed),
+        set: [kept, set].concat(),
+    }
+}
+
+fn stricter(one: Sandbox, other: Sandbox) -> Sandbox {
+    match (one, other) {
+        (Sandbox::Require, _) | (_, Sandbox::Require) => Sandbox::Require,
+        (Sandbox::Auto, _) | (_, Sandbox::Auto) => Sandbox::Auto,
+        (Sandbox::Off, Sandbox::Off) => Sandbox::Off,
+    }
+}
+
+fn narrowed_web(outer: WebSettings, inner: WebSettings, place: &Place<'_>) -> WebSettings {
+    let WebSettings { hosts, private } = inner;
+    // A host in `private` may be fetched although `hosts` does not list it.
+    let mut limits = Vec::new();
+    limits.extend(place.is_set_outside(&["web", "private"]).then_some(&outer.private));
+    limits.extend(outer.hosts.as_ref());
+    let is_within = |host: &String| {
+        limits.is_empty() || limits.iter().any(|list| list.iter().any(|wide| covers(wide, host)))
+    };
+    let private = match place.is_set(&["web", "private"]) {
+        true => private.into_iter().filter(is_within).collect(),
+        false => outer.private.clone(),
+    };
+    let hosts = match (hosts, outer.hosts) {
+        (Some(inner), Some(outer)) => Some(common(&inner, &outer)),
+        (inner, outer) => inner.or(outer),
+    };
+    WebSettings { hosts, private }
+}
+
+/// Returns the hosts that both lists name.
+fn common(one: &[String], other: &[String]) -> Vec<String> {
+    let within = |host: &&String, list: &[String]| list.iter().any(|wide| covers(wide, host));
+    let mut all: Vec<String> = one.iter().filter(|host| within(host, other)).cloned().collect();
+    let more = other.iter().filter(|host| within(host, one) && !all.contains(host));
+    all.extend(more.cloned().collect::<Vec<_>>());
+    all
+}
+
+/// Returns true if one pattern on hosts names everything that another does.
+fn covers(wide: &str, narrow: &str) -> bool {
+    let (wide, narrow) = (wide.to_ascii_lowercase(), narrow.to_ascii_lowercase());
+    let without_port = narrow.rsplit_once(':').map_or(narrow.as_str(), |(host, _)| host);
+    wildcard(&wide, &narrow) || wildcard(&wide, without_port)
+}
+
+#[cfg(test)]
+mod tests {
+    use rawko_settings::Environment;
+
+    use super::*;
+
+    fn read(files: &[(&str, &str)]) -> LayeredTools {
+        let section = |(file, text): &(&str, &str)| Section {
+            key: "tools".into(),
+            file: (*file).into(),
+            document: Document::read(text).unwrap(),
+        };
+        let sections: Vec<Section> = files.iter().map(section).collect();
+        let mut reader = SettingsReader::new(Environment::none());
+        let all = LayeredTools::read(&mut reader, &sections.iter().collect::<Vec<_>>());
+        assert_eq!(reader.findings, []);
+        all
+    }
+
+    #[test]
+    fn a_project_only_narrows_what_the_person_allows() {
+        for (project, user, sandbox, hosts, private) in [
+            ("bash: {sandbox: off}", "bash: {sandbox: require}", Sandbox::Require, None, ""),
+            ("bash: {sandbox: require}", "bash: {sandbox: off}", Sandbox::Require, None, ""),
+            ("bash: {sandbox: off}", "bash: {sandbox: auto}", Sandbox::Auto, None, ""),
+            ("bash: {timeout: 1s}", "bash: {sandbox: require}", Sandbox::Require, None, ""),
+            ("bash: {sandbox: off}", "web: {}", Sandbox::Off, None, ""),
+            ("web: {hosts: ['*']}", "web: {hosts: [docs.rs]}", Sandbox::Auto, Some("docs.rs"), ""),
+            ("web: {hosts: [a.b.c, x.y]}", "web: {hosts: ['*.c']}", Sandbox::Auto, Some("a.b.c"), ""),
+            ("web: {hosts: [x.y]}", "web: {hosts: [docs.rs]}", Sandbox::Auto, Some(""), ""),
+            ("web: {private: [evil.test]}", "web: {hosts: [docs.rs]}", Sandbox::Auto, Some("docs.rs"), ""),
+            ("web: {private: ['a:1', 'b:2']}", "web: {private: [a]}", Sandbox::Auto, None, "a:1"),
+            ("web: {private: ['a:1']}", "bash: {}", Sandbox::Auto, None, "a:1"),
+        ] {
+            let all = read(&[(".rawko/config.yaml", project), ("user.yaml", user)]);
+            assert_eq!(all.settings.bash.sandbox, sandbox, "{project} {user}");
+            assert_eq!(all.settings.web.hosts.map(|hosts| hosts.join(",")).as_deref(), hosts, "{project}");
+            assert_eq!(all.settings.web.private.join(","), private, "{project}");
+        }
+    }
+
+    #[test]
+    fn every_file_is_a_layer_of_every_grant() {
+        let grant = |files: &[(&str, &str)]| crate::Grant::new(read(files).layers);
+        let files = [
+            (".rawko/config.yaml", "allowed: [Read, Bash, Write]\nblocked: []"),
+            ("user.yaml", "blocked: [Bash]"),
+            ("managed.yaml", "allowed: [Read, Bash]"),
+        ];
+        for (tool, expected) in [("Read", true), ("Bash", false), ("Write", false), ("Edit", false)] {
+            assert_eq!(grant(&files).allows(tool), expected, "{tool}");
+        }
+        assert!(grant(&files[..1]).allows("Bash"));
+    }
+}

@@ -1,0 +1,188 @@
+//! `rawko trust`: shows what files of a project start and instruct, and records that the person trusts them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::files;
+use crate::hosting::{Place, StoreArgs};
+use crate::project::Project;
+use crate::times;
+use crate::trust::{self, AuthorityFiles, Standing, TrustRecord};
+
+const EXAMPLES: &str = "\
+Files of a project that carry authority are used only after you trusted their content: `.rawko`,
+`.claude`, `.mcp.json`, AGENTS.md, CLAUDE.md, registered charts, programs that settings start, git
+hooks, and commands in git's configuration. Without trust, commands that start or send anything
+stop with exit code 52; `check`, `simulate`, `test`, `graph`, `show`, `ps` and the like need none.
+
+A change of these files asks again, with a diff. Records are kept in the user's state directory
+(RAWKO_STATE_DIR). In CI, set RAWKO_TRUST to the hash that this command prints.
+
+Examples:
+  rawko trust
+  rawko trust --yes
+  rawko trust --list
+  rawko trust --revoke";
+
+/// Review and trust the files of a project that start programs
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Project directory
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+
+    /// Trust the current content without asking
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    yes: bool,
+
+    /// List trusted projects
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+
+    /// No longer trust the project
+    #[arg(long)]
+    revoke: bool,
+
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    if args.list {
+        return list(args.json, console);
+    }
+    if !args.dir.is_dir() {
+        return Err(Failure::Usage(format!("`{}` is not a directory", files::shown(&args.dir))));
+    }
+    if args.revoke {
+        return revoke(args, console);
+    }
+    if args.yes && trust::is_in_call() {
+        let help = "run it in your own shell";
+        return Err(Failure::Invalid(format!(
+            "a command of an agent or service cannot trust a project; {help}"
+        )));
+    }
+    let place = Place::in_directory(&args.dir, &StoreArgs::default())?;
+    let files = place.authority_files()?;
+    let standing = trust::standing(&place.root, files)?;
+    let verdict = match &standing {
+        Standing::Empty | Standing::Trusted if !args.yes => Verdict::Done,
+        Standing::Empty => Verdict::Done,
+        // Recorded also if only the environment trusts it.
+        Standing::Trusted => save(&place.root, files)?,
+        Standing::Differs(differences) => {
+            if !args.json {
+                trust::review(&place.root, files, differences, console)?;
+            }
+            let is_agreed = args.yes || (!args.json && trust::is_interactive() && trust::ask(console)?);
+            match is_agreed {
+                true => save(&place.root, files)?,
+                false if args.json => Verdict::Invalid,
+                false => return Err(trust::untrusted(differences, files)),
+            }
+        }
+    };
+    tell(&place.root, files, &standing, verdict, args.json, console)?;
+    Ok(verdict)
+}
+
+fn save(root: &Path, files: &AuthorityFiles) -> Result<Verdict, Failure> {
+    trust::trust(root, files)?;
+    Ok(Verdict::Done)
+}
+
+fn tell(
+    root: &Path,
+    files: &AuthorityFiles,
+    standing: &Standing,
+    verdict: Verdict,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let count = files.iter().count();
+    if !json {
+        return match count {
+            0 => console.line("nothing to trust: no file of this project starts or instructs anything"),
+            1 => console.line(&format!("trusted: 1 file, hash {}", files.hash())),
+            _ => console.line(&format!("trusted: {count} files, hash {}", files.hash())),
+        };
+    }
+    let differences = match standing {
+        Standing::Differs(differences) => differences.as_slice(),
+        Standing::Empty | Standing::Trusted => &[],
+    };
+    let state = |path: &str| {
+        let found = differences.iter().find(|(known, _)| known == path);
+        found.map_or("same", |(_, difference)| difference.as_str())
+    };
+    let current = files.iter().map(|(path, _)| path);
+    let removed = differences.iter().map(|(path, _)| path.as_str()).filter(|path| files.get(path).is_none());
+    let all: Vec<Json> =
+        current.chain(removed).map(|path| json!({"path": path, "state": state(path)})).collect();
+    let starts: Vec<Json> = trust::starts(files)
+        .iter()
+        .map(|start| json!({"kind": start.kind, "name": start.name, "command": start.words}))
+        .collect();
+    let project = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    console.line(&format!(
+        "{:#}",
+        json!({
+            "v": 1,
+            "project": project.display().to_string(),
+            "trusted": verdict == Verdict::Done,
+            "hash": files.hash(),
+            "files": all,
+            "starts": starts,
+        })
+    ))
+}
+
+fn revoke(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let root = Project::home_above(&args.dir).unwrap_or_else(|| args.dir.clone());
+    let was_trusted = TrustRecord::remove(&root)?;
+    if args.json {
+        console.line(&format!("{:#}", json!({"v": 1, "trusted": false, "revoked": was_trusted})))?;
+    } else {
+        console.line(if was_trusted { "no longer trusted" } else { "this project was not trusted" })?;
+    }
+    Ok(Verdict::Done)
+}
+
+fn list(json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let all = TrustRecord::all()?;
+    if json {
+        let all: Vec<Json> = all.iter().map(|record| {
+            json!({"project": record.project.display().to_string(), "trusted_ms": record.trusted_ms, "state": state(record)})
+        }).collect();
+        console.line(&format!("{:#}", json!({"v": 1, "projects": all})))?;
+        return Ok(Verdict::Done);
+    }
+    if all.is_empty() {
+        console.note(Style::Dim, "note", "no trusted projects");
+    }
+    for record in &all {
+        let word = console.paint(Style::Dim, &format!("{:<8}", state(record)));
+        let moment = times::moment(record.trusted_ms);
+        console.line(&format!("{word}  {moment}  {}", record.project.display()))?;
+    }
+    Ok(Verdict::Done)
+}
+
+/// Returns the current relation of a project to its record.
+fn state(record: &TrustRecord) -> &'static str {
+    if !record.project.is_dir() {
+        return "missing";
+    }
+    let place = Place::in_directory(&record.project, &StoreArgs::default());
+    let differs = place.and_then(|place| Ok(record.differences(place.authority_files()?).is_empty()));
+    match differs {
+        Ok(true) => "trusted",
+        Ok(false) | Err(_) => "changed",
+    }
+}

@@ -1,0 +1,56 @@
+//! The user's state directory: `RAWKO_STATE_DIR`, else `$XDG_STATE_HOME/rawko`, else `~/.local/state/rawko`. Outside
+//! every project, because agents can write below a project.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// Only the owner may enter.
+const MODE: u32 = 0o700;
+/// Write permission for the group and for others.
+const SHARED: u32 = 0o022;
+
+/// Returns the path of the user's state directory, without creating it.
+pub(crate) fn path() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let absolute = |name: &str| set(name).filter(|path| path.is_absolute());
+    if let Some(own) = set("RAWKO_STATE_DIR") {
+        return std::path::absolute(&own).map_err(|error| {
+            Failure::Usage(format!("invalid RAWKO_STATE_DIR `{}`: {error}", own.display()))
+        });
+    }
+    if let Some(state) = absolute("XDG_STATE_HOME") {
+        return Ok(state.join("rawko"));
+    }
+    match absolute("HOME").or_else(std::env::home_dir) {
+        Some(home) => Ok(home.join(".local/state/rawko")),
+        None => Err(Failure::Usage("there is no home directory; set RAWKO_STATE_DIR".to_owned())),
+    }
+}
+
+/// Creates a directory below the state directory, with mode 0700, and returns it.
+pub(crate) fn create(below: &str) -> Result<PathBuf, Failure> {
+    let folder = path()?.join(below);
+    let cannot = |error: io::Error| {
+        Failure::Usage(format!("cannot create the state directory `{}`: {error}", folder.display()))
+    };
+    fs::DirBuilder::new().recursive(true).mode(MODE).create(&folder).map_err(cannot)?;
+    insist_on_own(&folder)?;
+    Ok(folder)
+}
+
+/// Fails if another user could have written below a directory.
+pub(crate) fn insist_on_own(folder: &Path) -> Result<(), Failure> {
+    let Ok(about) = fs::metadata(folder) else { return Ok(()) };
+    let me = rustix::process::geteuid();
+    let is_own = about.uid() == me.as_raw() || me.is_root();
+    if is_own && about.mode() & SHARED == 0 {
+        return Ok(());
+    }
+    let why = if is_own { "others may write to it" } else { "it belongs to another user" };
+    let help = "fix its owner and run `chmod go-w`, or set RAWKO_STATE_DIR";
+    Err(Failure::Usage(format!("cannot use the state directory `{}`: {why}; {help}", folder.display())))
+}

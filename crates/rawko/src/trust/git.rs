@@ -1,0 +1,131 @@
+//! The parts of a git repository that name commands: hooks, and keys of its configuration. The rest of the configuration
+//! changes with everyday commands and carries no authority.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::files::AuthorityFiles;
+
+/// Keys, without their section, whose values are commands, or files with further configuration.
+const KEYS: [&str; 26] = [
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "cvsserver",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "hookspath",
+    "pager",
+    "path",
+    "process",
+    "program",
+    "proxycommand",
+    "receivepack",
+    "sequenceeditor",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "uploadpack",
+    "vcs",
+    "worktree",
+    "worktreeconfig",
+];
+/// Sections all of whose keys count.
+const SECTIONS: [&str; 4] = ["alias", "include", "includeif", "hook"];
+
+/// Adds the hooks and the commands in the configuration of the repository around a project.
+pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
+    let Some(directory) = git_directory(root) else { return Ok(()) };
+    let common = match fs::read_to_string(directory.join("commondir")) {
+        Ok(text) => directory.join(text.trim()),
+        Err(_) => directory.clone(),
+    };
+    for path in [common.join("config"), directory.join("config.worktree")] {
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let commands = commands(&String::from_utf8_lossy(&bytes));
+        if !commands.is_empty() {
+            all.insert(root, &path, commands.as_bytes())?;
+        }
+    }
+    let Ok(hooks) = fs::read_dir(common.join("hooks")) else { return Ok(()) };
+    for hook in hooks {
+        let path = hook?.path();
+        if path.extension().is_none_or(|ending| ending != "sample") {
+            all.walk(root, &path, &[], 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the git directory of a project: `.git` of the root or of the nearest parent, also through a `gitdir:` file.
+fn git_directory(root: &Path) -> Option<PathBuf> {
+    let full = root.canonicalize().ok()?;
+    let levels = full.ancestors().enumerate();
+    let (level, _) = levels.into_iter().find(|(_, directory)| directory.join(".git").exists())?;
+    // Relative to the root as it was given, so that paths are shown in the same way.
+    let around = (0..level).fold(root.to_owned(), |path, _| path.join(".."));
+    let place = around.join(".git");
+    if place.is_dir() {
+        return Some(place);
+    }
+    let text = fs::read_to_string(&place).ok()?;
+    Some(around.join(text.trim().strip_prefix("gitdir:")?.trim()))
+}
+
+/// Returns the entries of a git configuration that name commands, one per line.
+fn commands(text: &str) -> String {
+    let mut section = String::new();
+    let mut found = String::new();
+    let mut is_continued = false;
+    for line in text.lines() {
+        let line = line.trim();
+        let mut rest = line;
+        if !is_continued && let Some(inside) = line.strip_prefix('[') {
+            let (name, after) = inside.split_once(']').unwrap_or((inside, ""));
+            section = name.to_owned();
+            rest = after.trim();
+        }
+        let key = rest.split(['=', ' ', '\t']).next().unwrap_or_default().to_lowercase();
+        let family = section.split([' ', '.', '"']).next().unwrap_or_default().to_lowercase();
+        let counts = KEYS.contains(&key.as_str()) || SECTIONS.contains(&family.as_str());
+        let is_comment = rest.starts_with(['#', ';']);
+        if !rest.is_empty() && (is_continued || (counts && !is_comment)) {
+            found += &format!("[{section}] {rest}\n");
+            is_continued = rest.ends_with('\\');
+        } else {
+            is_continued = false;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands;
+
+    #[test]
+    fn only_entries_that_name_commands_count() {
+        for (text, expected) in [
+            ("[core]\n\tbare = false\n\tfilemode = true\n", ""),
+            ("[remote \"o\"]\n\turl = git@example.test:a\n[branch \"main\"]\n\tremote = o\n", ""),
+            ("[core]\n\tfsmonitor = ./evil\n", "[core] fsmonitor = ./evil\n"),
+            ("[core] sshCommand = ./evil\n", "[core] sshCommand = ./evil\n"),
+            ("[CORE]\nHooksPath=.husky\n", "[CORE] HooksPath=.husky\n"),
+            ("[alias]\n\tst = !evil\n", "[alias] st = !evil\n"),
+            (
+                "[filter \"x\"]\n\tclean = a \\\n  b\n\trequired\n",
+                "[filter \"x\"] clean = a \\\n[filter \"x\"] b\n",
+            ),
+            ("[include]\n\tpath = ../evil\n", "[include] path = ../evil\n"),
+            ("[core]\n# fsmonitor = x\n", ""),
+        ] {
+            assert_eq!(commands(text), expected, "{text}");
+        }
+    }
+}

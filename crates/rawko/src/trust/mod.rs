@@ -1,0 +1,205 @@
+//! Trust: files of a project that carry authority are used only after a person trusted their content. Commands that act
+//! pass through [`insist`]; the content that they then read must be the hashed one ([`insist_on_same`]).
+
+mod diff;
+mod files;
+mod git;
+mod pinned;
+mod record;
+mod starts;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::Path;
+
+pub(crate) use files::AuthorityFiles;
+pub(crate) use pinned::pinned;
+pub(crate) use record::{Difference, TrustRecord};
+pub(crate) use starts::starts;
+
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::files as paths;
+
+/// Trusts the content with this hash, or any content if it is `all`. For CI and tests: only the person who starts rawko
+/// can set it, because nothing of a project is read into the environment.
+const VARIABLE: &str = "RAWKO_TRUST";
+const ALL: &str = "all";
+
+/// Maximum number of files named in an error.
+const NAMED_MAX: usize = 3;
+
+/// The relation of a project's files to the trusted content.
+pub(crate) enum Standing {
+    /// There is nothing to trust.
+    Empty,
+    /// Trusted by a record or by the environment.
+    Trusted,
+    Differs(Vec<(String, Difference)>),
+}
+
+/// Reads the files of a project, including the programs that they name.
+pub(crate) fn read(root: &Path, has_git: bool) -> io::Result<AuthorityFiles> {
+    let mut files = AuthorityFiles::read(root, has_git)?;
+    for program in starts::programs(&starts(&files), root) {
+        files.add(root, &program)?;
+    }
+    Ok(files)
+}
+
+pub(crate) fn standing(root: &Path, files: &AuthorityFiles) -> Result<Standing, Failure> {
+    if files.is_empty() {
+        return Ok(Standing::Empty);
+    }
+    if is_in_environment(files) {
+        return Ok(Standing::Trusted);
+    }
+    let differences = TrustRecord::load(root)?.differences(files);
+    Ok(if differences.is_empty() { Standing::Trusted } else { Standing::Differs(differences) })
+}
+
+/// Returns true in a process that a call of rawko started: an agent's command, a service, a check. Agents cannot trust
+/// anything for the person. The sandbox enforces it, because a command can remove the mark; this explains it.
+pub(crate) fn is_in_call() -> bool {
+    std::env::var_os(rawko_process::CALL_VARIABLE).is_some_and(|value| !value.is_empty())
+}
+
+/// Returns true if the environment trusts any content, also a later one.
+pub(crate) fn is_everything_trusted() -> bool {
+    let value = std::env::var(VARIABLE).unwrap_or_default();
+    !is_in_call() && value.split([',', ' ']).any(|word| word.trim() == ALL)
+}
+
+/// Returns true if the environment trusts this content.
+fn is_in_environment(files: &AuthorityFiles) -> bool {
+    if is_in_call() {
+        return false;
+    }
+    let Some(value) = std::env::var(VARIABLE).ok().filter(|value| !value.trim().is_empty()) else {
+        return false;
+    };
+    let hash = files.hash();
+    value.split([',', ' ']).map(str::trim).any(|word| word == ALL || word.eq_ignore_ascii_case(&hash))
+}
+
+/// Fails unless the files are trusted. On a terminal the person is asked.
+pub(crate) fn insist(root: &Path, files: &AuthorityFiles, console: &mut Console) -> Result<(), Failure> {
+    let Standing::Differs(differences) = standing(root, files)? else { return Ok(()) };
+    if !is_interactive() {
+        return Err(untrusted(&differences, files));
+    }
+    review(root, files, &differences, console)?;
+    if !ask(console)? {
+        return Err(Failure::Invalid("this project is not trusted; nothing was started".to_owned()));
+    }
+    trust(root, files)
+}
+
+/// Fails if a file was touched since it was hashed, so that only trusted content runs.
+pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
+    match files.is_untouched(root) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::Invalid(
+            "files of this project changed while they were read; nothing was started, try again".to_owned(),
+        )),
+        Err(error) => Err(unreadable(&error)),
+    }
+}
+
+/// Records that the person trusts these files.
+pub(crate) fn trust(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
+    let mut record = TrustRecord::load(root)?;
+    record.set(files);
+    record.save()
+}
+
+/// Trusts files that rawko has just written, and leaves the others as they are.
+pub(crate) fn trust_written<'p>(
+    root: &Path,
+    paths: impl IntoIterator<Item = &'p str>,
+) -> Result<(), Failure> {
+    let files = read(root, true).map_err(|error| unreadable(&error))?;
+    let mut record = TrustRecord::load(root)?;
+    record.extend(&files, paths);
+    record.save()
+}
+
+pub(crate) fn unreadable(error: &io::Error) -> Failure {
+    Failure::Invalid(format!("the files of this project cannot be checked for trust: {error}"))
+}
+
+/// Returns the failure of a command that must not act.
+pub(crate) fn untrusted(differences: &[(String, Difference)], files: &AuthorityFiles) -> Failure {
+    let named: Vec<String> = differences
+        .iter()
+        .take(NAMED_MAX)
+        .map(|(path, difference)| format!("`{path}` ({})", difference.as_str()))
+        .collect();
+    let more = match differences.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let help = format!(
+        "review them with `rawko trust`, then run `rawko trust --yes`, or set {VARIABLE}={}",
+        files.hash()
+    );
+    Failure::Invalid(format!("this project is not trusted: {}{more}; {help}", named.join(", ")))
+}
+
+/// Shows what would be trusted: files with their differences, and everything that they start.
+pub(crate) fn review(
+    root: &Path,
+    files: &AuthorityFiles,
+    differences: &[(String, Difference)],
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let record = TrustRecord::load(root)?;
+    let title = match record.is_known() {
+        true => "The trusted files of this project changed:",
+        false => "These files of the project give agents and rawko instructions or start programs:",
+    };
+    console.remark(Style::Bold, &format!("{title} {}", paths::shown(&record.project)));
+    for (path, difference) in differences {
+        console.remark(Style::Plain, &format!("  {:<8} {path}", difference.as_str()));
+    }
+    for (path, difference) in differences.iter().filter(|_| record.is_known()) {
+        let now = files.get(path).and_then(|file| file.text.as_deref());
+        let (before, now) = (record.text(path).unwrap_or_default(), now.unwrap_or_default());
+        if *difference == Difference::New && before == now {
+            continue;
+        }
+        console.remark(Style::Bold, &format!("--- {path}"));
+        for line in diff::lines(before, now) {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => Style::Good,
+                Some(b'-') => Style::Bad,
+                _ => Style::Dim,
+            };
+            console.remark(style, &line);
+        }
+    }
+    let starts = starts(files);
+    if !starts.is_empty() {
+        console.remark(Style::Bold, "They start or contact:");
+        for start in starts {
+            let words = start.words.join(" ");
+            console.remark(Style::Plain, &format!("  {:<10} {}: {words}", start.kind, start.name));
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a person can be asked.
+pub(crate) fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks the person on the terminal. The default is no.
+pub(crate) fn ask(console: &mut Console) -> Result<bool, Failure> {
+    console.prompt("Trust this content? [y/N] ");
+    let mut answer = String::new();
+    io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::Usage(format!("cannot read the answer: {error}")))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,78 @@
+//! Services whose programs are files of the project: each call runs the content that was trusted at the start, or is
+//! refused. Agents can write such a file while a server runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_host::{Answer, Call, Category, OnRestart, Service, ServiceError, Services};
+
+use super::files::AuthorityFiles;
+use super::starts::{Start, programs};
+
+/// A service with the content of its programs.
+struct PinnedService {
+    inner: Arc<dyn Service>,
+    root: PathBuf,
+    /// Files with their hashes.
+    programs: Vec<(PathBuf, String)>,
+}
+
+/// Pins the services of these names that start files of the project.
+pub(crate) fn pinned(services: Services, names: &[&str], root: &Path, files: &AuthorityFiles) -> Services {
+    names.iter().fold(services, |services, name| {
+        let Some(inner) = services.find(name) else { return services };
+        let programs = pins(&*inner, root, files);
+        match programs.is_empty() {
+            true => services,
+            false => services.add(*name, Arc::new(PinnedService { inner, root: root.to_owned(), programs })),
+        }
+    })
+}
+
+fn pins(service: &dyn Service, root: &Path, files: &AuthorityFiles) -> Vec<(PathBuf, String)> {
+    let provenance = service.provenance();
+    let words = provenance.get("command").as_list().unwrap_or_default().iter();
+    let words = words.filter_map(Value::as_str).map(str::to_owned).collect();
+    let start = Start { kind: "service", name: String::new(), words };
+    let hash = |path: PathBuf| Some((path.clone(), files.hash_of(root, &path)?));
+    programs(&[start], root).into_iter().filter_map(hash).collect()
+}
+
+impl PinnedService {
+    /// Returns the program that changed, if any.
+    fn changed(&self) -> Option<&Path> {
+        let is_same = |(path, hash): &(PathBuf, String)| {
+            let mut now = AuthorityFiles::default();
+            now.add(&self.root, path).is_ok() && now.hash_of(&self.root, path).as_ref() == Some(hash)
+        };
+        self.programs.iter().find(|program| !is_same(program)).map(|(path, _)| path.as_path())
+    }
+}
+
+impl Service for PinnedService {
+    fn call(&self, call: Call) -> Answer {
+        match self.changed() {
+            None => self.inner.call(call),
+            Some(path) => {
+                let why = format!(
+                    "`{}` changed since it was trusted; restart rawko to review it",
+                    crate::files::shown(path)
+                );
+                Box::pin(async { Err(ServiceError::new(Category::Refused, why)) })
+            }
+        }
+    }
+
+    fn on_restart(&self) -> OnRestart {
+        self.inner.on_restart()
+    }
+
+    fn on_restart_of(&self, name: &str, input: &Value) -> OnRestart {
+        self.inner.on_restart_of(name, input)
+    }
+
+    fn provenance(&self) -> Value {
+        self.inner.provenance()
+    }
+}

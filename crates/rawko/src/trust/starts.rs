@@ -1,0 +1,196 @@
+//! What the files of a project would start or contact, for the person who decides whether to trust them. Read from the
+//! very texts that are hashed, before variables are replaced, so that no secret is printed.
+
+use std::path::{Component, Path, PathBuf};
+
+use rawko_agents::agent::Agents;
+use rawko_chart::{Document, Source};
+use rawko_host::Environment;
+
+use super::files::AuthorityFiles;
+
+const SETTINGS: &str = ".rawko/config.yaml";
+const MCP: &str = ".mcp.json";
+const AGENT_FOLDERS: [&str; 2] = [".rawko/agents/", ".claude/agents/"];
+
+/// One thing that a file of the project starts, contacts or turns off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// `service`, `MCP server`, `agent` …
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) words: Vec<String>,
+}
+
+/// Returns everything that the files start, contact or turn off.
+pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
+    let mut all = Vec::new();
+    let document = |path: &str| Document::read(files.get(path)?.text.as_deref()?).ok();
+    if let Some(settings) = document(SETTINGS) {
+        from_settings(&settings, &mut all);
+    }
+    for (name, server) in document(MCP).iter().flat_map(|file| entries(file, &["mcpServers"])) {
+        all.push(Start { kind: "MCP server", name: name.to_owned(), words: words(server) });
+    }
+    for (path, file) in files.iter() {
+        let is_agent = AGENT_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        if let Some(text) = file.text.as_deref().filter(|_| is_agent) {
+            from_agent(path, text, &mut all);
+        }
+        let parts: Vec<&str> = path.split('/').collect();
+        if let Some(at) = parts.iter().position(|part| *part == ".git") {
+            match parts.get(at + 1) {
+                Some(&"hooks") => all.push(Start {
+                    kind: "git hook",
+                    name: parts[at + 2..].join("/"),
+                    words: vec![path.to_owned()],
+                }),
+                _ => all.extend(file.text.iter().flat_map(|text| text.lines()).map(|line| Start {
+                    kind: "git config",
+                    name: path.to_owned(),
+                    words: vec![line.to_owned()],
+                })),
+            }
+        }
+    }
+    all
+}
+
+/// Programs that run a script given as an argument.
+const INTERPRETERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "fish", "python", "python3", "node", "deno", "bun", "ruby", "perl", "php",
+    "lua",
+];
+/// Endings of scripts. Other arguments may be files that a program writes, which come and go.
+const SCRIPTS: [&str; 16] = [
+    "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "php", "lua", "jar", "ps1", "exe",
+];
+
+/// Returns the files of the project that these commands run: programs and scripts.
+pub(crate) fn programs(starts: &[Start], root: &Path) -> Vec<PathBuf> {
+    // Agents work on the files that checks run; checks have rules of their own.
+    let named = starts.iter().filter(|start| start.kind != "check");
+    let inside = |word: &str| {
+        let path = Path::new(word.trim_matches(['"', '\'']));
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+        (is_plain && !path.as_os_str().is_empty()).then(|| root.join(path)).filter(|path| path.is_file())
+    };
+    let mut found: Vec<PathBuf> =
+        named.flat_map(|start| run_words(&start.words)).filter_map(|word| inside(&word)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Returns the words of a command that are run: the program, the script of an interpreter, and scripts by their ending.
+fn run_words(words: &[String]) -> Vec<String> {
+    // A command in one text is split, also inside `sh -c`.
+    let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+    let is_script = |word: &&str| {
+        let ending = Path::new(word.trim_matches(['"', '\''])).extension();
+        ending.is_some_and(|ending| SCRIPTS.iter().any(|known| ending == *known))
+    };
+    let is_interpreter = |word: &str| {
+        let name = Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+            || INTERPRETERS.contains(&name)
+    };
+    let mut run: Vec<&str> = words.iter().take(1).copied().collect();
+    for number in (0..words.len()).filter(|number| is_interpreter(words[*number])) {
+        run.extend(words[number + 1..].iter().find(|word| !word.starts_with('-')));
+    }
+    run.extend(words.iter().copied().filter(|word| is_script(&word)));
+    run.into_iter().map(str::to_owned).collect()
+}
+
+fn from_settings(settings: &Document, all: &mut Vec<Start>) {
+    let mut add = |kind, name: &str, words: Vec<String>| {
+        if !words.is_empty() {
+            all.push(Start { kind, name: name.to_owned(), words });
+        }
+    };
+    for (section, kind) in [("services", "service"), ("endpoints", "endpoint")] {
+        for (name, service) in entries(settings, &[section]) {
+            add(kind, name, words(service));
+        }
+    }
+    for (name, agent) in entries(settings, &["turns", "agents"]) {
+        add("agent", name, words(agent));
+    }
+    for (phase, settings) in entries(settings, &["phases"]) {
+        for check in settings.get("checks").and_then(Document::items).unwrap_or_default() {
+            let name = check.get("name").and_then(Document::text).unwrap_or(phase);
+            add("check", name, words(check));
+        }
+    }
+    for (name, provider) in entries(settings, &["providers"]) {
+        let url = ["base_url", "url"].iter().find_map(|key| provider.get(key)?.text());
+        add("model", name, url.map(str::to_owned).into_iter().collect());
+    }
+    for (name, value) in entries(settings, &["telemetry"]) {
+        let url = value.text().filter(|text| text.contains("://"));
+        add("telemetry", name, url.map(str::to_owned).into_iter().collect());
+    }
+    let sandbox = settings.get("tools").and_then(|tools| tools.get("bash")?.get("sandbox"));
+    let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
+    if sandbox.filter(is_off).is_some() {
+        add("sandbox", "off", vec!["commands of agents run without a sandbox".to_owned()]);
+    }
+}
+
+fn from_agent(path: &str, text: &str, all: &mut Vec<Start>) {
+    let (agents, _) = Agents::of_source(&Source::new(path, text), Environment::none());
+    for agent in agents.all() {
+        if let Some(command) = &agent.command {
+            let words = std::iter::once(&command.program).chain(&command.args).cloned().collect();
+            all.push(Start { kind: "agent", name: agent.name.clone(), words });
+        }
+    }
+}
+
+/// Returns the entries of a map below these keys.
+fn entries<'d>(document: &'d Document, keys: &[&str]) -> Vec<(&'d str, &'d Document)> {
+    let at = keys.iter().try_fold(document, |at, key| at.get(key));
+    let entries = at.and_then(Document::entries).unwrap_or_default();
+    entries.iter().map(|entry| (entry.key.as_str(), &entry.value)).collect()
+}
+
+/// Returns the program with its arguments, or the URL.
+fn words(at: &Document) -> Vec<String> {
+    let texts = |at: &Document| -> Vec<String> {
+        match (at.text(), at.items()) {
+            (Some(text), _) => vec![text.to_owned()],
+            (None, Some(items)) => items.iter().filter_map(|item| Some(item.text()?.to_owned())).collect(),
+            (None, None) => Vec::new(),
+        }
+    };
+    let mut words = at.get("command").map(texts).unwrap_or_default();
+    words.extend(at.get("args").map(texts).unwrap_or_default());
+    if words.is_empty() {
+        let http = at.get("http").and_then(|http| http.get("url").or(Some(http)));
+        words = at.get("url").or(http).map(texts).unwrap_or_default();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_words;
+
+    #[test]
+    fn programs_and_scripts_are_run_and_other_arguments_are_not() {
+        for (command, expected) in [
+            ("./deploy --to prod", "./deploy"),
+            ("touch ran.txt", "touch"),
+            ("python3 -u services/run out.txt", "python3 services/run"),
+            ("npx tsx src/server.ts", "npx src/server.ts"),
+            ("sh -c ./a.sh", "sh ./a.sh ./a.sh"),
+            ("/usr/bin/python3.12 run", "/usr/bin/python3.12 run"),
+            ("node server.js data.json", "node server.js server.js"),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(run_words(&words).join(" "), expected, "{command}");
+        }
+    }
+}

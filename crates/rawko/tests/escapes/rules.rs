@@ -1,0 +1,21 @@
+//! Trust, settings that only narrow, protected files, limits of agent files, and terminal injection.
+
+mod agents;
+mod files;
+mod settings;
+mod support;
+mod terminal;
+mod trust;
+
+use support::Tally;
+
+#[test]
+fn rules_hold() {
+    let mut tally = Tally::default();
+    trust::attempt(&mut tally);
+    settings::attempt(&mut tally);
+    files::attempt(&mut tally);
+    agents::attempt(&mut tally);
+    terminal::attempt(&mut tally);
+    tally.report("rules");
+}
