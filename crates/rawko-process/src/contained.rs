@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::launch::TERMINATE;
@@ -58,5 +59,6 @@ pub(crate) fn ask_to_end(mut control: &UnixStream) {
 /// Waits for the end of a process. Returns false if it takes longer.
 fn wait(process: &OwnedFd, time: Duration) -> bool {
     let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
-    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&time)).is_ok_and(|ready| ready > 0)
+    let ended = retry_on_intr(|| poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&time)));
+    ended.is_ok_and(|ready| ready > 0)
 }

@@ -76,7 +76,8 @@ impl Processes {
 
     /// Takes charge of a program that a helper started in a PID namespace.
     pub(crate) fn contained(helper: &Child, init: i32, control: UnixStream) -> io::Result<Self> {
-        let helper = helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
+        let helper =
+            helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control))))
     }
 
@@ -119,10 +120,7 @@ impl Processes {
     }
 
     /// Searching `/proc` takes long enough to hold up other tasks. `None`: the runtime is going away.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Call) -> T + Send + 'static,
-    ) -> Option<T> {
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Call) -> T + Send + 'static) -> Option<T> {
         let call = Arc::clone(&self.call);
         tokio::task::spawn_blocking(move || work(&call)).await.ok()
     }
@@ -158,11 +156,7 @@ impl Call {
 }
 
 impl CallProcesses {
-    fn new<'p>(
-        root: u32,
-        mark: Mark,
-        pipes: impl IntoIterator<Item = BorrowedFd<'p>>,
-    ) -> io::Result<Self> {
+    fn new<'p>(root: u32, mark: Mark, pipes: impl IntoIterator<Item = BorrowedFd<'p>>) -> io::Result<Self> {
         let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
         mark.put_on(root);
         let started = table::read(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);

@@ -13,15 +13,8 @@ use crate::launch::Confined;
 const RIGHTS: ABI = ABI::V9;
 
 /// Devices that programs routinely write to.
-const DEVICES: [&str; 7] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/pts",
-    "/dev/shm",
-];
+const DEVICES: [&str; 7] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/shm"];
 
 /// Restricts this process and everything that it starts. `has_view`: the file system holds only what may be read.
 pub(super) fn restrict(

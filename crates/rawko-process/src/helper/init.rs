@@ -12,6 +12,7 @@ use super::{INIT, WORD, privileges, root};
 
 /// Between two looks for processes to collect.
 const COLLECT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const BEGIN: u8 = b'b';
 const MOUNT: u8 = b'm';
 const DONE: u8 = b'd';
 
@@ -44,6 +45,11 @@ impl Init {
         self.child.id().cast_signed()
     }
 
+    /// Waits until it runs: a program that is being loaded still needs the root of the host.
+    pub(super) fn is_ready(&mut self) -> io::Result<()> {
+        self.order(BEGIN)
+    }
+
     pub(super) fn mount_processes(&mut self) -> io::Result<()> {
         self.order(MOUNT)
     }
@@ -54,9 +60,14 @@ impl Init {
     }
 
     fn order(&mut self, order: u8) -> io::Result<()> {
-        self.orders.write_all(&[order])?;
         let mut answer = [0; 4];
-        self.answers.read_exact(&mut answer)?;
+        let exchanged = self.orders.write_all(&[order]).and_then(|()| self.answers.read_exact(&mut answer));
+        if let Err(error) = exchanged {
+            let status = self.child.wait()?;
+            return Err(io::Error::other(format!(
+                "{error}: the first process of the namespace ended with {status}"
+            )));
+        }
         match i32::from_ne_bytes(answer) {
             0 => Ok(()),
             code => Err(io::Error::from_raw_os_error(code)),
@@ -81,7 +92,11 @@ pub(super) fn run() -> io::Result<()> {
         let mut order = [0];
         orders.read_exact(&mut order)?;
         let is_last = order[0] == DONE;
-        let done = if is_last { settle() } else { mount_processes() };
+        let done = match order[0] {
+            DONE => settle(),
+            MOUNT => mount_processes(),
+            _ => Ok(()),
+        };
         let code = done.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EPERM));
         answers.write_all(&code.to_ne_bytes())?;
         answers.flush()?;
@@ -110,4 +125,3 @@ fn mount_processes() -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
     Ok(mount("proc", format!("{}/proc", root::NEW), "proc", flags, None)?)
 }
-

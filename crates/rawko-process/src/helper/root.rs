@@ -28,6 +28,7 @@ const BASES: [&str; 4] = ["/tmp", "/var", "/usr", "/etc"];
 /// Replaces the root. `init` mounts `/proc`, because it shows the processes of whoever mounts it.
 pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), String> {
     let mounted = mount_points();
+    init.is_ready().map_err(|error| format!("the namespace has no first process: {error}"))?;
     begin().map_err(|error| format!("cannot make a new root: {error}"))?;
     let builder = Builder { view, mounted };
     for (path, place) in view {
@@ -57,11 +58,7 @@ fn begin() -> io::Result<()> {
 }
 
 fn end() -> io::Result<()> {
-    mount_remount(
-        NEW,
-        MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
-        c"",
-    )?;
+    mount_remount(NEW, MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, c"")?;
     chdir(NEW)?;
     pivot_root(".", ".")?;
     unmount(".", UnmountFlags::DETACH)?;

@@ -40,8 +40,7 @@ pub(super) fn run() -> i32 {
         }
     };
     let listener = prepared.listener.take();
-    let started =
-        Started { init: prepared.init.as_ref().map(Init::id), has_listener: listener.is_some() };
+    let started = Started { init: prepared.init.as_ref().map(Init::id), has_listener: listener.is_some() };
     let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(AsFd::as_fd).collect();
     report(&control, Ok(started), layers, &descriptors);
     drop(listener);
@@ -136,7 +135,9 @@ fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) 
     if spec.confined.is_some() && !layers.has(Layer::MountNamespace) {
         command.envs(spec.env_without_view);
     }
-    if let Some(port) = prepared.listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.port())) {
+    if let Some(port) =
+        prepared.listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.port()))
+    {
         let proxy = format!("http://127.0.0.1:{port}");
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
         command.envs(names.map(|name| (name, proxy.as_str())));
@@ -154,8 +155,7 @@ fn wait(mut child: Child, control: &UnixStream) -> Option<ExitStatus> {
     let Ok(ended) = ended else { return child.wait().ok() };
     let mut control = File::from(OwnedFd::from(control.try_clone().ok()?));
     loop {
-        let mut ready =
-            [PollFd::new(&ended, PollFlags::IN), PollFd::new(&control, PollFlags::IN)];
+        let mut ready = [PollFd::new(&ended, PollFlags::IN), PollFd::new(&control, PollFlags::IN)];
         if poll(&mut ready, None).is_err() {
             continue;
         }

@@ -102,8 +102,7 @@ pub(super) fn restrict(network: Network) -> Result<(), String> {
 }
 
 fn program(rules: Rules, error: i32) -> Result<BpfProgram, String> {
-    let architecture =
-        TargetArch::try_from(std::env::consts::ARCH).map_err(|error| format!("{error}"))?;
+    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| format!("{error}"))?;
     let action = SeccompAction::Errno(error.cast_unsigned());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, architecture);
     filter.and_then(BpfProgram::try_from).map_err(|error| error.to_string())

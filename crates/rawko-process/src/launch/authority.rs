@@ -160,16 +160,17 @@ pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
     if metadata.is_dir() {
         return vec![own];
     }
-    let Some(named) = fs::read_to_string(&own).ok().and_then(|text| {
-        Some(project.join(text.strip_prefix("gitdir:")?.trim()))
-    }) else {
+    let Some(named) = fs::read_to_string(&own)
+        .ok()
+        .and_then(|text| Some(project.join(text.strip_prefix("gitdir:")?.trim())))
+    else {
         return Vec::new();
     };
     let Ok(named) = named.canonicalize() else { return Vec::new() };
     // Git writes the way back; a file that came with a project cannot have made one elsewhere.
     let back = fs::read_to_string(named.join("gitdir")).unwrap_or_default();
-    let is_worktree = named.join("HEAD").is_file()
-        && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
+    let is_worktree =
+        named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
     let common = fs::read_to_string(named.join("commondir")).ok();
     let common = common.and_then(|text| named.join(text.trim()).canonicalize().ok());
     match common {

@@ -1,7 +1,7 @@
 //! The environment of child processes, by allow-list: a variable that is not listed here or named in settings for the
 //! program does not reach it, whatever its name looks like.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Locale, user and tool chains. Nothing that is a secret, that injects code (`LD_PRELOAD`, `BASH_ENV`, `GIT_CONFIG_*`,
 /// `NODE_OPTIONS`), or that points to a service of the host (`SSH_AUTH_SOCK`, `XDG_RUNTIME_DIR`, `DOCKER_HOST`).
@@ -91,12 +91,16 @@ pub(crate) fn places(home: &Path, temporary: &Path) -> [(String, String); 2] {
     [("HOME".to_owned(), text(home)), ("TMPDIR".to_owned(), text(temporary))]
 }
 
-/// The directories that the variables name.
-pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item = &Path> {
-    let value = |name: &str| variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
+/// The directories that the variables name. Of cargo's not the whole one: it may hold a token.
+pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item = PathBuf> {
+    let value =
+        |name: &str| variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
     let named = DIRECTORIES.into_iter().filter_map(move |name| Some(Path::new(value(name)?)));
     let path = variables.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
-    named.chain(path.split(':').map(Path::new)).filter(|path| path.is_absolute())
+    let cargo = value("CARGO_HOME").map(Path::new).into_iter();
+    let cargo = cargo.flat_map(|home| ["bin", "registry", "git"].map(|name| home.join(name)));
+    let named = named.chain(path.split(':').map(Path::new)).map(Path::to_owned);
+    named.chain(cargo).filter(|path| path.is_absolute())
 }
 
 /// Says that there is no network, to tools that would otherwise try for a minute.

@@ -71,9 +71,11 @@ pub(crate) fn git_identity(home: &Path) -> Option<String> {
     let files = [home.join(".gitconfig"), home.join(".config/git/config")];
     let mut identity = String::from("[user]\n");
     let mut is_user = false;
-    for line in files.iter().filter_map(|file| fs::read_to_string(file).ok()).flat_map(|text| {
-        text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
-    }) {
+    for line in files
+        .iter()
+        .filter_map(|file| fs::read_to_string(file).ok())
+        .flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
+    {
         if line.starts_with('[') {
             is_user = line.eq_ignore_ascii_case("[user]");
         } else if is_user

@@ -190,7 +190,11 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
 
 /// A path with a directory is relative to the working directory.
 fn program(launch: &Launch) -> PathBuf {
-    if launch.program.components().count() > 1 { launch.cwd.join(&launch.program) } else { launch.program.clone() }
+    if launch.program.components().count() > 1 {
+        launch.cwd.join(&launch.program)
+    } else {
+        launch.program.clone()
+    }
 }
 
 /// Where the program lies, and files that its arguments name: settings name them, so they may be read.

@@ -54,13 +54,15 @@ impl View {
         variables: &[(String, String)],
         needed: &[PathBuf],
     ) -> Result<Self, String> {
-        let root = confinement.root.canonicalize().map_err(|error| {
-            format!("the project {} cannot be read: {error}", confinement.root.display())
-        })?;
+        let root = confinement
+            .root
+            .canonicalize()
+            .map_err(|error| format!("the project {} cannot be read: {error}", confinement.root.display()))?;
         if root.parent().is_none() {
             return Err("a project cannot be the root of the file system".to_owned());
         }
-        let real_home = confinement.home.as_deref().map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
+        let real_home =
+            confinement.home.as_deref().map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
         let home = real_home.clone().filter(|home| home.parent().is_some() && !home.starts_with("/proc"));
         let home = home.unwrap_or_else(|| PathBuf::from("/tmp/home"));
         let mut view = Self {
@@ -73,7 +75,7 @@ impl View {
         view.system();
         view.identity(&home);
         view.home(&home, &root);
-        let directories = environment::directories(variables).map(Path::to_owned);
+        let directories = environment::directories(variables);
         for path in directories.chain(needed.iter().cloned()) {
             // A home directory as a whole is never needed.
             if !home.starts_with(&path) && !root.starts_with(&path) {
@@ -186,7 +188,10 @@ impl View {
         for path in hidden {
             // The project may lie below something that is hidden, and stays visible.
             let is_kept = self.writable.iter().any(|kept| kept.starts_with(path) && kept != path);
-            if !is_kept && self.is_on_host(path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+            if !is_kept
+                && self.is_on_host(path)
+                && path.symlink_metadata().is_ok_and(|found| !found.is_symlink())
+            {
                 self.places.insert(path.clone(), Place::Hidden);
             }
         }

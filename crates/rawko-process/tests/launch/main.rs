@@ -53,6 +53,20 @@ impl Yard {
     }
 }
 
+/// Starts under load: a helper that is interrupted or slow is not an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_at_once() {
+    let yard = std::sync::Arc::new(Yard::new());
+    let tasks = (0..60).map(|number| {
+        let yard = std::sync::Arc::clone(&yard);
+        tokio::spawn(async move { yard.run(Profile::Workspace, &format!("echo {number}; exit 3")).await })
+    });
+    for (number, task) in tasks.collect::<Vec<_>>().into_iter().enumerate() {
+        let (text, status) = task.await.unwrap();
+        assert_eq!((text, status.code()), (number.to_string(), Some(3)));
+    }
+}
+
 #[tokio::test]
 async fn look() {
     let yard = Yard::new();
