@@ -27,6 +27,8 @@ pub struct ToolSettings {
     pub extra_write_paths: Vec<PathBuf>,
     /// Directories outside the project that programs may read.
     pub extra_read_paths: Vec<PathBuf>,
+    /// Programs that run without a sandbox: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
+    pub unconfined: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,14 +75,15 @@ impl ToolSettings {
     /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
-        const KEYS: [&str; 6] =
-            ["bash", "web", "allowed", "blocked", "extra_write_paths", "extra_read_paths"];
+        const KEYS: [&str; 7] =
+            ["bash", "web", "allowed", "blocked", "extra_write_paths", "extra_read_paths", "unconfined"];
         for entry in reader.record(at, "`tools`", &KEYS) {
             match entry.key.as_str() {
                 "bash" => settings.bash = BashSettings::read(reader, &entry.value),
                 "web" => settings.web = WebSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
                 "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
+                "unconfined" => settings.unconfined = unconfined(reader, entry),
                 "extra_read_paths" => settings.extra_read_paths = paths(reader, entry, "readable"),
                 _ => settings.extra_write_paths = paths(reader, entry, "writable"),
             }
@@ -192,6 +195,19 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
             Sandbox::Auto
         }
     }
+}
+
+/// Reads names of programs with their kind. An unknown kind confines nothing less, and is reported.
+fn unconfined(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<String> {
+    let names = reader.texts(&entry.value, "`unconfined` of `tools`");
+    for (name, span) in &names {
+        let kind = name.split_once(':').map(|(kind, _)| kind);
+        if *name != "checks" && !matches!(kind, Some("mcp" | "agent" | "service")) {
+            let message = format!("`{name}` is not a program");
+            reader.invalid(*span, message, "write `mcp:NAME`, `agent:NAME`, `service:NAME` or `checks`");
+        }
+    }
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Reads paths that are absolute or below the home directory.

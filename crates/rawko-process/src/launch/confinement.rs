@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::profile::Sandbox;
+use super::profile::{Profile, Sandbox};
 
 /// The bounds of a project's programs. Each start adds its profile.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Confinement {
     /// Paths outside the project that programs may read, and write.
     pub extra_read: Vec<PathBuf>,
     pub extra_write: Vec<PathBuf>,
+    /// Programs that the person does not want confined: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
+    pub unconfined: Vec<String>,
     /// A directory of the host that is `/tmp` for its programs; `None`: each has its own in memory.
     pub scratch: Option<PathBuf>,
 }
@@ -28,8 +30,15 @@ impl Confinement {
             home: std::env::home_dir(),
             extra_read: Vec::new(),
             extra_write: Vec::new(),
+            unconfined: Vec::new(),
             scratch: None,
         }
+    }
+
+    /// Returns the profile of a program: the given one, unless settings name it among the unconfined.
+    pub fn profile_of(&self, kind: &str, name: &str, usual: Profile) -> Profile {
+        let named = if name.is_empty() { kind.to_owned() } else { format!("{kind}:{name}") };
+        if self.unconfined.contains(&named) { Profile::Trusted } else { usual }
     }
 
     #[must_use]

@@ -72,10 +72,11 @@ impl ToolSettings {
         let usual = Confinement::of_project(root);
         Confinement {
             sandbox: self.bash.sandbox,
-            home: home.or(usual.home),
+            home: home.or_else(|| usual.home.clone()),
             extra_read: self.extra_read_paths.clone(),
             extra_write: self.extra_write_paths.clone(),
-            ..Confinement::of_project(root)
+            unconfined: self.unconfined.clone(),
+            ..usual
         }
     }
 }
