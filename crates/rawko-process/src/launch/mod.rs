@@ -8,6 +8,7 @@ pub(crate) mod frame;
 mod helper_file;
 mod home;
 mod layers;
+mod needed;
 mod plain;
 mod profile;
 mod spec;

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::environment;
 use super::helper_file::helper;
+use super::needed;
 use super::plain;
 use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
@@ -150,7 +151,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
     let (variable, value) = mark.variable();
     let mut spec = Spec {
         program: program(launch),
-        args: launch.args.clone(),
+        args: launch.args.iter().map(|arg| needed::direct_argument(arg)).collect(),
         cwd: launch.cwd.clone(),
         env: Vec::new(),
         confined: None,
@@ -166,8 +167,9 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         spec.env.extend(launch.set.iter().cloned());
         return Ok(spec);
     }
-    let view = View::new(confinement, launch.profile, &launch.inherited, &needed(launch))
-        .map_err(LaunchError::Confinement)?;
+    let view =
+        View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
+            .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
     spec.env.extend(environment::offline());
     spec.env.extend(launch.set.iter().cloned());
@@ -191,24 +193,12 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
 /// A path with a directory is relative to the working directory.
 fn program(launch: &Launch) -> PathBuf {
     if launch.program.components().count() > 1 {
-        launch.cwd.join(&launch.program)
+        needed::direct(&launch.cwd.join(&launch.program))
     } else {
         launch.program.clone()
     }
 }
 
-/// Where the program lies, and files that its arguments name: settings name them, so they may be read.
-fn needed(launch: &Launch) -> Vec<PathBuf> {
-    if !matches!(launch.profile, Profile::Program(_)) {
-        return Vec::new();
-    }
-    let program = program(launch);
-    let arguments = launch.args.iter().map(PathBuf::from);
-    let files = arguments.chain([program]).filter(|path| path.is_absolute() && path.is_file());
-    files.filter_map(|file| Some(file.parent()?.to_owned())).collect()
-}
-
-/// Kept for the report of a start: what holds, in words.
 impl Launched {
     /// Describes the confinement in force.
     pub fn confinement_in_words(&self) -> String {

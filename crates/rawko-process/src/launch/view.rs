@@ -9,7 +9,7 @@ use super::authority;
 use super::confinement::Confinement;
 use super::profile::Profile;
 use super::spec::Place;
-use super::{environment, home};
+use super::{environment, home, needed};
 
 /// Read-only, where the host has them.
 const SYSTEM: [&str; 14] = [
@@ -47,12 +47,12 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// `needed`: paths outside the usual ones that the program itself lies in.
+    /// `own`: paths outside the usual ones that the program itself lies in.
     pub(crate) fn new(
         confinement: &Confinement,
         profile: Profile,
         variables: &[(String, String)],
-        needed: &[PathBuf],
+        own: &[PathBuf],
     ) -> Result<Self, String> {
         let root = confinement
             .root
@@ -63,7 +63,7 @@ impl View {
         }
         let real_home =
             confinement.home.as_deref().map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
-        let home = real_home.clone().filter(|home| home.parent().is_some() && !home.starts_with("/proc"));
+        let home = real_home.clone().filter(|home| home.is_absolute() && home.parent().is_some());
         let home = home.unwrap_or_else(|| PathBuf::from("/tmp/home"));
         let mut view = Self {
             places: BTreeMap::new(),
@@ -76,7 +76,9 @@ impl View {
         view.identity(&home);
         view.home(&home, &root);
         let directories = environment::directories(variables);
-        for path in directories.chain(needed.iter().cloned()) {
+        for path in
+            directories.flat_map(|path| [needed::installation(&path), path]).chain(own.iter().cloned())
+        {
             // A home directory as a whole is never needed.
             if !home.starts_with(&path) && !root.starts_with(&path) {
                 view.read(&path);
@@ -166,6 +168,10 @@ impl View {
     /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links
     /// there.
     fn temporary(&mut self, scratch: Option<&Path>) {
+        // It is the project.
+        if self.places.contains_key(Path::new(TEMPORARY)) {
+            return;
+        }
         let scratch = scratch.and_then(|path| path.canonicalize().ok());
         let is_used = self.places.keys().any(|path| path.starts_with(TEMPORARY));
         match scratch {
