@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::egress::Proxy;
 use crate::launch::TERMINATE;
 
 /// Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
@@ -23,12 +24,14 @@ pub(crate) struct ContainedProcesses {
     init: Option<OwnedFd>,
     /// Closed, it ends the helper.
     control: UnixStream,
+    /// Its way to the network, for as long as it runs.
+    _proxy: Option<Proxy>,
 }
 
 impl ContainedProcesses {
-    pub(crate) fn new(helper: Pid, init: i32, control: UnixStream) -> Self {
+    pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> Self {
         let open = |pid: Pid| pidfd_open(pid, PidfdFlags::empty()).ok();
-        Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control }
+        Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control, _proxy: proxy }
     }
 
     /// Kills the helper, with which the first process of the namespace ends, and waits for that.

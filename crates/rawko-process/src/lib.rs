@@ -40,12 +40,14 @@
 //! ```
 
 mod contained;
+mod egress;
 mod helper;
 mod launch;
 mod mark;
 mod processes;
 mod table;
 
+pub use egress::{Egress, EgressRefusal};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits, Output, Profile,

@@ -15,6 +15,7 @@ use rustix::process::{
 use tokio::process::Child;
 
 use crate::contained::{ContainedProcesses, ask_to_end};
+use crate::egress::Proxy;
 use crate::mark::Mark;
 use crate::table::{self, Entry};
 
@@ -75,10 +76,15 @@ impl Processes {
     }
 
     /// Takes charge of a program that a helper started in a PID namespace.
-    pub(crate) fn contained(helper: &Child, init: i32, control: UnixStream) -> io::Result<Self> {
+    pub(crate) fn contained(
+        helper: &Child,
+        init: i32,
+        control: UnixStream,
+        proxy: Option<Proxy>,
+    ) -> io::Result<Self> {
         let helper =
             helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control))))
+        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control, proxy))))
     }
 
     /// Takes charge of a program that a helper started without one.

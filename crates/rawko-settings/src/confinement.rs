@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rawko_chart::Document;
-use rawko_process::{Confinement, Sandbox};
+use rawko_process::{Confinement, Egress, Sandbox};
 
 use crate::Environment;
 
@@ -28,18 +28,16 @@ impl Environment {
                 _ => Sandbox::Require,
             };
         }
-        let texts = |key: &str| -> Vec<&str> {
-            tools
-                .get(key)
-                .and_then(Document::items)
-                .into_iter()
-                .flatten()
-                .filter_map(Document::text)
-                .collect()
-        };
+        let texts = |key: &str| list(tools, key);
         let paths = |key: &str| -> Vec<PathBuf> {
             texts(key).into_iter().map(|text| self.expanded(text)).filter(|path| path.is_absolute()).collect()
         };
+        if let Some(network) = tools.get("network") {
+            let own = |key: &str| list(network, key).into_iter().map(str::to_owned).collect::<Vec<_>>();
+            let (hosts, private) = (own("hosts"), own("private"));
+            let is_any = !hosts.is_empty() || !private.is_empty();
+            confinement.egress = is_any.then_some(Egress { hosts: Some(hosts), private });
+        }
         confinement.unconfined = texts("unconfined").into_iter().map(str::to_owned).collect();
         confinement.extra_read = paths("extra_read_paths");
         confinement.extra_write = paths("extra_write_paths");
@@ -52,4 +50,8 @@ impl Environment {
             (Some(_), None) | (None, _) => PathBuf::from(text),
         }
     }
+}
+
+fn list<'d>(at: &'d Document, key: &str) -> Vec<&'d str> {
+    at.get(key).and_then(Document::items).into_iter().flatten().filter_map(Document::text).collect()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rawko_chart::{Document, DocumentEntry};
+use rawko_process::Egress;
 pub use rawko_process::Sandbox;
 use rawko_settings::SettingsReader;
 
@@ -29,6 +30,8 @@ pub struct ToolSettings {
     pub extra_read_paths: Vec<PathBuf>,
     /// Programs that run without a sandbox: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
     pub unconfined: Vec<String>,
+    /// Hosts that programs may reach; `None`: no network.
+    pub network: Option<Egress>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,14 +78,23 @@ impl ToolSettings {
     /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
-        const KEYS: [&str; 7] =
-            ["bash", "web", "allowed", "blocked", "extra_write_paths", "extra_read_paths", "unconfined"];
+        const KEYS: [&str; 8] = [
+            "bash",
+            "web",
+            "network",
+            "allowed",
+            "blocked",
+            "extra_write_paths",
+            "extra_read_paths",
+            "unconfined",
+        ];
         for entry in reader.record(at, "`tools`", &KEYS) {
             match entry.key.as_str() {
                 "bash" => settings.bash = BashSettings::read(reader, &entry.value),
                 "web" => settings.web = WebSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
                 "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
+                "network" => settings.network = network(reader, &entry.value),
                 "unconfined" => settings.unconfined = unconfined(reader, entry),
                 "extra_read_paths" => settings.extra_read_paths = paths(reader, entry, "readable"),
                 _ => settings.extra_write_paths = paths(reader, entry, "writable"),
@@ -195,6 +207,19 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
             Sandbox::Auto
         }
     }
+}
+
+/// Reads the hosts that programs may reach. Without any there is no network.
+fn network(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Egress> {
+    let (mut hosts, mut private) = (Vec::new(), Vec::new());
+    for entry in reader.record(at, "`tools.network`", &["hosts", "private"]) {
+        match entry.key.as_str() {
+            "hosts" => hosts = texts(reader, entry, "`tools.network`"),
+            _ => private = texts(reader, entry, "`tools.network`"),
+        }
+    }
+    let is_any = !hosts.is_empty() || !private.is_empty();
+    is_any.then_some(Egress { hosts: Some(hosts), private })
 }
 
 /// Reads names of programs with their kind. An unknown kind confines nothing less, and is reported.

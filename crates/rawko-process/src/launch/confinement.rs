@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::egress::Egress;
+
 use super::profile::{Profile, Sandbox};
 
 /// The bounds of a project's programs. Each start adds its profile.
@@ -17,6 +19,8 @@ pub struct Confinement {
     pub extra_write: Vec<PathBuf>,
     /// Programs that the person does not want confined: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
     pub unconfined: Vec<String>,
+    /// Hosts that programs may reach through a proxy; `None`: no network.
+    pub egress: Option<Egress>,
     /// A directory of the host that is `/tmp` for its programs; `None`: each has its own in memory.
     pub scratch: Option<PathBuf>,
 }
@@ -31,6 +35,7 @@ impl Confinement {
             extra_read: Vec::new(),
             extra_write: Vec::new(),
             unconfined: Vec::new(),
+            egress: None,
             scratch: None,
         }
     }

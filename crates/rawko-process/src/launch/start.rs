@@ -17,6 +17,7 @@ use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
 use super::view::View;
 use super::{Input, Launch, LaunchError, Launched, Layers, Output, frame, warning};
+use crate::egress::Proxy;
 use crate::helper::WORD;
 use crate::mark::Mark;
 use crate::processes::Processes;
@@ -88,7 +89,7 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     let text = serde_json::to_vec(spec).map_err(io::Error::other)?;
     frame::send(&control, &text, &pipes.of_program.each_ref().map(AsFd::as_fd))?;
     control.set_read_timeout(Some(REPORT_TIME_MAX))?;
-    let (text, _descriptors) = frame::receive(&control)
+    let (text, descriptors) = frame::receive(&control)
         .map_err(|error| io::Error::other(format!("the helper of the sandbox broke off: {error}")))?;
     let report: Report = serde_json::from_slice(&text).map_err(io::Error::other)?;
     let started = report.started.map_err(|refusal| match refusal {
@@ -99,7 +100,12 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     warning::missing(&report.layers);
     pipes.give(&mut child)?;
     let processes = match started.init {
-        Some(init) => Processes::contained(&child, init, control)?,
+        Some(init) => {
+            let listener = descriptors.into_iter().next().filter(|_| started.has_listener);
+            let egress = launch.confinement.egress.clone();
+            let proxy = listener.zip(egress).map(|(listener, egress)| Proxy::start(listener, egress));
+            Processes::contained(&child, init, control, proxy.transpose()?)?
+        }
         None => Processes::of_helper(&child, mark, control)?,
     };
     let layers = spec.confined.is_some().then_some(report.layers);
@@ -171,7 +177,9 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
             .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
-    spec.env.extend(environment::offline());
+    if confinement.egress.is_none() {
+        spec.env.extend(environment::offline());
+    }
     spec.env.extend(launch.set.iter().cloned());
     let scratch = confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
     spec.env_without_view = environment::places(&scratch, &scratch).into();
@@ -182,6 +190,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         readable: view.readable,
         network: match launch.profile {
             Profile::ReadOnly => Network::None,
+            Profile::Workspace | Profile::Program(_) if confinement.egress.is_some() => Network::Proxy,
             Profile::Workspace | Profile::Program(_) | Profile::Trusted => Network::Loopback,
         },
         without_view: None,

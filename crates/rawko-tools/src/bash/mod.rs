@@ -76,6 +76,7 @@ impl ToolSettings {
             extra_read: self.extra_read_paths.clone(),
             extra_write: self.extra_write_paths.clone(),
             unconfined: self.unconfined.clone(),
+            egress: self.network.clone(),
             ..usual
         }
     }
