@@ -25,7 +25,10 @@ use crate::processes::Processes;
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
 const REPORT_TIME_MAX: Duration = Duration::from_secs(30);
 
-pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
+pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
+    // The helper is elsewhere, and the links on the way may not be in the view.
+    launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
+    launch.confinement.root = std::path::absolute(&launch.confinement.root)?;
     let is_required = launch.confinement.sandbox == Sandbox::Require;
     let Some(helper) = helper() else {
         let why = if cfg!(target_os = "linux") {

@@ -21,7 +21,7 @@ pub(crate) const TABLE: &[Attempt] = &[
     row(
         "the SSH key by ~",
         "grep KEY ~/.ssh/id && echo ESCAPED",
-        "echo KEY > ~/id; grep KEY ~/id && echo WORKS",
+        "echo KEY > ~/id; grep KEY ~/id && echo WORKS; rm ~/id",
     ),
     row("AWS", "grep KEY $REAL/.aws/credentials && echo ESCAPED", "grep KEY keys/id && echo WORKS"),
     row(
@@ -337,7 +337,7 @@ pub(crate) const TABLE: &[Attempt] = &[
         "echo $MARK >> .git/config && echo ESCAPED",
         "git log -1 && echo WORKS",
     ),
-    row("another git directory", "mv .git $MARK && echo ESCAPED", "git branch b-$$ && echo WORKS"),
+    row("another git directory", "mv .git $MARK && echo ESCAPED", "git branch -f $MARK && echo WORKS"),
     row(
         "removing git's configuration",
         "rm -f .git/config && echo ESCAPED; rm -rf .git/hooks && echo ESCAPED",
