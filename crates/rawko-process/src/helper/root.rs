@@ -89,6 +89,15 @@ impl Builder<'_> {
                 mount_bind_recursive(old(path), &at)?;
                 self.read_only(path)
             }
+            Place::Copy => {
+                self.target(path, path)?;
+                if overlay(path, &at).is_ok() {
+                    return Ok(());
+                }
+                // A kernel that has no such layer for users: read-only.
+                mount_bind_recursive(old(path), &at)?;
+                self.read_only(path)
+            }
             Place::Write { source } => {
                 self.target(path, source)?;
                 Ok(mount_bind_recursive(old(source), &at)?)
@@ -132,7 +141,7 @@ impl Builder<'_> {
     /// Returns true if the nearest place above a path is one of the host: nothing is created there.
     fn is_on_host(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find_map(|above| self.view.get(above));
-        matches!(above, Some(Place::Read | Place::Write { .. }))
+        matches!(above, Some(Place::Read | Place::Copy | Place::Write { .. }))
     }
 
     /// Makes sure that something of the same kind as the source is there to be mounted on.
@@ -167,6 +176,21 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// A layer in memory above a directory of the host.
+fn overlay(path: &Path, at: &Path) -> io::Result<()> {
+    let lower = old(path).display().to_string();
+    if lower.contains([':', ',', '\\', '\n']) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let layer = format!("/layer-{}", lower.replace('/', "-"));
+    let (upper, work) = (format!("{layer}/upper"), format!("{layer}/work"));
+    fs::create_dir_all(&upper)?;
+    fs::create_dir_all(&work)?;
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr");
+    let options = std::ffi::CString::new(options).map_err(|_| io::ErrorKind::InvalidInput)?;
+    Ok(mount("rawko", at, "overlay", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
 }
 
 /// The options of the file system stay: a user namespace may not remove them.

@@ -51,6 +51,22 @@ const TOOL_CHAINS: [&str; 44] = [
     ".cache/go-build",
 ];
 
+/// Those of them that tools write to while they read.
+const CACHES: [&str; 12] = [
+    ".cargo/registry",
+    ".cargo/git",
+    ".npm",
+    ".yarn/berry/cache",
+    "go",
+    ".m2/repository",
+    ".gradle/caches",
+    ".nuget/packages",
+    ".local/share/pnpm",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/go-build",
+];
+
 /// A configuration file with one of these words may hold a credential.
 const SECRET_WORDS: [&str; 5] = ["token", "password", "secret", "credential", "@"];
 
@@ -64,6 +80,11 @@ pub(crate) fn tool_chains(home: &Path) -> Vec<PathBuf> {
         })
     });
     listed.chain(configuration).filter(|path| path.exists()).collect()
+}
+
+/// The caches among them.
+pub(crate) fn caches(home: &Path) -> impl Iterator<Item = PathBuf> {
+    CACHES.iter().map(|name| home.join(name)).filter(|path| path.is_dir())
 }
 
 /// A git configuration with the name and address for commits. The rest of the person's may hold credentials and commands.

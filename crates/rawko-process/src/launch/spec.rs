@@ -50,6 +50,8 @@ pub(crate) enum Place {
     Private,
     /// A path of the host, read-only.
     Read,
+    /// A directory of the host with a layer in memory above it: what the program writes is gone with the call.
+    Copy,
     /// A path of the host.
     Write { source: PathBuf },
     /// A symbolic link.

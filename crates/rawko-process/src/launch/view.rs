@@ -144,6 +144,11 @@ impl View {
         for path in home::tool_chains(home) {
             self.read(&path);
         }
+        for path in home::caches(home) {
+            if self.places.get(&path) == Some(&Place::Read) {
+                self.places.insert(path, Place::Copy);
+            }
+        }
         if let Some(text) = home::git_identity(home) {
             self.places.insert(home.join(".gitconfig"), Place::Text { text });
         }
@@ -221,7 +226,7 @@ impl View {
 
     fn is_on_host(&self, path: &Path) -> bool {
         let nearest = path.ancestors().find_map(|above| self.places.get(above));
-        matches!(nearest, Some(Place::Read | Place::Write { .. }))
+        matches!(nearest, Some(Place::Read | Place::Copy | Place::Write { .. }))
     }
 
     fn read(&mut self, path: &Path) {
