@@ -50,8 +50,8 @@ mod table;
 pub use egress::{Egress, EgressRefusal};
 pub use helper::run_if_asked;
 pub use launch::{
-    AUTHORITY, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits, Output, Profile,
-    ProjectAccess, Sandbox, is_inherited, set_helper,
+    AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
+    Output, Profile, ProjectAccess, Sandbox, is_inherited, set_helper,
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use processes::Processes;

@@ -1,5 +1,6 @@
 //! Capabilities, `no_new_privs` and resource limits of the program.
 
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -24,7 +25,11 @@ pub(super) fn lend_mounting() -> Result<(), String> {
 pub(super) fn drop_all() -> Result<(), String> {
     // Without CAP_SETPCAP there is nothing to drop either.
     for bit in 0..u64::BITS {
-        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
+        let capability = CapabilitySet::from_bits_retain(1 << bit);
+        // The kernel knows fewer than there are bits.
+        if remove_capability_from_bounding_set(capability) == Err(Errno::INVAL) {
+            break;
+        }
     }
     let locked = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED

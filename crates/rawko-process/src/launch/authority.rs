@@ -77,6 +77,7 @@ pub(crate) fn hidden(home: Option<&Path>, project: &Path) -> Vec<PathBuf> {
         hidden.extend(CREDENTIALS.iter().map(|name| home.join(name)));
         hidden.push(home.join(".local/state/rawko"));
     }
+    hidden.retain(|path| path.symlink_metadata().is_ok());
     // A link hides its target too.
     let real: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
     hidden.extend(real);

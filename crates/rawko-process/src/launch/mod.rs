@@ -15,6 +15,7 @@ mod spec;
 mod start;
 mod view;
 mod warning;
+mod watch;
 
 pub use authority::AUTHORITY;
 pub use confinement::Confinement;
@@ -25,6 +26,7 @@ pub use layers::{Layer, Layers};
 pub use profile::{Profile, ProjectAccess, Sandbox};
 pub use spec::Limits;
 pub(crate) use spec::{Confined, Network, Place, Refusal, Report, Spec, Started};
+pub use watch::AuthorityWatch;
 
 use std::fmt;
 use std::io;
@@ -77,6 +79,15 @@ pub struct Launched {
     pub processes: Processes,
     /// What confines it; `None`: the profile does not.
     pub layers: Option<Layers>,
+    /// Files of authority that it may create; to be restored when a call ends.
+    pub authority: AuthorityWatch,
+}
+
+impl Launched {
+    /// Describes the confinement in force.
+    pub fn confinement_in_words(&self) -> String {
+        self.layers.as_ref().map_or_else(|| "none: switched off in settings".to_owned(), Layers::in_words)
+    }
 }
 
 #[derive(Debug)]

@@ -6,12 +6,13 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::environment;
-use super::{Input, Launch, LaunchError, Launched, Output};
+use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output};
 use crate::mark::Mark;
 use crate::processes::Processes;
 
 pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
     let mark = Mark::new();
+    let authority = AuthorityWatch::of_project(&launch.confinement.root);
     let home = launch.confinement.home.clone().unwrap_or_else(|| "/".into());
     let temporary = launch.confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let inherited = launch.inherited.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -52,5 +53,5 @@ pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
         child.stdout = Some(tokio::process::ChildStdout::from_std(merged.into())?);
     }
     let processes = Processes::of_child(&child, mark)?;
-    Ok(Launched { child, processes, layers: None })
+    Ok(Launched { child, processes, layers: None, authority })
 }

@@ -16,7 +16,7 @@ use super::plain;
 use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
 use super::view::View;
-use super::{Input, Launch, LaunchError, Launched, Layers, Output, frame, warning};
+use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output, frame, warning};
 use crate::egress::Proxy;
 use crate::helper::WORD;
 use crate::mark::Mark;
@@ -76,6 +76,7 @@ impl From<io::Error> for Failed {
 }
 
 fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Failed> {
+    let authority = AuthorityWatch::of_project(&launch.confinement.root);
     let (control, theirs) = UnixStream::pair()?;
     let mark = Mark::of(spec.mark);
     let mut child = Command::new(helper)
@@ -112,7 +113,7 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
         None => Processes::of_helper(&child, mark, control)?,
     };
     let layers = spec.confined.is_some().then_some(report.layers);
-    Ok(Launched { child, processes, layers })
+    Ok(Launched { child, processes, layers, authority })
 }
 
 /// The pipes of a program: the ends that it gets, and ours.
@@ -208,12 +209,5 @@ fn program(launch: &Launch) -> PathBuf {
         needed::direct(&launch.cwd.join(&launch.program))
     } else {
         launch.program.clone()
-    }
-}
-
-impl Launched {
-    /// Describes the confinement in force.
-    pub fn confinement_in_words(&self) -> String {
-        self.layers.as_ref().map_or_else(|| "none: switched off in settings".to_owned(), Layers::in_words)
     }
 }

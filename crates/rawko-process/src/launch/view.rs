@@ -76,12 +76,14 @@ impl View {
         view.identity(&home);
         view.home(&home, &root);
         let directories = environment::directories(variables);
+        let mut seen = Vec::new();
         for path in
             directories.flat_map(|path| [needed::installation(&path), path]).chain(own.iter().cloned())
         {
             // A home directory as a whole is never needed.
-            if !home.starts_with(&path) && !root.starts_with(&path) {
+            if !home.starts_with(&path) && !root.starts_with(&path) && !seen.contains(&path) {
                 view.read(&path);
+                seen.push(path);
             }
         }
         confinement.extra_read.iter().for_each(|path| view.read(path));
@@ -232,7 +234,9 @@ impl View {
     fn read(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
         let is_seen = self.is_on_host(&real);
-        self.link(path);
+        if real != path {
+            self.link(path);
+        }
         self.readable.push(real.clone());
         if !is_seen && !self.places.contains_key(&real) {
             self.places.insert(real, Place::Read);
@@ -241,7 +245,9 @@ impl View {
 
     fn write(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
-        self.link(path);
+        if real != path {
+            self.link(path);
+        }
         self.readable.push(real.clone());
         self.writable.push(real.clone());
         self.places.insert(real.clone(), Place::Write { source: real });

@@ -79,6 +79,7 @@ impl AcpAgent {
             Err(error) => Err(TurnError::Malformed(in_full(&error))),
         };
         child.end().await;
+        child.restore_authority();
         result
     }
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{Input, Launch, LaunchError, Processes};
+use rawko_process::{AuthorityWatch, Input, Launch, LaunchError, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::time::timeout;
@@ -25,6 +25,7 @@ pub(super) enum Ending {
 pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, LaunchError> {
     let launched = Launch { input: Input::Null, ..launch }.start().await?;
     let (mut child, processes) = (launched.child, launched.processes);
+    let _restored = Restored(launched.authority);
     let ending = match timeout(time, exchange(&mut child, &processes)).await {
         Ok(ending) => ending,
         Err(_) => Ok(Ending::TimedOut),
@@ -34,6 +35,15 @@ pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, Launch
         let _ = timeout(GRACE, child.wait()).await;
     }
     Ok(ending?)
+}
+
+/// Files of authority are put right when the check is over, also if it is abandoned.
+struct Restored(AuthorityWatch);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        self.0.restore();
+    }
 }
 
 async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending> {

@@ -74,6 +74,7 @@ impl ProcessAgent {
             Err(stopped) => Err(self.in_words(stopped, &child).await),
         };
         child.end().await;
+        child.restore_authority();
         result
     }
 

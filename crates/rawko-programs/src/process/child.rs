@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_process::{Confinement, LaunchError, Processes, Profile};
+use rawko_process::{AuthorityWatch, Confinement, LaunchError, Processes, Profile};
 use rawko_settings::Environment;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -37,6 +37,7 @@ pub(crate) struct Child {
     processes: Arc<Processes>,
     stderr: Tail,
     ended: watch::Receiver<Option<ExitStatus>>,
+    authority: AuthorityWatch,
 }
 
 impl Launch {
@@ -56,6 +57,7 @@ impl Launch {
             LaunchError::Program(error) => self.not_started(&error, environment),
             LaunchError::Confinement(why) => why,
         })?;
+        let authority = launched.authority;
         let (mut child, processes) = (launched.child, Arc::new(launched.processes));
         let lost = || format!("lost track of the process `{}`", self.program);
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
@@ -63,7 +65,7 @@ impl Launch {
         let stdout = child.stdout.take().ok_or_else(lost)?;
         let stderr = Tail::of(child.stderr.take());
         let ended = watched(child, Arc::clone(&processes));
-        Ok((Child { pid, program: self.program.clone(), processes, stderr, ended }, stdin, stdout))
+        Ok((Child { pid, program: self.program.clone(), processes, stderr, ended, authority }, stdin, stdout))
     }
 
     /// A bare name is looked up in PATH, anything else relative to the working directory.
@@ -105,6 +107,11 @@ fn watched(
 }
 
 impl Child {
+    /// Puts files of authority right after a turn. Not for servers: they stay so long that a person may have written one.
+    pub(crate) fn restore_authority(&self) {
+        self.authority.restore();
+    }
+
     #[cfg(feature = "mcp")]
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()

@@ -61,8 +61,12 @@ pub(super) async fn bash(
         LaunchError::Confinement(why) => why,
     })?;
     let sandbox = running.sandbox.clone();
-    let (ending, output) = running.finish(limit, settings.bash.output_max).await;
-    Ok(outcome(&ending, &output, limit, &sandbox))
+    let (ending, output, refused) = running.finish(limit, settings.bash.output_max).await;
+    let mut outcome = outcome(&ending, &output, limit, &sandbox);
+    for line in refused {
+        outcome.content = format!("{}\n[{line}]", outcome.content.trim_end_matches('\n'));
+    }
+    Ok(outcome)
 }
 
 impl ToolSettings {

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{Launch, LaunchError, Processes};
+use rawko_process::{AuthorityWatch, Launch, LaunchError, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -33,6 +33,7 @@ pub(super) struct Running {
     output: Option<ChildStdout>,
     /// Dropped with the call, it kills everything.
     processes: Processes,
+    authority: AuthorityWatch,
     pub(super) sandbox: String,
 }
 
@@ -40,11 +41,28 @@ pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
     let mut launched = launch.start().await?;
     let output = launched.child.stdout.take();
     let sandbox = launched.confinement_in_words();
-    Ok(Running { child: launched.child, output, processes: launched.processes, sandbox })
+    Ok(Running {
+        child: launched.child,
+        output,
+        processes: launched.processes,
+        authority: launched.authority,
+        sandbox,
+    })
 }
 
 impl Running {
-    pub(super) async fn finish(mut self, limit: Duration, output_max: usize) -> (Ending, Output) {
+    /// Waits for the end. Returns it with the output and a line for each file of authority that was set aside.
+    pub(super) async fn finish(
+        mut self,
+        limit: Duration,
+        output_max: usize,
+    ) -> (Ending, Output, Vec<String>) {
+        let (ending, output) = self.run(limit, output_max).await;
+        let refused = self.authority.restore();
+        (ending, output, refused)
+    }
+
+    async fn run(&mut self, limit: Duration, output_max: usize) -> (Ending, Output) {
         let mut output = Output::new(output_max);
         let deadline = Instant::now() + limit;
         let early = tokio::select! {

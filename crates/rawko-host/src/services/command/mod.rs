@@ -41,13 +41,16 @@ impl CommandForm {
         let words = std::iter::once(&self.program).chain(&self.args).map(|word| Value::str(word)).collect();
         let env = self.env.iter().map(|(name, value)| (name.as_str(), Value::from(value.variables_shown())));
         let passed = self.pass_env.iter().map(|name| Value::str(name)).collect();
-        vec![
+        let mut entries = vec![
             ("command", Value::list(words)),
             ("cwd", Value::from(self.cwd.display().to_string())),
             ("env", Value::map(env)),
             ("pass_env", Value::list(passed)),
-            ("sandbox", Value::str(if self.is_trusted { "off" } else { "on" })),
-        ]
+        ];
+        if self.is_trusted {
+            entries.push(("sandbox", Value::str("off")));
+        }
+        entries
     }
 }
 
@@ -97,7 +100,9 @@ impl Program {
         let launched = self.start(&call).await?;
         let started = (launched.child, launched.processes);
         let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
-        let ending = process::supervised(started, input(&call), limits).await?;
+        let ending = process::supervised(started, input(&call), limits).await;
+        launched.authority.restore();
+        let ending = ending?;
         let secrets = self.secrets();
         outcome::answer(&self.form.program, ending, &limits, &secrets).map_err(|error| secrets.hide_in(error))
     }
