@@ -66,6 +66,9 @@ impl TurnSettings {
             let mut reader = SettingsReader::new(settings.environment());
             let said = section_of(&mut reader, &section.document, root);
             all = all.over(said);
+            for command in all.agents.values_mut().filter_map(|agent| agent.command.as_mut()) {
+                command.confinement = settings.confinement(root);
+            }
             if !reader.findings.is_empty() {
                 problems.push((section.file.to_string(), reader.findings));
             }
@@ -178,6 +181,7 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                         env: BTreeMap::new(),
                         pass_env: Vec::new(),
                         environment: reader.environment().clone(),
+                        confinement: reader.environment().confinement(root),
                     });
                 }
             }

@@ -33,6 +33,7 @@ pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use toolbox::{ToolCall, Toolbox};
 
 use rawko_core::Value;
+pub use rawko_process::ProjectAccess;
 
 use rawko_model::ToolSpec;
 
@@ -41,13 +42,12 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
 /// A source of tools besides the built-in ones: MCP servers, an embedder.
 pub trait ToolSource: Send + Sync {
-    /// Returns the available tools by full name (`mcp__git__status`).
-    fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
+    /// Returns the available tools by full name (`mcp__git__status`), for an agent with this access to the project.
+    fn specs(&self, access: ProjectAccess) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
 
     /// Returns at least the tools that a grant can use. A source that starts something does so only for these.
     fn specs_for<'a>(&'a self, grant: &'a Grant) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + 'a>> {
-        let _ = grant;
-        self.specs()
+        self.specs(grant.access())
     }
 
     /// Returns true if this source owns a name, also while its server is down.
@@ -56,5 +56,6 @@ pub trait ToolSource: Send + Sync {
     /// Returns true if a call with an unknown outcome may be repeated.
     fn is_safe_to_repeat(&self, name: &str) -> bool;
 
-    fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a>;
+    /// Calls a tool. A program that runs for an agent without write access must not have it either.
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a>;
 }

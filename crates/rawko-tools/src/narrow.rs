@@ -2,6 +2,7 @@
 //! outside of it; preferences such as a timeout are the nearest file's.
 
 use rawko_chart::Document;
+use rawko_process::Egress;
 use rawko_settings::{Section, SettingsReader};
 
 use super::grant::Layer;
@@ -77,14 +78,49 @@ fn at<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
 
 /// Takes settings apart completely, so that a new setting does not compile until its narrowing is defined here.
 fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> ToolSettings {
-    let ToolSettings { bash, web, allowed, blocked, extra_write_paths } = inner;
+    let ToolSettings {
+        bash,
+        web,
+        allowed,
+        blocked,
+        extra_write_paths,
+        extra_read_paths,
+        unconfined,
+        network,
+    } = inner;
+    // Whoever requires a sandbox for commands wants one for every program.
+    let unconfined = match outer.bash.sandbox {
+        Sandbox::Require => outer.unconfined,
+        Sandbox::Auto | Sandbox::Off => place.within(&["unconfined"], outer.unconfined, unconfined),
+    };
     ToolSettings {
+        unconfined,
+        network: narrowed_network(outer.network, network, place),
+        extra_read_paths: place.within(&["extra_read_paths"], outer.extra_read_paths, extra_read_paths),
         bash: narrowed_bash(outer.bash, bash, place),
         web: narrowed_web(outer.web, web, place),
         // The layers of the grant hold the rules of every file.
         allowed: allowed.or(outer.allowed),
         blocked: [outer.blocked, blocked].concat(),
         extra_write_paths: place.within(&["extra_write_paths"], outer.extra_write_paths, extra_write_paths),
+    }
+}
+
+/// Hosts that programs may reach: those that every file with the key allows.
+fn narrowed_network(outer: Option<Egress>, inner: Option<Egress>, place: &Place<'_>) -> Option<Egress> {
+    match (place.is_set(&["network"]), place.is_set_outside(&["network"])) {
+        (false, _) => outer,
+        (true, false) => inner,
+        (true, true) => {
+            let (outer, inner) = (outer?, inner?);
+            let is_within = |host: &String| outer.private.iter().any(|wide| covers(wide, host));
+            let private = inner.private.into_iter().filter(is_within).collect();
+            let hosts = match (inner.hosts, outer.hosts) {
+                (Some(inner), Some(outer)) => Some(common(&inner, &outer)),
+                (inner, outer) => inner.or(outer),
+            };
+            Some(Egress { hosts, private })
+        }
     }
 }
 

@@ -128,7 +128,7 @@ impl Toolbox {
         }
         match resolved {
             Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
-            Resolved::Source(source) => source.call(&name, call.input.clone()).await,
+            Resolved::Source(source) => source.call(&name, call.input.clone(), grant.access()).await,
         }
     }
 

@@ -82,7 +82,7 @@ async fn evidence(
     if let Some(known) = before.filter(is_known) {
         return Ok(Evidence { restored, ..known });
     }
-    let report = run_all(&checks, &workshop.root, &workshop.environment).await;
+    let report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
     let mut report = CheckReport::of(report.checks.into_iter().chain(lost).chain(redefined).collect());
     shorten_paths(&mut report, &workshop.root);
     Ok(Evidence {

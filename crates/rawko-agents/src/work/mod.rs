@@ -76,6 +76,8 @@ pub struct Workshop {
     pub task: TaskSettings,
     pub memories: MemorySettings,
     pub environment: Environment,
+    /// The bounds of programs that agents can influence.
+    pub confinement: rawko_process::Confinement,
     pub servers: Arc<McpServers>,
 }
 

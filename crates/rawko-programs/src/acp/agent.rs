@@ -26,8 +26,10 @@ impl AcpAgent {
             args: self.args.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
+            profile: self.profile,
+            confinement: self.confinement.clone(),
         };
-        let (child, stdin, stdout) = launch.start(&self.environment).map_err(TurnError::NotStarted)?;
+        let (child, stdin, stdout) = launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
         let (wire, channel, closed) = Wire::new(stdin, stdout);
         let (tell, from_agent) = mpsc::unbounded_channel();
         let (updates, permissions, reads, writes) = (tell.clone(), tell.clone(), tell.clone(), tell);
@@ -77,6 +79,7 @@ impl AcpAgent {
             Err(error) => Err(TurnError::Malformed(in_full(&error))),
         };
         child.end().await;
+        child.restore_authority();
         result
     }
 

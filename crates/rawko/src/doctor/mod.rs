@@ -1,6 +1,7 @@
 //! The checks of `rawko doctor`. Each part of a project has a file with its checks; the common result type is here.
 
 mod instances;
+mod sandbox;
 mod services;
 mod settings;
 mod store;
@@ -53,6 +54,7 @@ pub(crate) fn look(place: &Place) -> Vec<Check> {
     checks.extend(settings::look(place));
     checks.extend(settings::look_at_trust(place));
     checks.extend(services::look(place));
+    checks.extend(sandbox::look(place));
     checks.extend(settings::look_at_project(place));
     checks
 }

@@ -9,4 +9,5 @@
 )]
 
 mod authority;
+mod launcher;
 mod rules;

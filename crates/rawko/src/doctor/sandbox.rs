@@ -1,0 +1,114 @@
+//! The sandbox: the layers that this kernel supports, tried with a real program, and the profile of each program that the
+//! project configures.
+
+use rawko_agents::agent::{Agents, Kind};
+use rawko_host::Environment;
+use rawko_process::{Confinement, Input, Launch, Layers, Profile, ProjectAccess, Sandbox};
+use rawko_programs::mcp::{McpTransport, read_mcp_file};
+
+use super::{Check, State};
+use crate::hosting::{self, Place};
+
+const ABOUT: &str = "sandbox";
+
+pub(super) fn look(place: &Place) -> Vec<Check> {
+    let confinement = place.settings.confinement(&place.root);
+    let mut checks = layers(&confinement);
+    checks.push(network(&confinement));
+    checks.push(programs(place, &confinement));
+    checks.extend(unconfined(place, &confinement));
+    checks
+}
+
+/// Starts `true` as Bash would be started.
+fn layers(confinement: &Confinement) -> Vec<Check> {
+    if confinement.sandbox == Sandbox::Off {
+        let text = "switched off in settings (`tools.bash.sandbox: off`)";
+        return vec![Check::new(ABOUT, State::Warn, text)];
+    }
+    let tried = hosting::block_on(async { Ok(tried(confinement.clone()).await) });
+    match tried.unwrap_or_else(|_| Err("the programs of the sandbox could not be started".to_owned())) {
+        Ok(layers) => {
+            let held = layers.0.iter().filter_map(|(layer, state)| {
+                let detail = state.as_ref().ok()?;
+                Some(format!("{layer} {detail}").trim_end().to_owned())
+            });
+            let held = Check::new(ABOUT, State::Ok, held.collect::<Vec<_>>().join(", "));
+            let missing = layers.missing().map(|(layer, why)| {
+                let text = format!("no {layer}: {why}");
+                Check::new(ABOUT, State::Warn, text).help(format!("without it {}", layer.without_it()))
+            });
+            std::iter::once(held).chain(missing).collect()
+        }
+        Err(why) => vec![Check::new(ABOUT, State::Problem, why)],
+    }
+}
+
+async fn tried(confinement: Confinement) -> Result<Layers, String> {
+    let launch = Launch {
+        input: Input::Null,
+        inherited: Environment::of_process().all(),
+        ..Launch::new("true", Profile::Workspace, confinement)
+    };
+    let mut launched = launch.start().await.map_err(|error| error.to_string())?;
+    let _ = launched.child.wait().await;
+    launched.layers.ok_or_else(|| "programs are not confined on this system".to_owned())
+}
+
+fn network(confinement: &Confinement) -> Check {
+    let Some(egress) = &confinement.egress else {
+        return Check::new(ABOUT, State::Ok, "network of programs: none");
+    };
+    let hosts: Vec<&str> = egress.hosts.iter().flatten().chain(&egress.private).map(String::as_str).collect();
+    Check::new(ABOUT, State::Ok, format!("network of programs: by proxy to {}", hosts.join(", ")))
+}
+
+/// The programs that are confined.
+fn programs(place: &Place, confinement: &Confinement) -> Check {
+    let named = named(place).into_iter();
+    let confined = named.filter(|(kind, name)| profile(place, confinement, kind, name) != Profile::Trusted);
+    let names: Vec<String> = confined.map(|(kind, name)| format!("{kind}:{name}")).collect();
+    let names = ["Bash".to_owned(), "checks".to_owned()].into_iter().chain(names);
+    let text = format!("confined: {}", names.collect::<Vec<_>>().join(", "));
+    Check::new(ABOUT, State::Ok, text)
+}
+
+fn unconfined(place: &Place, confinement: &Confinement) -> Vec<Check> {
+    let mut all = named(place);
+    all.push(("checks", String::new()));
+    let unconfined =
+        all.into_iter().filter(|(kind, name)| profile(place, confinement, kind, name) == Profile::Trusted);
+    let check = |(kind, name): (&str, String)| {
+        let text = format!("{kind} {name} is {}", Profile::Trusted).replace("  ", " ");
+        Check::new(ABOUT, State::Warn, text).help("settings say so: `sandbox: off`, or `tools.unconfined`")
+    };
+    unconfined.map(check).collect()
+}
+
+fn profile(place: &Place, confinement: &Confinement, kind: &str, name: &str) -> Profile {
+    let usual = Profile::Program(ProjectAccess::Write);
+    let services = place.settings.services(&place.root);
+    let is_off = kind == "service"
+        && services
+            .find(name)
+            .is_some_and(|service| service.provenance().get("sandbox").as_str() == Some("off"));
+    if is_off { Profile::Trusted } else { confinement.profile_of(kind, name, usual) }
+}
+
+/// Every program that is configured, with its kind.
+fn named(place: &Place) -> Vec<(&'static str, String)> {
+    let environment = Environment::of_process();
+    let services = place.settings.services(&place.root);
+    let is_program = |name: &&str| {
+        services.find(name).is_some_and(|service| service.provenance().get("command").as_list().is_some())
+    };
+    let names = place.settings.service_names().into_iter().filter(is_program);
+    let mut all: Vec<(&'static str, String)> = names.map(|name| ("service", name.to_owned())).collect();
+    let (servers, _, _) = read_mcp_file(&place.root, &environment);
+    let servers = servers.into_iter().filter(|server| matches!(server.transport, McpTransport::Stdio { .. }));
+    all.extend(servers.map(|server| ("mcp", server.name)));
+    let (agents, _) = Agents::read(&place.root, &environment);
+    let programs = agents.all().iter().filter(|agent| matches!(agent.kind, Kind::Process | Kind::Acp));
+    all.extend(programs.map(|agent| ("agent", agent.name.clone())));
+    all
+}
