@@ -11,6 +11,7 @@ mod input;
 mod known;
 mod outcome;
 mod pattern;
+mod permissions;
 mod plan;
 mod settings;
 mod shell;
@@ -24,9 +25,13 @@ pub use bash::Variables;
 pub use grant::{BashFilter, Grant, Layer};
 pub use known::{builtin_names, is_builtin};
 pub use outcome::{Refusal, ToolOutcome};
+pub use permissions::{
+    AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, read_agent,
+    read_section, shown,
+};
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
-pub use toolbox::{ToolCall, Toolbox};
+pub use toolbox::{Clearance, ToolCall, Toolbox};
 
 use rawko_core::Value;
 

@@ -6,12 +6,12 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, delegate, part, value};
+use super::{Workshop, delegate, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
-use rawko_tools::{BashFilter, Grant, Layer};
+use rawko_tools::{AskMode, BashFilter, Grant, Layer, Permissions};
 
 const HELPER_PHASE: &str = "explore";
 
@@ -25,7 +25,9 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let mut attached = Attached::default();
     let messages = attached.keep_all(messages(input)?);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
+    let untrusted = untrust::sources(input.get("untrusted"), &messages);
     Ok(Value::map([
+        ("untrusted", value(&untrusted)),
         ("session", value(&session)),
         ("messages", value(&messages)),
         ("attached", attached.into_value()),
@@ -69,7 +71,16 @@ pub(super) fn grant(
             known.push(layer);
         }
     }
-    Ok(Grant { layers: known })
+    let mut grant = Grant::new(known);
+    if !call.input.get("grant").is_null() {
+        grant.add_permissions(part::<Grant>(&call.input, "grant")?.permissions);
+    }
+    grant.add_permissions(agent.permissions.clone());
+    if let Some(mode) = call.policy.get("permission_mode").as_str().and_then(AskMode::named) {
+        let file = "--permission-mode".to_owned();
+        grant.add_permissions([Permissions { file, mode: Some(mode), ..Permissions::default() }]);
+    }
+    Ok(grant)
 }
 
 /// Parses the `tools` of a state.
@@ -99,10 +110,11 @@ async fn session(
     // The task's model replaces the default.
     let task_model = input.get("model").as_str().map(str::to_owned);
     let own_model = model_of(agent);
-    let mut tools = workshop.toolbox.specs(&grant).await;
+    let full = workshop.within(&grant);
+    let mut tools = workshop.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
-    tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
+    tools.extend(delegate::spec(workshop, &full, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
     let completions_max = [completions, agent.limits.max_iterations]
         .into_iter()
@@ -114,6 +126,7 @@ async fn session(
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
         system: system(agent, phase),
         tools,
+        guarded: full.permissions.iter().any(|set| !set.is_empty()),
         grant,
         loops: value(&loops),
         schema: schema(input)?,

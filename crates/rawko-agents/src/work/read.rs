@@ -1,7 +1,7 @@
 //! Reads a workshop from a project's files: agents, settings, MCP servers; and collects all problems.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_chart::codes::agents::UNREADABLE;
 use rawko_chart::{Finding, Severity, Source, Span};
@@ -48,6 +48,8 @@ impl Workshop {
             let own = sections.first().map(|section| &section.document);
             own.map(|own| ToolSettings::read(reader, own)).unwrap_or_default()
         });
+        let (permissions, wrong) = super::permit::permissions(settings);
+        said.complain(wrong);
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
@@ -68,6 +70,7 @@ impl Workshop {
             providers,
             toolbox,
             project,
+            permissions,
             loops,
             checks,
             arbiter,
@@ -76,6 +79,7 @@ impl Workshop {
             memories,
             environment,
             servers,
+            own_chart: OnceLock::new(),
         };
         (workshop, problems)
     }

@@ -6,7 +6,7 @@ use rawko_host::{Call, Category, ServiceError};
 
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data};
-use super::{Workshop, part, value};
+use super::{Workshop, part, permit, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{Grant, ToolCall, ToolOutcome};
@@ -16,7 +16,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     let asked: ToolUse = part(input, "call")?;
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
-    let grant: Grant = part(input, "grant")?;
+    let grant: Grant = workshop.fresh_if_asking(&asked, part(input, "grant")?);
+    let untrusted = permit::untrusted(input);
     let plan = input.get("plan");
     let tool_call = ToolCall {
         name: &asked.name,
@@ -24,6 +25,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         instance: &call.instance,
         idempotency: &call.idempotency,
         plan,
+        clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
     };
     let rejected = input.get("call").get("rejected").as_str();
     let running = async {
@@ -33,6 +35,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
+    let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
+    let outcome = untrust::marked(outcome, source.as_deref());
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
@@ -40,7 +44,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             let mut turn =
                 if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
             let (outcome, attached) = bounded(outcome, &mut turn);
-            Ok(told(&asked, outcome, changed, &memory, &verdict, (turn, attached)))
+            let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
+            Ok(untrust::noted(told, source))
         }
     }
 }

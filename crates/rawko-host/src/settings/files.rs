@@ -46,6 +46,11 @@ fn project_file(root: &Path) -> File {
     File { path: root.join(SETTINGS_FILE), shown: SETTINGS_FILE.into() }
 }
 
+/// Returns the path of the user's settings file, and its name in messages.
+pub(super) fn user(environment: &Environment) -> Option<(PathBuf, Arc<str>)> {
+    user_file(environment).map(|file| (file.path, file.shown))
+}
+
 /// Returns `$XDG_CONFIG_HOME/rawko/config.yaml`, else `~/.config/rawko/config.yaml`.
 fn user_file(environment: &Environment) -> Option<File> {
     let set = |name: &str| environment.get(name).filter(|value| Path::new(value).is_absolute());

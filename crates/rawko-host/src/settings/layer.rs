@@ -46,12 +46,13 @@ const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host",
 const HOST_KEYS: [&str; 4] =
     ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
 /// Sections for other readers.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 14] = [
     "agents",
     "providers",
     "phases",
     "loop",
     "tools",
+    "permissions",
     "turns",
     "server",
     "telemetry",

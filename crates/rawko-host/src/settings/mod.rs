@@ -68,6 +68,11 @@ impl Settings {
         (settings, findings)
     }
 
+    /// Returns the path of the user's settings file, which may not exist, and its name in messages.
+    pub fn user_file(&self) -> Option<(PathBuf, Arc<str>)> {
+        files::user(&self.environment)
+    }
+
     #[must_use]
     pub fn with_flags(self, flags: Flags) -> Self {
         let Flags { store, store_size_max, instances_in_memory } = flags;

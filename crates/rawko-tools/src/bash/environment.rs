@@ -13,7 +13,7 @@ use crate::settings::BashSettings;
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rawko_core::{Value, duration};
 
 use super::confine::Project;
-use super::input::{text, whole};
+use super::input::whole;
 use super::outcome::{Failure, ToolOutcome};
 use super::settings::ToolSettings;
 use super::shell::Permit;
@@ -41,7 +41,7 @@ pub(super) async fn bash(
 ) -> Result<ToolOutcome, Failure> {
     let limit = timeout(settings, input);
     let launch = launch::Launch {
-        command: text(input, "command").to_owned(),
+        command: permit.line.clone(),
         root: project.root().to_owned(),
         variables: settings.bash.variables(&caller, temporary.path()?),
         fence: sandbox::Fence::new(project.root(), temporary.path()?, settings, permit),

@@ -39,6 +39,19 @@ const LOOKING: [&str; 27] = [
 const WRITING: [&str; 6] =
     ["--output", "--ext-diff", "--open-files-in-pager", "--textconv", "--filters", "--paginate"];
 
+/// Options before the command that take the next word.
+pub(super) const VALUE_OPTIONS: [&str; 9] = [
+    "-C",
+    "-c",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--super-prefix",
+    "--config-env",
+    "--attr-source",
+];
+
 pub(super) fn objection(args: &[Word]) -> Option<String> {
     let options = match leading(args, &["-C"]) {
         Ok(options) => options,

@@ -1,6 +1,7 @@
 //! The effects of a command line as data: every simple command in it, the files it redirects to, the variables it sets,
 //! and everything that is unknown before it runs.
 
+use super::print::Unprintable;
 use super::word::Word;
 
 /// Limit of nested commands. Also bounds the parsing time: the parser tries alternatives at each level.
@@ -17,11 +18,32 @@ pub(crate) struct Reading {
     /// Files read by redirection; relevant only for special files (`/dev/tcp`).
     pub(crate) reads: Vec<Word>,
     pub(crate) assigned: Vec<String>,
+    /// The line in canonical form, which is what runs; or the construct that has none.
+    pub(crate) printed: Option<Result<String, Unprintable>>,
     /// Each a clause: "`$x` stands where a command's name should".
     pub(crate) unknowable: Vec<String>,
 }
 
 impl Reading {
+    /// Returns true if two readings contain the same commands, files and variables, as far as they are known.
+    pub(super) fn is_same(&self, other: &Reading) -> bool {
+        let commands = |reading: &Reading| -> Vec<Vec<Option<String>>> {
+            let all = reading.commands.iter().chain(&reading.wrappers);
+            all.map(|simple| simple.words.iter().map(|word| word.known.clone()).collect()).collect()
+        };
+        let files = |words: &[Word]| words.iter().map(|word| word.known.clone()).collect::<Vec<_>>();
+        // The text for another shell is printed, too, so that words with such a text differ.
+        let is_text =
+            |word: &Option<String>| word.as_deref().is_some_and(|text| text.contains([' ', '\n', ';']));
+        let (ours, theirs) = (commands(self), commands(other));
+        let are_same = ours.len() == theirs.len()
+            && ours.iter().zip(&theirs).all(|(our, their)| {
+                our.len() == their.len()
+                    && our.iter().zip(their).all(|(a, b)| a == b || (is_text(a) && b.is_some()))
+            });
+        are_same && files(&self.writes) == files(&other.writes) && self.assigned == other.assigned
+    }
+
     /// Returns pipelines in the form that patterns match: without quotes, joined by ` | `.
     pub(super) fn pipeline_texts(&self) -> impl Iterator<Item = String> {
         self.pipelines.iter().map(|(from, to)| {

@@ -10,7 +10,7 @@ use crate::outcome::Refused;
 /// Devices that discard or print their input.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
 
-pub(super) fn is_device(word: &Word) -> bool {
+pub(crate) fn is_device(word: &Word) -> bool {
     word.known().is_some_and(|text| DEVICES.contains(&text) || is_descriptor(text))
 }
 

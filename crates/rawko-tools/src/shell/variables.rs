@@ -83,7 +83,7 @@ const PREFIXES: &[&str] = &[
 const HARMLESS: &[&str] =
     &["CARGO_TERM_COLOR", "CARGO_TERM_PROGRESS_WHEN", "NODE_ENV", "PYTHONUNBUFFERED", "GIT_PAGER_IN_USE"];
 
-pub(super) fn is_dangerous(name: &str) -> bool {
+pub(crate) fn is_dangerous(name: &str) -> bool {
     !HARMLESS.contains(&name)
         && (EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
