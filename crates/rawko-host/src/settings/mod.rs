@@ -2,6 +2,7 @@
 //! finding. Separate from the host, which gets services, a gate and numbers, and never reads a file.
 
 mod build;
+mod checklist;
 mod command;
 mod definition;
 mod files;

@@ -43,6 +43,7 @@ impl Instance {
             calls_so_far: self.calls,
             agent: agent_of(&self.policy),
             policy,
+            now_ms: at.ms,
         });
         let (word, rule) = match &decision {
             Decision::Allowed { rule } => {

@@ -42,7 +42,12 @@ impl fmt::Debug for Variables {
 impl BashSettings {
     /// Returns the environment of a command: the inherited one without secrets unless settings pass them, plus the
     /// variables that settings set.
-    pub(super) fn variables(&self, caller: &Caller<'_>, temporary: &Path) -> Vec<(String, String)> {
+    pub(super) fn variables(
+        &self,
+        caller: &Caller<'_>,
+        temporary: &Path,
+        is_reading_git: bool,
+    ) -> Vec<(String, String)> {
         let passed = self.inherited.0.iter().filter(|(name, _)| self.is_passed(name));
         let mut variables: BTreeMap<String, String> =
             passed.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -56,6 +61,9 @@ impl BashSettings {
             ("GIT_TERMINAL_PROMPT", "0".to_owned()),
         ];
         variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        if is_reading_git {
+            variables.extend(quiet_git());
+        }
         variables.extend(self.set.iter().map(|(name, value)| (name.clone(), value.clone())));
         variables.into_iter().collect()
     }
@@ -64,6 +72,30 @@ impl BashSettings {
         let is_named = self.passed.iter().any(|passed| passed == name);
         is_named || !(is_secret(name) || changes_bash(name))
     }
+}
+
+/// Settings of git for read-only commands, above those of any repository: nothing that a repository names is run.
+fn quiet_git() -> Vec<(String, String)> {
+    const SETTINGS: [(&str, &str); 8] = [
+        ("core.fsmonitor", "false"),
+        ("core.hooksPath", "/dev/null"),
+        ("core.pager", "cat"),
+        ("core.sshCommand", "false"),
+        ("diff.external", ""),
+        ("credential.helper", ""),
+        ("protocol.allow", "never"),
+        ("safe.bareRepository", "explicit"),
+    ];
+    let mut variables = vec![
+        ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()),
+        ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
+        ("GIT_NO_LAZY_FETCH".to_owned(), "1".to_owned()),
+    ];
+    for (at, (key, value)) in SETTINGS.iter().enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
+        variables.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
+    }
+    variables
 }
 
 /// Returns true if a variable name looks like a secret. Prefers false positives: settings can pass a variable by name.

@@ -16,6 +16,8 @@ pub(super) struct Launch {
     pub(super) command: String,
     pub(super) root: PathBuf,
     pub(super) variables: Vec<(String, String)>,
+    /// The reason why the command must not run without a sandbox.
+    pub(super) needs_kernel: Option<String>,
     pub(super) fence: Fence,
     pub(super) limits: Limits,
 }
@@ -63,6 +65,9 @@ impl Launch {
     /// Must be called on a thread that does nothing else afterwards.
     pub(super) fn launch(self) -> Result<Launched, String> {
         let sandbox = self.fence.raise()?;
+        if let Some(why) = self.needs_kernel.as_ref().filter(|_| sandbox.starts_with("none")) {
+            return Err(format!("refused: {why}, and there is no sandbox ({sandbox})"));
+        }
         let launched =
             self.spawn().map(|(child, processes, output)| Launched { child, processes, output, sandbox });
         launched.map_err(|error| match error.kind() {

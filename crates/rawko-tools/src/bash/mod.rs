@@ -43,7 +43,12 @@ pub(super) async fn bash(
     let launch = launch::Launch {
         command: permit.line.clone(),
         root: project.root().to_owned(),
-        variables: settings.bash.variables(&caller, temporary.path()?),
+        variables: settings.bash.variables(
+            &caller,
+            temporary.path()?,
+            permit.is_read_only && permit.line.contains("git"),
+        ),
+        needs_kernel: permit.needs_kernel.clone(),
         fence: sandbox::Fence::new(project.root(), temporary.path()?, settings, permit),
         limits: launch::Limits::default(),
     };

@@ -13,6 +13,7 @@ mod shown;
 mod subject;
 
 pub use always::{AlwaysError, add_rules};
+pub(crate) use commands::texts_without_options;
 pub use judge::Judgement;
 pub(crate) use judge::{hides, judge};
 pub(crate) use paths::Roots;

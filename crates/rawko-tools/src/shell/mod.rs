@@ -2,6 +2,7 @@
 //! counts, not only the first word; a line that cannot be parsed is refused.
 
 mod ansi_c;
+mod archives;
 mod expansions;
 mod git;
 mod options;
@@ -12,6 +13,7 @@ mod read_only;
 mod reading;
 mod rules;
 mod scripts;
+mod tables;
 mod targets;
 mod variables;
 mod verdict;
@@ -57,6 +59,8 @@ pub(crate) fn pattern_problem(pattern: &str) -> Option<String> {
     Some(error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
+#[cfg(test)]
+mod lines;
 #[cfg(test)]
 mod narrowing;
 #[cfg(test)]

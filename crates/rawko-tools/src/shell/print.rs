@@ -237,8 +237,17 @@ fn simple_command(simple: &SimpleCommand, depth: usize) -> Printed {
         };
         parts.push(printed);
     }
+    let is_eval = simple.word_or_name.as_ref().is_some_and(|name| name.value == "eval");
     for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-        parts.push(suffix_item(item, depth, &lines)?);
+        match (item, is_eval, lines.first()) {
+            // All its arguments are one text.
+            (CommandPrefixOrSuffixItem::IoRedirect(one), true, Some(_)) => parts.push(redirect(one, depth)?),
+            (_, true, Some(_)) => {}
+            _ => parts.push(suffix_item(item, depth, &lines)?),
+        }
+    }
+    if let (true, Some((_, printed))) = (is_eval, lines.first()) {
+        parts.push(single_quoted(printed));
     }
     Ok(parts.join(" "))
 }
@@ -264,7 +273,8 @@ fn executed(simple: &SimpleCommand, depth: usize) -> Result<Vec<(String, String)
                 Inner::Command(words) if nested < DEPTH_MAX => open.push((words, nested + 1)),
                 Inner::Command(_) => return unprintable("commands run each other too deeply"),
                 Inner::Line(line) => {
-                    if !words.iter().any(|word| word.is(&line)) {
+                    let is_whole = nested == 0 && words.first().is_some_and(|name| name.is("eval"));
+                    if !is_whole && !words.iter().any(|word| word.is(&line)) {
                         return unprintable("the text of `eval` has several parts: quote it as one");
                     }
                     let printed = text(&line, depth + 1)?;

@@ -18,6 +18,8 @@ pub(crate) struct Reading {
     /// Files read by redirection; relevant only for special files (`/dev/tcp`).
     pub(crate) reads: Vec<Word>,
     pub(crate) assigned: Vec<String>,
+    /// Variables of `for` loops over words that are no special files.
+    pub(crate) loops: Vec<String>,
     /// The line in canonical form, which is what runs; or the construct that has none.
     pub(crate) printed: Option<Result<String, Unprintable>>,
     /// Each a clause: "`$x` stands where a command's name should".
@@ -28,7 +30,9 @@ impl Reading {
     /// Returns true if two readings contain the same commands, files and variables, as far as they are known.
     pub(super) fn is_same(&self, other: &Reading) -> bool {
         let commands = |reading: &Reading| -> Vec<Vec<Option<String>>> {
-            let all = reading.commands.iter().chain(&reading.wrappers);
+            // The arguments of `eval` are printed as one.
+            let wrappers = reading.wrappers.iter().filter(|simple| simple.name() != "eval");
+            let all = reading.commands.iter().chain(wrappers);
             all.map(|simple| simple.words.iter().map(|word| word.known.clone()).collect()).collect()
         };
         let files = |words: &[Word]| words.iter().map(|word| word.known.clone()).collect::<Vec<_>>();
@@ -42,6 +46,17 @@ impl Reading {
                     && our.iter().zip(their).all(|(a, b)| a == b || (is_text(a) && b.is_some()))
             });
         are_same && files(&self.writes) == files(&other.writes) && self.assigned == other.assigned
+    }
+
+    /// Returns true if a word is only a variable of a loop over files, and nothing else sets that variable.
+    pub(super) fn is_loop_variable(&self, word: &Word) -> bool {
+        let shown = word.shown.trim_matches('"');
+        let name =
+            shown.strip_prefix("${").and_then(|name| name.strip_suffix('}')).or(shown.strip_prefix('$'));
+        name.is_some_and(|name| {
+            self.loops.iter().any(|known| known == name)
+                && self.assigned.iter().filter(|assigned| *assigned == name).count() == 1
+        })
     }
 
     /// Returns pipelines in the form that patterns match: without quotes, joined by ` | `.

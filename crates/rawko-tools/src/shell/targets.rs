@@ -29,6 +29,16 @@ pub(super) fn check(
         let why = format!("`{}` opens a connection", word.shown);
         return Err(Refused::new("path_outside", SOURCE, why));
     }
+    // Bash itself opens a connection for `/dev/tcp/…`, also behind a variable.
+    let is_open = |word: &&Word| {
+        let device = "/dev/tcp/";
+        word.known().is_none() && (word.prefix.is_empty() || device.starts_with(word.prefix.as_str()))
+    };
+    let unknown = reading.reads.iter().find(|word| is_open(word) && !reading.is_loop_variable(word));
+    if let Some(word) = unknown.filter(|_| is_filtered) {
+        let why = format!("`{}` is opened, and what that is cannot be known", word.shown);
+        return Err(Refused::new("path_outside", SOURCE, why));
+    }
     let directories = directories(reading);
     for word in reading.writes.iter().filter(|word| !is_device(word)) {
         writable(word, grant)?;

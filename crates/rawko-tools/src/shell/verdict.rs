@@ -25,6 +25,8 @@ pub(crate) const SOURCE: &str = "the shell filter of rawko";
 pub(crate) struct Permit {
     /// The text to run: the line in canonical form.
     pub(crate) line: String,
+    /// The reason why a read-only line must not run without a sandbox of the kernel.
+    pub(crate) needs_kernel: Option<String>,
     /// True if every command in it is read-only.
     pub(crate) is_read_only: bool,
 }
@@ -44,7 +46,6 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     let is_filtered = grant.is_read_only() || rules.iter().any(LayerRules::is_filter);
     let reading = read(line, is_filtered)?;
     let judge = Judge { grant, rules, reading, is_filtered };
-    let line = judge.line(line)?;
     let is_printed = matches!(judge.reading.printed, Some(Ok(_)));
     judge.pipelines()?;
     judge.unknowable()?;
@@ -52,8 +53,10 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     judge.reading.wrappers.iter().try_for_each(|simple| judge.unblocked(simple))?;
     judge.reading.commands.iter().try_for_each(|simple| judge.command(simple))?;
     targets::check(&judge.reading, grant, project, is_filtered)?;
+    let line = judge.line(line)?;
     let is_read_only = is_printed && is_read_only(&judge.reading);
-    Ok(Permit { is_read_only, line })
+    let needs_kernel = if is_read_only { needs_kernel(&judge.reading) } else { None };
+    Ok(Permit { is_read_only, line, needs_kernel })
 }
 
 /// Returns true if a line writes nothing: neither by its commands nor by its redirections.
@@ -61,6 +64,16 @@ pub(crate) fn is_read_only(reading: &Reading) -> bool {
     reading.writes.iter().all(targets::is_device)
         && reading.unknowable.is_empty()
         && reading.commands.iter().all(|simple| read_only::objection(simple).is_none())
+}
+
+/// Returns the reason why a read-only line must not run without a sandbox of the kernel.
+fn needs_kernel(reading: &Reading) -> Option<String> {
+    let moves = reading.commands.iter().any(|simple| ["cd", "pushd"].contains(&simple.name()));
+    let has_git = reading.commands.iter().any(|simple| simple.name() == "git");
+    if moves && has_git {
+        return Some("git after `cd` uses the configuration of another repository".to_owned());
+    }
+    reading.commands.iter().find_map(read_only::needs_kernel)
 }
 
 /// Parses a line for rules about single commands.
@@ -226,7 +239,9 @@ impl Judge<'_> {
         let Some(objection) = read_only::objection(simple) else { return Ok(()) };
         let forbidding =
             |rules: &&LayerRules<'_>| !rules.layer.allows("Write") || !rules.layer.allows("Edit");
-        let strict = self.rules.iter().filter(forbidding).find(|rules| !rules.names(simple));
+        // A rule that names a command which only reads does not cover arguments with which it writes.
+        let names = |rules: &LayerRules<'_>| rules.names(simple) && !rules.names_reading(simple);
+        let strict = self.rules.iter().filter(forbidding).find(|rules| !names(rules));
         strict.map_or(Ok(()), |rules| {
             let why = format!("{objection}, and {} allows no writing", rules.layer.source);
             Err(Refused::new("command_writes", &rules.layer.source, why))

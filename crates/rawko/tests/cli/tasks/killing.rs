@@ -107,8 +107,9 @@ const DEATHS: [(&str, &str, Way); 11] = [
     ("at_limit", "", Way::Raised),
 ];
 
-/// States that this script never stays in: it has no image, and no conversation that is too long.
-const NOT_IN_THIS_STORY: [&str; 2] = ["working.looking", "working.compacting"];
+/// States that this script never stays in: it has no image, no conversation that is too long, and no permission rules.
+const NOT_IN_THIS_STORY: [&str; 4] =
+    ["working.looking", "working.compacting", "working.calling.permitting", "asking"];
 
 fn chart(name: &str) -> Chart {
     let path = repository().join("charts").join(name);
