@@ -12,7 +12,7 @@ use super::confine::Project;
 use super::grant::{Grant, Layer};
 use super::input::{Inputs, text};
 use super::outcome::{Failure, Refused, ToolOutcome};
-use super::permissions::{Effect, Judgement, Roots, hides, judge, untrusted_source};
+use super::permissions::{Effect, Judgement, Roots, denied_files, hides, judge, untrusted_source};
 use super::settings::ToolSettings;
 use super::web::fetch;
 use super::{ToolSource, alias, files, plan, shell};
@@ -33,7 +33,7 @@ pub struct ToolCall<'c> {
     pub clearance: Clearance<'c>,
 }
 
-/// What is known about a call besides its input.
+/// The state of a call besides its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clearance<'c> {
     /// True if a person approved this call.
@@ -256,7 +256,8 @@ impl Toolbox {
 
     async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, Failure> {
         let tools = &self.tools;
-        let permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
+        let mut permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
+        permit.denied = denied_files(&grant.permissions, &self.roots());
         let caller = Caller { instance: call.instance, idempotency: call.idempotency };
         bash(&tools.project, &tools.settings, &tools.temporary, (permit, caller), call.input).await
     }

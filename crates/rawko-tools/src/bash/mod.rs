@@ -49,7 +49,7 @@ pub(super) async fn bash(
             permit.is_read_only && permit.line.contains("git"),
         ),
         needs_kernel: permit.needs_kernel.clone(),
-        fence: sandbox::Fence::new(project.root(), temporary.path()?, settings, permit),
+        fence: sandbox::Fence::new(project.root(), temporary.path()?, settings, &permit),
         limits: launch::Limits::default(),
     };
     let running = process::start(launch).await?;

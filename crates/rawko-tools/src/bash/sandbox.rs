@@ -56,13 +56,14 @@ pub(super) struct Fence {
 
 impl Fence {
     /// A read-only command line gets no write access to the project either.
-    pub(super) fn new(root: &Path, temporary: &Path, settings: &ToolSettings, permit: Permit) -> Self {
+    pub(super) fn new(root: &Path, temporary: &Path, settings: &ToolSettings, permit: &Permit) -> Self {
         let project = if permit.is_read_only { &[][..] } else { &[root.to_owned()][..] };
         let writable =
             project.iter().chain(&settings.extra_write_paths).cloned().chain([temporary.to_owned()]);
         let home = settings.bash.inherited.get("HOME").map(PathBuf::from).or_else(std::env::home_dir);
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let hidden = home.iter().flat_map(|home| KEYS.map(|key| home.join(key)));
+        let hidden = hidden.chain(permit.denied.hidden.iter().cloned());
         Self { mode: settings.bash.sandbox, writable: writable.collect(), hidden: hidden.collect() }
     }
 

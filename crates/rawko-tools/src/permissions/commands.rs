@@ -3,8 +3,11 @@
 //! A rule that allows is read strictly and a rule that denies or asks broadly: `git -C . push`, `/usr/bin/git push` and
 //! `strace git push` are all caught by `git push:*`, and none of them is allowed by it.
 
+use super::exact::split;
 use crate::pattern::wildcard;
-use crate::shell::{Simple, Word, commands_of, git_value_options, has_objection, is_filter_program};
+use crate::shell::{
+    Simple, Word, commands_of, git_value_options, has_objection, is_filter_program, is_git_command,
+};
 
 /// Programs that run the command in their arguments. Each of their arguments may be its first word.
 const RUNNERS: &[&str] = &[
@@ -78,6 +81,13 @@ const RUNNERS: &[&str] = &[
     "watch",
     "xvfb-run",
     "yarn",
+];
+/// Programs that write and do not run their arguments.
+const PLAIN: &[&str] = &[
+    "basename", "cargo", "chgrp", "chmod", "chown", "cp", "curl", "dd", "gcc", "git", "go", "gzip",
+    "install", "ln", "make", "mkdir", "mktemp", "mv", "node", "perl", "php", "pip", "pip3", "python",
+    "python3", "rm", "rmdir", "rsync", "ruby", "rustc", "scp", "sed", "split", "tar", "tee", "touch",
+    "truncate", "unzip", "wget", "zip",
 ];
 /// Limit of options before a subcommand; a longer list is treated as a match.
 const OPTIONS_MAX: usize = 12;
@@ -179,7 +189,9 @@ impl CommandPattern {
             return true;
         }
         let name = by_name.words.first().and_then(Word::known).unwrap_or_default();
-        if depth > 3 || !RUNNERS.contains(&name) {
+        // An unknown program may run its arguments, too.
+        let may_run = RUNNERS.contains(&name) || (!PLAIN.contains(&name) && has_objection(simple));
+        if depth > 3 || !may_run {
             return false;
         }
         (1..simple.words.len()).any(|at| {
@@ -206,10 +218,31 @@ impl CommandPattern {
                     Some(text) => text == first,
                     None => first.starts_with(&word.prefix),
                 });
-                is_name && follows(rest, simple.args(), first == "git", 0)
+                let is_alias = || first == "git" && !rest.is_empty() && is_git_alias(simple.args());
+                is_name && (follows(rest, simple.args(), first == "git", 0) || is_alias())
             }
         }
     }
+}
+
+/// Returns true if git may run an alias: one on the command line, or a command that git does not have.
+fn is_git_alias(args: &[Word]) -> bool {
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else { return false };
+        if text == "-c" || text == "--config-env" {
+            if rest.next().is_some_and(|value| value.prefix.to_ascii_lowercase().starts_with("alias.")) {
+                return true;
+            }
+        } else if git_value_options().contains(&text) {
+            rest.next();
+        } else if !text.starts_with('-') {
+            return !is_git_command(text);
+        } else if text.to_ascii_lowercase().contains("=alias.") {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns true if the rule's words occur in order, with only options and their possible values between them.
@@ -267,55 +300,6 @@ pub(crate) fn texts_without_options(simple: &Simple) -> Vec<String> {
     found
 }
 
-/// Splits a command of a rule into words, with the quotes of a shell.
-fn split(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\'' | '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match letters.next() {
-                        Some(end) if end == letter => break,
-                        Some('\\') if letter == '"' => word.extend(letters.next()),
-                        Some(other) => word.push(other),
-                        None => return Err(format!("{letter} is not closed")),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().extend(letters.next()),
-            ' ' | '\t' => words.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-/// Returns the exact rule for a command; `None` if its words are not all known, or a wildcard would change its meaning.
-pub(super) fn exact_rule(simple: &Simple) -> Option<String> {
-    let mut text = simple.name().to_owned();
-    for word in simple.args() {
-        text.push(' ');
-        text.push_str(&quoted(word.known()?)?);
-    }
-    let parsed = CommandPattern::parse(&text).ok()?;
-    (parsed.is_exact() && parsed.allows(simple)).then(|| format!("Bash({text})"))
-}
-
-fn quoted(word: &str) -> Option<String> {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,@%+#~^".contains(letter);
-    if word.contains(['\n', '\0']) {
-        return None;
-    }
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => Some(word.to_owned()),
-        false => Some(format!("'{}'", word.replace('\'', r"'\''"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,7 +321,7 @@ mod tests {
             ("git push:*", "/usr/bin/git push", true, true),
             ("git push:*", "/opt/x/git push", true, false),
             ("git push:*", "\"git\" 'pu'sh", true, true),
-            ("git push:*", "git pushy", false, false),
+            ("git push:*", "git pushy", true, false),
             ("git push:*", "git log push", false, false),
             ("git push:*", "git -C push log", false, false),
             ("git push:*", "git $x", true, false),
@@ -346,6 +330,12 @@ mod tests {
             ("git push:*", "strace -f git push", true, false),
             ("git push:*", "su -c 'git push' me", true, false),
             ("git push:*", "ssh host 'cd x && git push'", true, false),
+            ("git push:*", "git -c alias.x=push x", true, false),
+            ("git push:*", "git p", true, false),
+            ("git push:*", "git commit -m push", false, false),
+            ("touch:*", "chronic touch x", true, false),
+            ("touch:*", "cp touch x", false, false),
+            ("touch:*", "grep touch x", false, false),
             ("npm publish", "npm publish", true, true),
             ("npm publish", "npm publish --tag x", true, false),
             ("npm publish", "npm --prefix a publish", true, false),

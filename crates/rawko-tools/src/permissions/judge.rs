@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rawko_core::Value;
 
-use super::commands::exact_rule;
+use super::exact::exact_rule;
 use super::paths::{PathSubject, Roots};
 use super::rule::{Rule, Target, covers, is_of_server};
 use super::subject::{About, Subject};
@@ -97,7 +97,7 @@ pub(crate) fn hides(all: &[Permissions], roots: &Roots) -> impl Fn(&Path) -> boo
     move |path| patterns.iter().any(|pattern| pattern.matches(path, &roots))
 }
 
-fn rules(texts: &[String]) -> Vec<Rule> {
+pub(super) fn rules(texts: &[String]) -> Vec<Rule> {
     texts.iter().filter_map(|text| Rule::parse(text).ok()).collect()
 }
 
@@ -154,7 +154,7 @@ impl Permissions {
     fn uncertain(&self, rules: &[Rule], subject: &Subject, effect: Effect) -> Option<Opinion> {
         let About::Command(line) = &subject.about else { return None };
         let rule = rules.iter().find(|rule| matches!(rule.target, Target::Command(_)))?;
-        let why = line.uncertain()?;
+        let why = line.unchecked()?;
         let key = if effect == Effect::Deny { "deny" } else { "ask" };
         let rule = format!("`{}` in {} cannot be checked: {why}", rule.text, self.list(key));
         Some(Opinion { effect, rule, is_final: self.party == Party::User })

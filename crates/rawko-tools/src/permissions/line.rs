@@ -13,6 +13,10 @@ pub(super) struct CommandLine {
     pub(super) writes: Vec<PathSubject>,
     /// Words that may name a file.
     pub(super) named: Vec<PathSubject>,
+    /// The commands of shell scripts that the line runs.
+    scripts: Vec<Simple>,
+    /// A script whose commands are not known.
+    unknown_script: Option<String>,
     /// True if nothing that the line runs is known to write.
     pub(super) is_read_only: bool,
 }
@@ -21,6 +25,7 @@ impl CommandLine {
     pub(super) fn read(line: &str, roots: &Roots) -> Option<Self> {
         let reading = read_line(line).ok()?;
         let is_read_only = is_read_only_line(&reading);
+        let (scripts, unknown_script) = scripts(&reading, roots);
         let directories = directories(&reading);
         let at = |path: &str| -> Vec<PathSubject> {
             directories.iter().map(|directory| PathSubject::new(path, directory, roots)).collect()
@@ -29,13 +34,15 @@ impl CommandLine {
         let writes = written.filter_map(Word::known).flat_map(at).collect();
         let words = reading.commands.iter().chain(&reading.wrappers).flat_map(Simple::args);
         let words = words.chain(&reading.reads).chain(&reading.writes).filter_map(Word::known);
-        let named = words.flat_map(paths_in).flat_map(at).collect();
-        Some(Self { writes, named, is_read_only, reading })
+        let values = reading.values.iter().map(String::as_str);
+        let mut named: Vec<PathSubject> = words.chain(values).flat_map(paths_in).flat_map(at).collect();
+        named.extend(matched(&reading.globs, &directories, roots));
+        Some(Self { writes, named, is_read_only, scripts, unknown_script, reading })
     }
 
     /// Returns all commands, including those that only run others.
     pub(super) fn all(&self) -> impl Iterator<Item = &Simple> {
-        self.reading.commands.iter().chain(&self.reading.wrappers)
+        self.reading.commands.iter().chain(&self.reading.wrappers).chain(&self.scripts)
     }
 
     /// Returns the commands that an allow rule must cover. Entering a directory before git may enter another
@@ -46,6 +53,12 @@ impl CommandLine {
             .commands
             .iter()
             .filter(move |simple| !is_free(simple.name()) || (has_git && simple.name() == "cd"))
+    }
+
+    /// Returns the reason why a rule that denies or asks cannot be checked.
+    pub(super) fn unchecked(&self) -> Option<String> {
+        let script = self.unknown_script.as_ref();
+        script.map(|script| format!("the commands of `{script}` are not known")).or_else(|| self.uncertain())
     }
 
     /// Returns the reason why no allow rule can cover the line.
@@ -63,6 +76,37 @@ impl CommandLine {
     pub(super) fn writes_somewhere_unknown(&self) -> bool {
         self.reading.writes.iter().any(|word| word.known().is_none())
     }
+}
+
+/// Limit of files that patterns are compared with.
+const FILES_MAX: usize = 20_000;
+
+/// Returns the files of the project that patterns on the line match: `.e*`, `src/{a,b}.txt`.
+fn matched(globs: &[String], directories: &[PathBuf], roots: &Roots) -> Vec<PathSubject> {
+    let matchers: Vec<_> = globs
+        .iter()
+        .filter_map(|text| {
+            let text = text.trim_start_matches("./");
+            Some(globset::GlobBuilder::new(text).literal_separator(true).build().ok()?.compile_matcher())
+        })
+        .collect();
+    if matchers.is_empty() {
+        return Vec::new();
+    }
+    let mut walk = ignore::WalkBuilder::new(&roots.project);
+    walk.standard_filters(false).follow_links(false);
+    walk.filter_entry(|entry| {
+        !["node_modules", "target", ".git"].iter().any(|name| entry.file_name() == *name)
+    });
+    let files = walk.build().filter_map(Result::ok).take(FILES_MAX);
+    let is_matched = |path: &Path| {
+        directories.iter().any(|directory| {
+            let below = path.strip_prefix(roots.project.join(directory));
+            below.is_ok_and(|below| matchers.iter().any(|matcher| matcher.is_match(below)))
+        })
+    };
+    let files = files.filter(|entry| is_matched(entry.path()));
+    files.map(|entry| PathSubject::new(&entry.path().display().to_string(), "".as_ref(), roots)).collect()
 }
 
 /// Returns the parts of a word that may be a path: the word, and the value of `--file=x`, `if=x`, `-fx`, `@x` or
@@ -133,4 +177,53 @@ impl CommandLine {
         };
         self.named.iter().find(is_outside).map(|file| format!("Bash {}", file.real.display()))
     }
+}
+
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "source", "."];
+const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
+
+/// Returns the commands of the shell scripts that a line runs, and the first script that cannot be read. A rule about a
+/// command also holds for a script that contains it.
+fn scripts(reading: &Reading, roots: &Roots) -> (Vec<Simple>, Option<String>) {
+    let (mut found, mut unknown) = (Vec::new(), None);
+    let directories = directories(reading);
+    for simple in reading.commands.iter().chain(&reading.wrappers) {
+        let name = simple.name();
+        let (script, is_shell) = match SHELLS.contains(&name) {
+            true => (simple.args().iter().filter_map(Word::known).find(|arg| !arg.starts_with('-')), true),
+            false if name.contains('/') => (Some(name), false),
+            false => continue,
+        };
+        let has_text = simple
+            .args()
+            .iter()
+            .filter_map(Word::known)
+            .any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains('c'));
+        let Some(script) = script.filter(|_| !(is_shell && has_text)) else { continue };
+        let paths = directories.iter().map(|directory| PathSubject::new(script, directory, roots).real);
+        let texts: Vec<Vec<u8>> = paths
+            .filter(|path| {
+                std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= SCRIPT_BYTES_MAX)
+            })
+            .filter_map(|path| std::fs::read(path).ok())
+            .collect();
+        let is_script = |text: &Vec<u8>| {
+            is_shell
+                || text.starts_with(b"#!") && text[..text.len().min(60)].windows(2).any(|two| two == b"sh")
+        };
+        if texts.is_empty() {
+            unknown.get_or_insert_with(|| script.to_owned());
+        }
+        for text in texts.iter().filter(|text| is_script(text)) {
+            match read_line(&String::from_utf8_lossy(text)) {
+                Ok(inner) if inner.unknowable.is_empty() => {
+                    found.extend(inner.commands.into_iter().chain(inner.wrappers))
+                }
+                Ok(_) | Err(_) => {
+                    unknown.get_or_insert_with(|| script.to_owned());
+                }
+            }
+        }
+    }
+    (found, unknown)
 }

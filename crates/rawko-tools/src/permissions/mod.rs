@@ -4,6 +4,8 @@
 
 mod always;
 mod commands;
+mod denied;
+mod exact;
 mod judge;
 mod line;
 mod paths;
@@ -14,6 +16,7 @@ mod subject;
 
 pub use always::{AlwaysError, add_rules};
 pub(crate) use commands::texts_without_options;
+pub(crate) use denied::{DeniedFiles, denied_files};
 pub use judge::Judgement;
 pub(crate) use judge::{hides, judge};
 pub(crate) use paths::Roots;
@@ -110,7 +113,7 @@ impl Permissions {
         format!("`permissions.{key}` of {}", self.file)
     }
 
-    /// Returns the `deny` rule that refuses a whole tool, so that a model is not offered it.
+    /// Returns the `deny` rule that refuses a whole tool, so that it is left out of the model's tools.
     pub(crate) fn denied_tool(&self, tool: &str) -> Option<&str> {
         let is_bare = |text: &&String| rule::Rule::parse(text).is_ok_and(|rule| rule.denies_tool(tool));
         self.deny.iter().find(is_bare).map(String::as_str)

@@ -54,6 +54,20 @@ impl PathPattern {
         Some((base, builder.build().ok()?))
     }
 
+    /// Returns the directory or file before the first wildcard, for a pattern that covers everything below it.
+    pub(super) fn literal(&self, roots: &Roots) -> Option<PathBuf> {
+        let text = self.text.strip_suffix("/**").unwrap_or(&self.text);
+        let is_anchored = text.starts_with("//") || text.starts_with("~/");
+        if !is_anchored || text.contains(['*', '?', '[']) {
+            return None;
+        }
+        match (text.strip_prefix("~/"), text.strip_prefix('/')) {
+            (Some(rest), _) => Some(roots.home.as_ref()?.join(rest)),
+            (None, Some(rest)) => Some(PathBuf::from(rest)),
+            (None, None) => None,
+        }
+    }
+
     /// Returns true if the pattern matches the path or a directory above it.
     pub(super) fn matches(&self, path: &Path, roots: &Roots) -> bool {
         let Some((base, matcher)) = self.matcher(roots) else { return false };

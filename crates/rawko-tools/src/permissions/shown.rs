@@ -6,7 +6,7 @@ use rawko_core::Value;
 
 use crate::input::text;
 
-/// Limit of text in a request; the person is told that the rest is left out.
+/// Limit of text in a request; a note marks the cut.
 const LINES_MAX: usize = 200;
 const CHARS_MAX: usize = 20_000;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;

@@ -48,6 +48,11 @@ pub(crate) fn has_objection(simple: &Simple) -> bool {
     read_only::objection(simple).is_some()
 }
 
+/// Returns true for a command of git itself, which no alias can replace.
+pub(crate) fn is_git_command(name: &str) -> bool {
+    git::is_command(name)
+}
+
 /// The options of git before its command that take a value of their own.
 pub(crate) fn git_value_options() -> &'static [&'static str] {
     &git::VALUE_OPTIONS

@@ -117,6 +117,7 @@ fn piece_in(piece: &WordPiece, place: Place, (is_first, depth): (bool, usize)) -
         }
         (WordPiece::EscapeSequence(text), Place::Bare) => match text.strip_prefix('\\') {
             Some("\n") => String::new(),
+            Some("'") => "\\'".to_owned(),
             Some(rest) => single_quoted(rest),
             None => return unprintable("an unusual escape"),
         },
@@ -307,7 +308,7 @@ fn parameter_in(expression: &ParameterExpr, is_quoted: bool, depth: usize) -> Pr
 mod tests {
     use super::super::print::canonical;
 
-    /// Lines that bash and the parser read differently, or could: what runs is what was checked.
+    /// Includes lines that bash and the parser read differently.
     #[test]
     fn lines_are_printed_in_a_form_without_two_readings() {
         for (line, expected) in [

@@ -1,9 +1,9 @@
 //! Read-only commands: those that Bash may run if a grant allows neither Write nor Edit. An allowlist rather than a
 //! blocklist, so that an unlisted program is refused.
 //!
-//! Two kinds: commands that read whatever their arguments are or were checked to be, and commands that only report but
-//! run code that files of the project may name. The second kind needs a sandbox of the kernel, which stops writes and
-//! connections of whatever runs; without one it is refused.
+//! Two kinds: commands that only read, with any arguments or with checked ones, and commands that only report but run
+//! code that files of the project may name. The second kind needs a sandbox of the kernel, which stops writes and
+//! connections; without one it is refused.
 
 use super::options::{has_letter, may_mean};
 use super::reading::Simple;

@@ -18,6 +18,10 @@ pub(crate) struct Reading {
     /// Files read by redirection; relevant only for special files (`/dev/tcp`).
     pub(crate) reads: Vec<Word>,
     pub(crate) assigned: Vec<String>,
+    /// Known values of assignments, and literal ends of unknown words: both may be parts of a path.
+    pub(crate) values: Vec<String>,
+    /// Patterns on file names, as written.
+    pub(crate) globs: Vec<String>,
     /// Variables of `for` loops over words that are no special files.
     pub(crate) loops: Vec<String>,
     /// The line in canonical form, which is what runs; or the construct that has none.

@@ -9,6 +9,7 @@ use super::{read_only, targets};
 use crate::confine::Project;
 use crate::grant::Grant;
 use crate::outcome::Refused;
+use crate::permissions::DeniedFiles;
 
 /// A longer line is refused.
 const LINE_BYTES_MAX: usize = 100_000;
@@ -23,6 +24,8 @@ pub(crate) const SOURCE: &str = "the shell filter of rawko";
 /// A permitted line and its known properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Permit {
+    /// Files that rules deny, for the sandbox.
+    pub(crate) denied: DeniedFiles,
     /// The text to run: the line in canonical form.
     pub(crate) line: String,
     /// The reason why a read-only line must not run without a sandbox of the kernel.
@@ -56,7 +59,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     let line = judge.line(line)?;
     let is_read_only = is_printed && is_read_only(&judge.reading);
     let needs_kernel = if is_read_only { needs_kernel(&judge.reading) } else { None };
-    Ok(Permit { is_read_only, line, needs_kernel })
+    Ok(Permit { is_read_only, line, needs_kernel, denied: DeniedFiles::default() })
 }
 
 /// Returns true if a line writes nothing: neither by its commands nor by its redirections.

@@ -228,7 +228,11 @@ impl Walk {
             }
         }
         match &assignment.value {
-            AssignmentValue::Scalar(word) => self.word(&word.value).map(drop),
+            AssignmentValue::Scalar(word) => {
+                let word = self.word(&word.value)?;
+                self.reading.values.extend(word.known);
+                Ok(())
+            }
             AssignmentValue::Array(items) => {
                 for (index, value) in items {
                     index.as_ref().map_or(Ok(()), |index| self.arithmetic(&index.value))?;
