@@ -175,6 +175,16 @@ impl Toolbox {
         }
     }
 
+    /// Returns the text that Bash runs for a line, if it differs from the line.
+    pub fn printed_line(&self, name: &str, input: &Value) -> Option<String> {
+        if self.canonical_name(name).as_deref() != Some(Builtin::Bash.name()) {
+            return None;
+        }
+        let line = text(input, "command");
+        let printed = shell::read_line(line).ok()?.printed?.ok()?;
+        (printed != line.trim()).then_some(printed)
+    }
+
     /// Returns the source of untrusted text that the result of a call contains.
     pub fn untrusted_source(&self, name: &str, input: &Value) -> Option<String> {
         let own = self.canonical_name(name);

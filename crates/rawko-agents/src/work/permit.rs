@@ -126,7 +126,10 @@ fn request(workshop: &Workshop, agent: &Value, asked: &ToolUse, judgement: &Judg
         ("always", value(&judgement.always)),
         ("expires", Value::Int(i64::try_from(judgement.expires_ms).unwrap_or(i64::MAX))),
     ];
-    Value::map(parts.into_iter().chain(details))
+    // The person sees the line that runs, not only the one that the model wrote.
+    let runs =
+        workshop.toolbox.printed_line(&asked.name, &asked.input).map(|line| ("runs", Value::from(line)));
+    Value::map(parts.into_iter().chain(details).chain(runs))
 }
 
 /// Returns the first source of untrusted text in the conversation.

@@ -46,6 +46,17 @@ pub(crate) fn judge(
     roots: &Roots,
     untrusted: Option<&str>,
 ) -> Judgement {
+    if all.iter().all(Permissions::is_empty) {
+        let (rule, source) = (String::new(), String::new());
+        return Judgement {
+            effect: Effect::Allow,
+            rule,
+            source,
+            always: Vec::new(),
+            expires_ms: EXPIRES_MS,
+            mode: AskMode::Wait,
+        };
+    }
     let subject = Subject::new(tool, input, roots.clone());
     let mut opinions: Vec<(&Permissions, Opinion)> =
         all.iter().filter(|set| !set.is_empty()).map(|set| (set, set.opinion(&subject))).collect();

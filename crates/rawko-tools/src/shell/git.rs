@@ -348,6 +348,6 @@ fn config(args: &[&str], options: &[&str], words: &[&str]) -> bool {
     let has_default = options.iter().any(|option| name(option) == "--default");
     options
         .iter()
-        .all(|option| is_known(&option) || (is_verb && ["--all", "--regexp", "--value"].contains(option)))
+        .all(|option| is_known(option) || (is_verb && ["--all", "--regexp", "--value"].contains(option)))
         && (reads || is_verb || (words.len() == 1 && !has_default))
 }

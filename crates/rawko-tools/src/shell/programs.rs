@@ -157,7 +157,7 @@ pub(super) fn awk(args: &[Word]) -> Option<String> {
         let Some(text) = word.known() else { return Some("an awk program that is only known then".into()) };
         match text {
             "-F" | "-v" => drop(rest.next()),
-            "--" => return rest.next().map_or(None, |program| awk_known(program)),
+            "--" => return rest.next().and_then(awk_known),
             _ if text.starts_with("-F") || text.starts_with("-v") => {}
             _ if text.starts_with('-') => {
                 return Some(format!("`awk {text}` is not known to change nothing"));
@@ -242,7 +242,7 @@ fn awk_code(program: &str) -> Option<String> {
                         _ => {}
                     }
                 }
-                code.push_str("1");
+                code.push('1');
             }
             other => code.push(other),
         }
