@@ -63,10 +63,11 @@ impl Workshop {
     }
 }
 
+/// Findings by the file that they are about.
+type FileFindings = Vec<(std::sync::Arc<str>, Vec<rawko_chart::Finding>)>;
+
 /// Reads the rules of all settings files, with their problems by file.
-pub fn permissions(
-    settings: &Settings,
-) -> (Vec<Permissions>, Vec<(std::sync::Arc<str>, Vec<rawko_chart::Finding>)>) {
+pub fn permissions(settings: &Settings) -> (Vec<Permissions>, FileFindings) {
     let user = settings.user_file().map(|(_, shown)| shown);
     let (mut sets, mut problems) = (Vec::new(), Vec::new());
     for section in settings.sections(SECTION) {

@@ -264,7 +264,7 @@ fn make(args: &[&str]) -> bool {
             || has_letter(arg, 'q')
     };
     let is_bad = |arg: &&str| arg.contains('=') || arg.starts_with("--eval") || has_letter(arg, 'E');
-    args.iter().any(|arg| is_dry(arg)) && !args.iter().any(|arg| is_bad(arg))
+    args.iter().any(is_dry) && !args.iter().any(is_bad)
 }
 
 fn except(name: &str, letters: &str, longs: &[&str], args: &[Word]) -> Option<String> {

@@ -7,6 +7,7 @@ mod files;
 mod grants;
 mod paths;
 mod plans;
+mod printed;
 mod sandbox;
 mod settings;
 mod support;

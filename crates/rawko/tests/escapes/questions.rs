@@ -52,7 +52,7 @@ fn a_question_waits_for_a_person_and_only_for_one() {
 fn a_question_expires_as_a_denial() {
     let ask = "permissions: {ask: [Bash], ask_expires: 1s}\n";
     let project = Project::new(ask, "", &[("Bash", json!({"command": "touch x"}))]);
-    // A command waits for what is due soon.
+    // A command waits for timers that are due soon.
     project.rawko(&["run", "look.yaml", "--id", "t"]);
     project.rawko(&["resume", "t"]);
     let results = project.results();
