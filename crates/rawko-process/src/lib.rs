@@ -39,9 +39,19 @@
 //! # }
 //! ```
 
+mod contained;
+mod egress;
+mod helper;
+mod launch;
 mod mark;
 mod processes;
 mod table;
 
+pub use egress::{Egress, EgressRefusal};
+pub use helper::run_if_asked;
+pub use launch::{
+    AUTHORITY, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits, Output, Profile,
+    ProjectAccess, Sandbox, is_inherited, set_helper,
+};
 pub use mark::{CALL_VARIABLE, Mark};
 pub use processes::Processes;

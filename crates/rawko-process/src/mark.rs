@@ -24,7 +24,11 @@ impl Mark {
     #[expect(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Self {
         // Random keys without a dependency: unique among all processes of this machine is all that is needed.
-        let number = MARK_BIT | (RandomState::new().build_hasher().finish() & (MARK_BIT - 1));
+        Self::of(MARK_BIT | (RandomState::new().build_hasher().finish() & (MARK_BIT - 1)))
+    }
+
+    /// The mark with a number that another one has.
+    pub(crate) fn of(number: u64) -> Self {
         let value = match std::env::var(CALL_VARIABLE) {
             Ok(outer) if !outer.is_empty() => format!("{outer}/{number:x}"),
             Ok(_) | Err(_) => format!("{number:x}"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use rustix::process::{
 };
 use tokio::process::Child;
 
+use crate::contained::{ContainedProcesses, ask_to_end};
+use crate::egress::Proxy;
 use crate::mark::Mark;
 use crate::table::{self, Entry};
 
@@ -25,8 +28,14 @@ const ASKED_LOOK: Duration = Duration::from_millis(20);
 /// The processes of one call, from the start of the first to the end of the last.
 #[derive(Debug)]
 pub struct Processes {
-    call: Arc<CallProcesses>,
+    call: Arc<Call>,
     is_over: AtomicBool,
+}
+
+#[derive(Debug)]
+enum Call {
+    Contained(ContainedProcesses),
+    Marked(CallProcesses),
 }
 
 #[derive(Debug)]
@@ -38,6 +47,8 @@ struct CallProcesses {
     mark: Mark,
     /// The pipes between the call and its first process.
     pipes: Vec<String>,
+    /// The socket to the helper, if the first process is one.
+    control: Option<UnixStream>,
 }
 
 impl Processes {
@@ -57,12 +68,33 @@ impl Processes {
         mark: Mark,
         pipes: impl IntoIterator<Item = BorrowedFd<'p>>,
     ) -> io::Result<Self> {
-        let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
-        mark.put_on(root);
-        let started = table::read(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
-        let pipes = pipes.into_iter().filter_map(|pipe| table::pipe_name(pipe).ok()).collect();
-        let call = Arc::new(CallProcesses { root, started, mark, pipes });
-        Ok(Self { call, is_over: AtomicBool::new(false) })
+        Ok(Self::new(Call::Marked(CallProcesses::new(root, mark, pipes)?)))
+    }
+
+    fn new(call: Call) -> Self {
+        Self { call: Arc::new(call), is_over: AtomicBool::new(false) }
+    }
+
+    /// Takes charge of a program that a helper started in a PID namespace.
+    pub(crate) fn contained(
+        helper: &Child,
+        init: i32,
+        control: UnixStream,
+        proxy: Option<Proxy>,
+    ) -> io::Result<Self> {
+        let helper =
+            helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control, proxy))))
+    }
+
+    /// Takes charge of a program that a helper started without one.
+    pub(crate) fn of_helper(helper: &Child, mark: Mark, control: UnixStream) -> io::Result<Self> {
+        let id = helper.id().ok_or(io::ErrorKind::NotFound)?;
+        let stdin = helper.stdin.as_ref().map(AsFd::as_fd);
+        let stdout = helper.stdout.as_ref().map(AsFd::as_fd);
+        let stderr = helper.stderr.as_ref().map(AsFd::as_fd);
+        let call = CallProcesses::new(id, mark, [stdin, stdout, stderr].into_iter().flatten())?;
+        Ok(Self::new(Call::Marked(CallProcesses { control: Some(control), ..call })))
     }
 
     /// Kills everything and waits until it is gone. Blocks for some milliseconds; tasks use [`Processes::kill_all`].
@@ -76,7 +108,7 @@ impl Processes {
     /// Kills everything and waits until it is gone.
     pub async fn kill_all(&self) {
         let is_over = self.is_over.load(Ordering::Acquire);
-        if !is_over && self.blocking(CallProcesses::kill).await.is_some() {
+        if !is_over && self.blocking(Call::kill).await.is_some() {
             self.is_over.store(true, Ordering::Release);
         }
     }
@@ -84,8 +116,8 @@ impl Processes {
     /// Terminates all processes, and kills the remaining ones after the grace period.
     pub async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, async {
-            self.blocking(CallProcesses::terminate).await;
-            while self.blocking(|call| !call.members().found.is_empty()).await == Some(true) {
+            self.blocking(Call::terminate).await;
+            while self.blocking(|call| !call.have_ended()).await == Some(true) {
                 tokio::time::sleep(ASKED_LOOK).await;
             }
         })
@@ -94,10 +126,7 @@ impl Processes {
     }
 
     /// Searching `/proc` takes long enough to hold up other tasks. `None`: the runtime is going away.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&CallProcesses) -> T + Send + 'static,
-    ) -> Option<T> {
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Call) -> T + Send + 'static) -> Option<T> {
         let call = Arc::clone(&self.call);
         tokio::task::spawn_blocking(move || work(&call)).await.ok()
     }
@@ -109,8 +138,48 @@ impl Drop for Processes {
     }
 }
 
-impl CallProcesses {
+impl Call {
+    fn kill(&self) {
+        match self {
+            Call::Contained(processes) => processes.kill(),
+            Call::Marked(processes) => processes.kill(),
+        }
+    }
+
     fn terminate(&self) {
+        match self {
+            Call::Contained(processes) => processes.terminate(),
+            Call::Marked(processes) => processes.terminate(),
+        }
+    }
+
+    fn have_ended(&self) -> bool {
+        match self {
+            Call::Contained(processes) => processes.have_ended(),
+            Call::Marked(processes) => processes.members().found.is_empty(),
+        }
+    }
+}
+
+impl CallProcesses {
+    fn new<'p>(root: u32, mark: Mark, pipes: impl IntoIterator<Item = BorrowedFd<'p>>) -> io::Result<Self> {
+        let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
+        mark.put_on(root);
+        let started = table::read(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
+        let pipes = pipes.into_iter().filter_map(|pipe| table::pipe_name(pipe).ok()).collect();
+        Ok(Self { root, started, mark, pipes, control: None })
+    }
+
+    fn terminate(&self) {
+        if let Some(control) = &self.control {
+            // The helper stays until its program has ended.
+            ask_to_end(control);
+            let helper = self.root.as_raw_nonzero().get();
+            for member in self.members().found.iter().filter(|member| member.pid != helper) {
+                let _ = signal(member, Signal::TERM);
+            }
+            return;
+        }
         self.signal_group(Signal::TERM);
         let in_group = self.root.as_raw_nonzero().get();
         for member in self.members().found.iter().filter(|member| member.group != in_group) {

@@ -91,7 +91,13 @@ async fn ask(mode: &str, files: &[&str], timeout: Duration) -> CheckReport {
         pass_env: Vec::new(),
         reason: String::new(),
     };
-    run_all(&[check], project.path(), &Environment::of_process()).await
+    run_all(
+        &[check],
+        project.path(),
+        &Environment::of_process(),
+        &Environment::of_process().confinement(project.path()),
+    )
+    .await
 }
 
 const LONG: Duration = Duration::from_secs(60);

@@ -178,6 +178,7 @@ fn agent_of(reader: &mut SettingsReader<'_>, agent: &DocumentEntry, root: &Path)
                         env: BTreeMap::new(),
                         pass_env: Vec::new(),
                         environment: reader.environment().clone(),
+                        confinement: reader.environment().confinement(root),
                     });
                 }
             }

@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Variables that long-running programs inherit by default: paths, user and locale, never a secret.
-const ORDINARY: [&str; 9] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
-
 /// Variables by name. Cloning is cheap.
 #[derive(Clone, Default)]
 pub struct Environment(Arc<BTreeMap<String, String>>);
@@ -31,9 +28,15 @@ impl Environment {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Returns the variables that a program inherits by default.
-    pub fn ordinary(&self) -> impl Iterator<Item = (&str, &str)> {
-        ORDINARY.into_iter().filter_map(|name| Some((name, self.get(name)?)))
+    /// Returns all variables, for the launcher: programs inherit those of its list.
+    pub fn all(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// Returns the variables with these names that are set.
+    pub fn named<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<(String, String)> {
+        let found = |name: &str| Some((name.to_owned(), self.get(name)?.to_owned()));
+        names.into_iter().filter_map(found).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 //! environment variables they refer to. Separate from the host, so that providers, tools and agents read their own
 //! sections without linking a runtime.
 
+mod confinement;
 mod environment;
 mod reader;
 mod redactor;

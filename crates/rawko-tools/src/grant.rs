@@ -1,5 +1,6 @@
 //! Tool grants: layers of rules, each of which only narrows. A tool is allowed when every layer allows it.
 
+use rawko_process::ProjectAccess;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Refused;
@@ -71,6 +72,11 @@ impl Grant {
     /// True if neither Write nor Edit is allowed: then no other tool may write either.
     pub fn is_read_only(&self) -> bool {
         !self.allows("Write") && !self.allows("Edit")
+    }
+
+    /// Returns what programs that run for this grant may do with the project.
+    pub fn access(&self) -> ProjectAccess {
+        if self.is_read_only() { ProjectAccess::Read } else { ProjectAccess::Write }
     }
 
     /// Returns the problems of the rules themselves.

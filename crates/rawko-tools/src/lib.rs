@@ -34,6 +34,7 @@ pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use toolbox::{Clearance, ToolCall, Toolbox};
 
 use rawko_core::Value;
+pub use rawko_process::ProjectAccess;
 
 use rawko_model::ToolSpec;
 
@@ -42,8 +43,8 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
 /// A source of tools besides the built-in ones: MCP servers, an embedder.
 pub trait ToolSource: Send + Sync {
-    /// Returns the available tools by full name (`mcp__git__status`).
-    fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
+    /// Returns the available tools by full name (`mcp__git__status`), for an agent with this access to the project.
+    fn specs(&self, access: ProjectAccess) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>>;
 
     /// Returns true if this source owns a name, also while its server is down.
     fn has(&self, name: &str) -> bool;
@@ -51,5 +52,6 @@ pub trait ToolSource: Send + Sync {
     /// Returns true if a call with an unknown outcome may be repeated.
     fn is_safe_to_repeat(&self, name: &str) -> bool;
 
-    fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a>;
+    /// Calls a tool. A program that runs for an agent without write access must not have it either.
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a>;
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rawko_chart::{Document, DocumentEntry};
+use rawko_process::Egress;
+pub use rawko_process::Sandbox;
 use rawko_settings::SettingsReader;
 
 use super::bash::Variables;
@@ -24,6 +26,12 @@ pub struct ToolSettings {
     pub blocked: Vec<String>,
     /// Directories outside the project that commands may write to: caches of cargo, npm and the like.
     pub extra_write_paths: Vec<PathBuf>,
+    /// Directories outside the project that programs may read.
+    pub extra_read_paths: Vec<PathBuf>,
+    /// Programs that run without a sandbox: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
+    pub unconfined: Vec<String>,
+    /// Hosts that programs may reach; `None`: no network.
+    pub network: Option<Egress>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,23 +42,12 @@ pub struct BashSettings {
     pub sandbox: Sandbox,
     pub allowed_commands: Option<Vec<String>>,
     pub blocked_patterns: Vec<String>,
-    /// The environment that commands inherit, before secrets are removed.
+    /// The environment of rawko, of which commands inherit a short list.
     pub inherited: Variables,
-    /// Variables passed although they look like secrets.
+    /// Variables passed besides that list.
     pub passed: Vec<String>,
     /// Variables set for every command.
     pub set: Vec<(String, String)>,
-}
-
-/// The required level of sandboxing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sandbox {
-    /// As much as the kernel supports.
-    #[default]
-    Auto,
-    Off,
-    /// Refuse to run commands without a sandbox.
-    Require,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,14 +78,26 @@ impl ToolSettings {
     /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
-        for entry in reader.record(at, "`tools`", &["bash", "web", "allowed", "blocked", "extra_write_paths"])
-        {
+        const KEYS: [&str; 8] = [
+            "bash",
+            "web",
+            "network",
+            "allowed",
+            "blocked",
+            "extra_write_paths",
+            "extra_read_paths",
+            "unconfined",
+        ];
+        for entry in reader.record(at, "`tools`", &KEYS) {
             match entry.key.as_str() {
                 "bash" => settings.bash = BashSettings::read(reader, &entry.value),
                 "web" => settings.web = WebSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
                 "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
-                _ => settings.extra_write_paths = write_paths(reader, entry),
+                "network" => settings.network = network(reader, &entry.value),
+                "unconfined" => settings.unconfined = unconfined(reader, entry),
+                "extra_read_paths" => settings.extra_read_paths = paths(reader, entry, "readable"),
+                _ => settings.extra_write_paths = paths(reader, entry, "writable"),
             }
         }
         settings
@@ -200,10 +209,36 @@ fn sandbox(reader: &mut SettingsReader<'_>, at: &Document) -> Sandbox {
     }
 }
 
+/// Reads the hosts that programs may reach. Without any there is no network.
+fn network(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Egress> {
+    let (mut hosts, mut private) = (Vec::new(), Vec::new());
+    for entry in reader.record(at, "`tools.network`", &["hosts", "private"]) {
+        match entry.key.as_str() {
+            "hosts" => hosts = texts(reader, entry, "`tools.network`"),
+            _ => private = texts(reader, entry, "`tools.network`"),
+        }
+    }
+    let is_any = !hosts.is_empty() || !private.is_empty();
+    is_any.then_some(Egress { hosts: Some(hosts), private })
+}
+
+/// Reads names of programs with their kind. An unknown kind confines nothing less, and is reported.
+fn unconfined(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<String> {
+    let names = reader.texts(&entry.value, "`unconfined` of `tools`");
+    for (name, span) in &names {
+        let kind = name.split_once(':').map(|(kind, _)| kind);
+        if *name != "checks" && !matches!(kind, Some("mcp" | "agent" | "service")) {
+            let message = format!("`{name}` is not a program");
+            reader.invalid(*span, message, "write `mcp:NAME`, `agent:NAME`, `service:NAME` or `checks`");
+        }
+    }
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
 /// Reads paths that are absolute or below the home directory.
-fn write_paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<PathBuf> {
+fn paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry, what: &str) -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for (text, span) in reader.texts(&entry.value, "`extra_write_paths` of `tools`") {
+    for (text, span) in reader.texts(&entry.value, &format!("`{}` of `tools`", entry.key)) {
         let path = match (text.strip_prefix("~/"), std::env::home_dir()) {
             (Some(rest), Some(home)) => home.join(rest),
             (Some(_), None) | (None, _) => PathBuf::from(text),
@@ -211,7 +246,7 @@ fn write_paths(reader: &mut SettingsReader<'_>, entry: &DocumentEntry) -> Vec<Pa
         if path.is_absolute() && path.parent().is_some() {
             paths.push(path);
         } else {
-            let message = format!("`{text}` cannot be made writable for all commands");
+            let message = format!("`{text}` cannot be made {what} for all commands");
             reader.invalid(span, message, "write an absolute path such as `~/.cargo`");
         }
     }

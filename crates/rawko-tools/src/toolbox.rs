@@ -89,7 +89,7 @@ impl Toolbox {
     pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = Builtin::ALL.into_iter().map(Builtin::spec).collect();
         for source in &self.sources {
-            for spec in source.specs().await {
+            for spec in source.specs(grant.access()).await {
                 if !specs.iter().any(|known| known.name == spec.name) {
                     specs.push(spec);
                 }
@@ -142,7 +142,7 @@ impl Toolbox {
         }
         match resolved {
             Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
-            Resolved::Source(source) => source.call(&name, call.input.clone()).await,
+            Resolved::Source(source) => source.call(&name, call.input.clone(), grant.access()).await,
         }
     }
 

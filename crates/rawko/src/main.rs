@@ -33,6 +33,7 @@ use std::process::ExitCode;
 pub(crate) use rawko_view::{standing, times};
 
 fn main() -> ExitCode {
+    rawko_process::run_if_asked();
     let cli = cli::parse();
     let mut console = console::Console::new(cli.color);
     let outcome = commands::run(cli.command, &mut console);

@@ -17,7 +17,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
     };
     let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
     let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
-    let mut report = run_all(&checks, &workshop.root, &workshop.environment).await;
+    let mut report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
     shorten_paths(&mut report, &workshop.root);
     let history = history
         .with(Pass { kind: PassKind::Implement, errors: None })

@@ -77,6 +77,8 @@ pub struct Workshop {
     pub task: TaskSettings,
     pub memories: MemorySettings,
     pub environment: Environment,
+    /// The bounds of programs that agents can influence.
+    pub confinement: rawko_process::Confinement,
     pub servers: Arc<McpServers>,
     /// The hash of rawko's own chart `agent`.
     pub own_chart: OnceLock<Option<[u8; 16]>>,

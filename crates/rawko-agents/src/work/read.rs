@@ -58,7 +58,9 @@ impl Workshop {
         let project = tools.project_layer();
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
-        let servers = McpServers::start(configs, McpSettings::new(root, settings.environment().clone()));
+        let confinement = tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+        let own = McpSettings::new(root, settings.environment().clone());
+        let servers = McpServers::start(configs, McpSettings { confinement: confinement.clone(), ..own });
         let toolbox = Toolbox::new(root, tools).with_source(servers.clone());
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
@@ -78,6 +80,7 @@ impl Workshop {
             task,
             memories,
             environment,
+            confinement,
             servers,
             own_chart: OnceLock::new(),
         };

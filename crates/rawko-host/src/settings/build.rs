@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rawko_chart::Finding;
 use rawko_chart::codes::settings::NEVER_ALLOWED;
 use rawko_core::{ServiceSpec, Value};
+use rawko_process::{Confinement, Profile, ProjectAccess};
 
 use super::Settings;
 use super::checklist::ChecklistEntry;
@@ -19,7 +20,7 @@ use rawko_instance::{Checklist, Gate};
 impl Settings {
     /// Returns the services that charts can invoke. Programs run in the project.
     pub fn services(&self, project_root: &Path) -> Services {
-        built(&self.said.services, project_root, &self.environment)
+        built(&self.said.services, &self.confinement(project_root), &self.environment)
     }
 
     /// Returns the specs of the services that these settings define.
@@ -35,7 +36,14 @@ impl Settings {
 
     /// Returns the targets of `send`.
     pub fn endpoints(&self, project_root: &Path) -> Services {
-        built(&self.said.endpoints, project_root, &self.environment)
+        built(&self.said.endpoints, &self.confinement(project_root), &self.environment)
+    }
+
+    /// Returns the bounds of the project's programs.
+    pub fn confinement(&self, project_root: &Path) -> Confinement {
+        let root = std::path::absolute(project_root).unwrap_or_else(|_| project_root.to_owned());
+        let tools = self.sections("tools").next().map(|section| &section.document);
+        self.environment.confinement_of(root, tools)
     }
 
     pub fn gate(&self) -> Gate {
@@ -83,10 +91,14 @@ impl Settings {
     }
 }
 
-fn built(definitions: &BTreeMap<String, Definition>, root: &Path, environment: &Environment) -> Services {
+fn built(
+    definitions: &BTreeMap<String, Definition>,
+    confinement: &Confinement,
+    environment: &Environment,
+) -> Services {
     let client = Arc::new(Client::default());
     definitions.iter().fold(Services::new(), |services, (name, definition)| {
-        match definition.service(root, environment, &client) {
+        match definition.service(name, confinement, environment, &client) {
             Some(service) => services.add(name, service),
             None => services,
         }
@@ -96,14 +108,17 @@ fn built(definitions: &BTreeMap<String, Definition>, root: &Path, environment: &
 impl Definition {
     fn service(
         &self,
-        root: &Path,
+        name: &str,
+        confinement: &Confinement,
         environment: &Environment,
         client: &Arc<Client>,
     ) -> Option<Arc<dyn Service>> {
         let (environment, kept) = (environment.clone(), (self.on_restart, self.provenance()));
         Some(match self.form.clone()? {
-            Form::Command(form) => {
-                Arc::new(Command::new(form, root.to_owned(), self.timeout, environment, kept))
+            Form::Command(mut form) => {
+                let usual = Profile::Program(ProjectAccess::Write);
+                form.is_trusted |= confinement.profile_of("service", name, usual) == Profile::Trusted;
+                Arc::new(Command::new(form, confinement.clone(), self.timeout, environment, kept))
             }
             Form::Http(form) => {
                 let timeout = self.timeout.unwrap_or(TIMEOUT);

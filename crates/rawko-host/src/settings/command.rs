@@ -27,6 +27,7 @@ pub(super) fn read(
     }
     let output_max =
         at.get("output_max").and_then(|size| reader.size(size, &format!("`output_max` of {what}")));
+    let is_trusted = at.get("sandbox").is_some_and(|sandbox| reader.sandbox_is_off(sandbox, what));
     let is_list = command.items().is_some_and(|items| items.len() == words.len());
     let Some(((program, _), args)) = words.split_first().filter(|((program, _), _)| !program.is_empty())
     else {
@@ -46,10 +47,23 @@ pub(super) fn read(
         env,
         pass_env: pass_env.into_iter().map(|(name, _)| name).collect(),
         output_bytes_max: output_max.unwrap_or(OUTPUT_BYTES_MAX),
+        is_trusted,
     })
 }
 
 impl Reader<'_> {
+    /// Some YAML versions read a bare `off` as false.
+    fn sandbox_is_off(&mut self, at: &Document, what: &str) -> bool {
+        match self.scalar(at, &format!("`sandbox` of {what}")).as_deref() {
+            Some("off" | "false") => true,
+            Some("on" | "true") | None => false,
+            Some(other) => {
+                self.invalid(at.span, format!("unknown sandbox mode `{other}`"), "write `on` or `off`");
+                false
+            }
+        }
+    }
+
     fn cwd(&mut self, at: &Document, what: &str) -> Option<PathBuf> {
         let cwd = Path::new(self.text(at, &format!("`cwd` of {what}"))?);
         let is_inside = cwd.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

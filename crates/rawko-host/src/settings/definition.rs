@@ -37,8 +37,9 @@ pub(super) enum Form {
     Http(HttpForm),
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "command",
+    "sandbox",
     "http",
     "cwd",
     "env",
@@ -52,7 +53,7 @@ const KEYS: [&str; 12] = [
     "output",
 ];
 /// Keys that are valid only for a program.
-const COMMAND_ONLY: [&str; 4] = ["cwd", "env", "pass_env", "output_max"];
+const COMMAND_ONLY: [&str; 5] = ["cwd", "env", "pass_env", "output_max", "sandbox"];
 
 impl Reader<'_> {
     /// Reads all definitions of a section.

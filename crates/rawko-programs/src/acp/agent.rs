@@ -26,8 +26,10 @@ impl AcpAgent {
             args: self.args.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
+            profile: self.profile,
+            confinement: self.confinement.clone(),
         };
-        let (child, stdin, stdout) = launch.start(&self.environment).map_err(TurnError::NotStarted)?;
+        let (child, stdin, stdout) = launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
         let (wire, channel, closed) = Wire::new(stdin, stdout);
         let (tell, from_agent) = mpsc::unbounded_channel();
         let (updates, permissions, reads, writes) = (tell.clone(), tell.clone(), tell.clone(), tell);

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rawko_process::{Confinement, Profile, ProjectAccess};
 use rawko_settings::Environment;
 
 /// A program that speaks the Agent Client Protocol on stdin and stdout. A process is started for each turn.
@@ -16,6 +17,9 @@ pub struct AcpAgent {
     pub env: Vec<(String, String)>,
     /// Source of the few variables that every program gets; others are listed in `env`.
     pub environment: Environment,
+    /// A program of an agent that may not write cannot either.
+    pub profile: Profile,
+    pub confinement: Confinement,
     /// Authentication method, if the agent requires one; `None`: the first method it lists.
     pub auth_method: Option<String>,
     /// Maximum silence of the agent during its turn.
@@ -26,10 +30,13 @@ pub struct AcpAgent {
 
 impl AcpAgent {
     pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>, environment: Environment) -> Self {
+        let cwd = cwd.into();
         Self {
             command: command.into(),
             args: Vec::new(),
-            cwd: cwd.into(),
+            profile: Profile::Program(ProjectAccess::Write),
+            confinement: environment.confinement(&cwd),
+            cwd,
             env: Vec::new(),
             environment,
             auth_method: None,

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{Mark, Processes};
+use rawko_process::{Input, Launch, LaunchError, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::time::timeout;
 
 /// Limit of stdout and of stderr.
@@ -22,9 +22,9 @@ pub(super) enum Ending {
     TooMuchOutput,
 }
 
-pub(super) async fn run(mut command: Command, time: Duration) -> io::Result<Ending> {
-    command.stdin(Stdio::null());
-    let (mut child, processes) = start(command)?;
+pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, LaunchError> {
+    let launched = Launch { input: Input::Null, ..launch }.start().await?;
+    let (mut child, processes) = (launched.child, launched.processes);
     let ending = match timeout(time, exchange(&mut child, &processes)).await {
         Ok(ending) => ending,
         Err(_) => Ok(Ending::TimedOut),
@@ -33,21 +33,7 @@ pub(super) async fn run(mut command: Command, time: Duration) -> io::Result<Endi
         processes.end(GRACE).await;
         let _ = timeout(GRACE, child.wait()).await;
     }
-    ending
-}
-
-/// Starts a command whose output is read. Dropping its processes kills them all.
-pub(super) fn start(mut command: Command) -> io::Result<(Child, Processes)> {
-    let mark = Mark::new();
-    command
-        .envs([mark.variable()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    let child = command.spawn()?;
-    let processes = Processes::of_child(&child, mark)?;
-    Ok((child, processes))
+    Ok(ending?)
 }
 
 async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending> {

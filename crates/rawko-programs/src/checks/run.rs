@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use rawko_process::{Confinement, Launch, LaunchError, Profile, ProjectAccess};
 use rawko_settings::Environment;
-use tokio::process::Command;
 
 use super::definition::{Check, Format};
 use super::formats::{Counted, Output, count, without_report};
@@ -18,49 +18,17 @@ use super::report::{CheckFinding, CheckReport, CheckResult};
 const REPORT: &str = "{report}";
 /// A larger report is not read.
 const REPORT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Variables that compilers and test runners need. Excludes keys of model services.
-const PASSED: [&str; 34] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "SHELL",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "TMPDIR",
-    "XDG_CACHE_HOME",
-    "XDG_RUNTIME_DIR",
-    "CARGO_HOME",
-    "CARGO_TARGET_DIR",
-    "CARGO_NET_OFFLINE",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "RUSTFLAGS",
-    "GOPATH",
-    "GOROOT",
-    "GOCACHE",
-    "GOMODCACHE",
-    "GOFLAGS",
-    "GOPROXY",
-    "NODE_PATH",
-    "NVM_DIR",
-    "VOLTA_HOME",
-    "PYENV_ROOT",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
-    "JAVA_HOME",
-    "SSL_CERT_FILE",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "NO_PROXY",
-    "CI",
-];
-
 /// Runs all checks in the project. A check that cannot start counts as an error; none is skipped.
-pub async fn run_all(checks: &[Check], project_root: &Path, environment: &Environment) -> CheckReport {
+pub async fn run_all(
+    checks: &[Check],
+    project_root: &Path,
+    environment: &Environment,
+    confinement: &Confinement,
+) -> CheckReport {
     let mut results = Vec::new();
     for check in checks {
-        let counted = run(check, project_root, environment).await.unwrap_or_else(|why| not_run(&why));
+        let counted =
+            run(check, project_root, environment, confinement).await.unwrap_or_else(|why| not_run(&why));
         results.push(CheckResult {
             name: check.name.clone(),
             command: shown(&check.command),
@@ -86,19 +54,24 @@ fn not_run(why: &str) -> Counted {
     Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding] }
 }
 
-async fn run(check: &Check, root: &Path, environment: &Environment) -> Result<Counted, String> {
+async fn run(
+    check: &Check,
+    root: &Path,
+    environment: &Environment,
+    confinement: &Confinement,
+) -> Result<Counted, String> {
     let cwd = directory(root, &check.cwd)?;
     let folder =
         Folder::for_reports(check).map_err(|error| format!("there is no place for its report: {error}"))?;
-    let mut command = command(check, folder.as_ref(), environment)?;
-    command.current_dir(&cwd);
+    let mut launch = launch(check, folder.as_ref(), environment, confinement)?;
+    launch.cwd.clone_from(&cwd);
     if let Format::Lsp { files } = &check.format {
-        return lsp::ask(command, &cwd, files, check.timeout).await;
+        return lsp::ask(launch, &cwd, files, check.timeout).await;
     }
     let report =
         folder.as_ref().map(Folder::report).or_else(|| check.report.as_ref().map(|path| root.join(path)));
     let before = report.as_deref().and_then(stamp);
-    let ending = process::run(command, check.timeout).await.map_err(|error| not_started(check, &error))?;
+    let ending = process::run(launch, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
         Ending::Exited { status, stdout, stderr } => {
             // Ignore a report left by an earlier run.
@@ -118,19 +91,29 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-fn command(check: &Check, folder: Option<&Folder>, environment: &Environment) -> Result<Command, String> {
+/// The report is written outside the project, to a folder of its own.
+fn launch(
+    check: &Check,
+    folder: Option<&Folder>,
+    environment: &Environment,
+    confinement: &Confinement,
+) -> Result<Launch, String> {
     let (program, args) = check.command.split_first().ok_or("it names no program")?;
-    let mut command = Command::new(program);
-    command.env_clear().env("NO_COLOR", "1");
-    for arg in args {
-        match folder {
-            Some(folder) => command.arg(arg.replace(REPORT, &folder.report().display().to_string())),
-            None => command.arg(arg),
-        };
-    }
-    let names = PASSED.into_iter().chain(check.pass_env.iter().map(String::as_str));
-    command.envs(names.filter_map(|name| Some((name, environment.get(name)?))));
-    Ok(command)
+    let profile = confinement.profile_of("checks", "", Profile::Program(ProjectAccess::Write));
+    let mut confinement = confinement.clone();
+    confinement.extra_write.extend(folder.map(|folder| folder.0.clone()));
+    let arg = |arg: &String| match folder {
+        Some(folder) => arg.replace(REPORT, &folder.report().display().to_string()),
+        None => arg.clone(),
+    };
+    let mut set = environment.named(check.pass_env.iter().map(String::as_str));
+    set.push(("NO_COLOR".to_owned(), "1".to_owned()));
+    Ok(Launch {
+        args: args.iter().map(arg).collect(),
+        inherited: environment.all(),
+        set,
+        ..Launch::new(program, profile, confinement)
+    })
 }
 
 /// Resolves a directory of the project; a link must not lead outside.
@@ -142,11 +125,15 @@ fn directory(root: &Path, cwd: &Path) -> Result<PathBuf, String> {
     if cwd.starts_with(&root) { Ok(cwd) } else { Err(format!("{} is not in the project", cwd.display())) }
 }
 
-fn not_started(check: &Check, error: &io::Error) -> String {
+fn not_started(check: &Check, error: &LaunchError) -> String {
     let program = check.command.first().map_or("", String::as_str);
-    match error.kind() {
-        io::ErrorKind::NotFound => format!("there is no program `{program}`"),
-        _ => format!("`{program}` could not be started: {error}"),
+    match error {
+        LaunchError::Program(error) if error.kind() == io::ErrorKind::NotFound => {
+            format!("there is no program `{program}`")
+        }
+        LaunchError::Program(_) | LaunchError::Confinement(_) => {
+            format!("`{program}` could not be started: {error}")
+        }
     }
 }
 

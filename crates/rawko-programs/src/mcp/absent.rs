@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
+use rawko_process::ProjectAccess;
 
 use super::config::McpConfig;
 use super::health::{HealthState, ServerHealth};
@@ -21,7 +22,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(config: McpConfig, _: Arc<McpSettings>) -> Self {
+    pub(super) fn new(config: McpConfig, _: Arc<McpSettings>, _: ProjectAccess) -> Self {
         Self { prefix: prefix(&config), config }
     }
 

@@ -16,6 +16,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::time::timeout;
 
+use rawko_process::Profile;
+
 use super::config::{McpConfig, McpTransport};
 use super::fault::{Fault, handshake_in_words};
 use super::http::HttpClient;
@@ -51,13 +53,20 @@ impl Connection {
     pub(super) async fn open(
         config: &McpConfig,
         settings: &McpSettings,
-        is_stale: Arc<AtomicBool>,
+        (profile, is_stale): (Profile, Arc<AtomicBool>),
     ) -> Result<Self, String> {
         let listener = Listener { is_stale };
         match &config.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
                 let cwd = cwd.as_ref().map_or_else(|| settings.root.clone(), |cwd| settings.root.join(cwd));
-                let launch = Launch { program: command.clone(), args: args.clone(), cwd, env: env.clone() };
+                let launch = Launch {
+                    program: command.clone(),
+                    args: args.clone(),
+                    cwd,
+                    env: env.clone(),
+                    profile,
+                    confinement: settings.confinement.clone(),
+                };
                 Self::over_stdio(listener, &launch, settings).await
             }
             McpTransport::Http { url, headers } => Self::over_http(listener, url, headers, settings).await,
@@ -66,7 +75,7 @@ impl Connection {
     }
 
     async fn over_stdio(listener: Listener, launch: &Launch, settings: &McpSettings) -> Result<Self, String> {
-        let (child, stdin, stdout) = launch.start(&settings.environment)?;
+        let (child, stdin, stdout) = launch.start(&settings.environment).await?;
         match timeout(settings.start_timeout, listener.serve((stdout, stdin))).await {
             Ok(Ok(service)) => Ok(Self { service, child: Some(child), is_lost: AtomicBool::new(false) }),
             // The end of the output arrives before the exit status.

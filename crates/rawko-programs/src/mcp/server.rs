@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_core::Value;
+use rawko_process::{Profile, ProjectAccess};
 use rmcp::model::JsonObject;
 use tokio::time::{Instant, sleep_until};
 
@@ -25,6 +26,8 @@ pub(super) struct Server {
     config: McpConfig,
     pub(super) prefix: String,
     settings: Arc<McpSettings>,
+    /// What its program may do.
+    profile: Profile,
     facts: Mutex<Facts>,
     /// Held while it is being started, so that it is started once for all waiting calls.
     starting: tokio::sync::Mutex<()>,
@@ -48,8 +51,10 @@ enum Patience {
 }
 
 impl Server {
-    pub(super) fn new(config: McpConfig, settings: Arc<McpSettings>) -> Self {
+    pub(super) fn new(config: McpConfig, settings: Arc<McpSettings>, access: ProjectAccess) -> Self {
+        let profile = settings.confinement.profile_of("mcp", &config.name, Profile::Program(access));
         Self {
+            profile,
             prefix: prefix(&config),
             config,
             settings,
@@ -212,7 +217,9 @@ impl Server {
     async fn start(&self) -> Result<Arc<Connection>, String> {
         self.facts().supervision.started();
         let connection =
-            Arc::new(Connection::open(&self.config, &self.settings, Arc::clone(&self.is_stale)).await?);
+            Connection::open(&self.config, &self.settings, (self.profile, Arc::clone(&self.is_stale)))
+                .await?;
+        let connection = Arc::new(connection);
         self.list(&connection).await?;
         let mut facts = self.facts();
         facts.implementation = connection.implementation();

@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rawko_core::Value;
+use rawko_process::ProjectAccess;
 use tokio::task::JoinSet;
 
-use super::config::McpConfig;
+use super::config::{McpConfig, McpTransport};
 use super::health::ServerHealth;
 use super::server::Server;
 use super::settings::McpSettings;
@@ -17,14 +18,22 @@ use rawko_tools::{Running, ToolOutcome, ToolSource};
 /// Dropping it kills every started program with its child processes.
 pub struct McpServers {
     servers: Vec<Arc<Server>>,
+    /// The same servers for agents that may not write: their programs cannot write either. Those over HTTP are shared.
+    reading: Vec<Arc<Server>>,
 }
 
 impl McpServers {
     /// Takes over servers. Each is started when its tools are first listed or called.
     pub fn start(configs: Vec<McpConfig>, settings: McpSettings) -> Arc<Self> {
         let settings = Arc::new(settings);
-        let server = |config| Arc::new(Server::new(config, Arc::clone(&settings)));
-        Arc::new(Self { servers: configs.into_iter().map(server).collect() })
+        let server =
+            |config: &McpConfig, access| Arc::new(Server::new(config.clone(), Arc::clone(&settings), access));
+        let servers: Vec<_> = configs.iter().map(|config| server(config, ProjectAccess::Write)).collect();
+        let reading = configs.iter().zip(&servers).map(|(config, shared)| match config.transport {
+            McpTransport::Stdio { .. } => server(config, ProjectAccess::Read),
+            McpTransport::Http { .. } | McpTransport::Unusable { .. } => Arc::clone(shared),
+        });
+        Arc::new(Self { reading: reading.collect(), servers })
     }
 
     /// Returns the known status of the servers; starts nothing.
@@ -42,6 +51,7 @@ impl McpServers {
     pub async fn close(&self) {
         let close = |server: Arc<Server>| async move { server.close().await };
         self.each(close).await;
+        self.each_of(&self.reading, close).await;
     }
 
     /// Runs an operation on every server concurrently; results are in the servers' order.
@@ -50,8 +60,16 @@ impl McpServers {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
+        self.each_of(&self.servers, of).await
+    }
+
+    async fn each_of<T, F>(&self, servers: &[Arc<Server>], of: fn(Arc<Server>) -> F) -> Vec<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         let mut tasks = JoinSet::new();
-        for (place, server) in self.servers.iter().enumerate() {
+        for (place, server) in servers.iter().enumerate() {
             let task = of(Arc::clone(server));
             tasks.spawn(async move { (place, task.await) });
         }
@@ -62,15 +80,26 @@ impl McpServers {
 
     /// Returns the server of a name: the one with the longest prefix, because names may contain `__` themselves.
     fn of(&self, name: &str) -> Option<&Arc<Server>> {
-        let named = self.servers.iter().filter(|server| name.starts_with(&server.prefix));
+        self.of_access(name, ProjectAccess::Write)
+    }
+
+    fn of_access(&self, name: &str, access: ProjectAccess) -> Option<&Arc<Server>> {
+        let named = self.with_access(access).iter().filter(|server| name.starts_with(&server.prefix));
         named.max_by_key(|server| server.prefix.len())
+    }
+
+    fn with_access(&self, access: ProjectAccess) -> &[Arc<Server>] {
+        match access {
+            ProjectAccess::Read => &self.reading,
+            ProjectAccess::Write => &self.servers,
+        }
     }
 }
 
 impl ToolSource for McpServers {
-    fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
+    fn specs(&self, access: ProjectAccess) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
         let specs = |server: Arc<Server>| async move { server.specs().await };
-        Box::pin(async move { self.each(specs).await.concat() })
+        Box::pin(async move { self.each_of(self.with_access(access), specs).await.concat() })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -78,12 +107,15 @@ impl ToolSource for McpServers {
     }
 
     fn is_safe_to_repeat(&self, name: &str) -> bool {
-        self.of(name).is_some_and(|server| server.is_safe_to_repeat(name))
+        let accesses = [ProjectAccess::Write, ProjectAccess::Read];
+        accesses
+            .iter()
+            .any(|access| self.of_access(name, *access).is_some_and(|server| server.is_safe_to_repeat(name)))
     }
 
-    fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a> {
+    fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
         Box::pin(async move {
-            match self.of(name) {
+            match self.of_access(name, access) {
                 Some(server) => server.call(name, input).await,
                 None => failure(format!("there is no MCP server for `{name}`")),
             }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rawko_process::Confinement;
 use rawko_settings::Environment;
 
 #[derive(Clone, Debug)]
@@ -11,6 +12,7 @@ pub struct McpSettings {
     pub root: PathBuf,
     /// Programs inherit a short list of variables; the rest must be named in the file.
     pub environment: Environment,
+    pub confinement: Confinement,
     /// Timeout from starting a server to receiving its list of tools.
     pub start_timeout: Duration,
     pub call_timeout: Duration,
@@ -29,8 +31,10 @@ pub struct McpSettings {
 
 impl McpSettings {
     pub fn new(root: impl Into<PathBuf>, environment: Environment) -> Self {
+        let root = root.into();
         Self {
-            root: root.into(),
+            confinement: environment.confinement(&root),
+            root,
             environment,
             start_timeout: Duration::from_secs(60),
             call_timeout: Duration::from_secs(120),

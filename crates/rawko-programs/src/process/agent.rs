@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rawko_process::{Confinement, Profile, ProjectAccess};
 use rawko_settings::Environment;
 
 use super::child::{Child, Launch};
@@ -19,6 +20,9 @@ pub struct ProcessAgent {
     pub env: Vec<(String, String)>,
     /// The command inherits a short list of variables; the rest must be named in `env`.
     pub environment: Environment,
+    /// A program of an agent that may not write cannot either.
+    pub profile: Profile,
+    pub confinement: Confinement,
     /// Silence timeout while the agent is expected to send.
     pub timeout: Duration,
     /// Time between a cancel and termination.
@@ -29,10 +33,13 @@ pub struct ProcessAgent {
 
 impl ProcessAgent {
     pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>, environment: Environment) -> Self {
+        let cwd = cwd.into();
         Self {
             command: command.into(),
             args: Vec::new(),
-            cwd: cwd.into(),
+            profile: Profile::Program(ProjectAccess::Write),
+            confinement: environment.confinement(&cwd),
+            cwd,
             env: Vec::new(),
             environment,
             timeout: Duration::from_secs(300),
@@ -48,8 +55,10 @@ impl ProcessAgent {
             args: self.args.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
+            profile: self.profile,
+            confinement: self.confinement.clone(),
         };
-        let (child, stdin, stdout) = launch.start(&self.environment).map_err(TurnError::NotStarted)?;
+        let (child, stdin, stdout) = launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
         let limits = Limits {
             silence: self.timeout,
             cancel_grace: self.cancel_grace,

@@ -3,14 +3,14 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rawko_process::{Mark, Processes};
+use rawko_process::{Confinement, LaunchError, Processes, Profile};
 use rawko_settings::Environment;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -26,6 +26,8 @@ pub(crate) struct Launch {
     pub(crate) args: Vec<String>,
     pub(crate) cwd: PathBuf,
     pub(crate) env: Vec<(String, String)>,
+    pub(crate) profile: Profile,
+    pub(crate) confinement: Confinement,
 }
 
 /// A running child. Dropped, it is killed at once with everything that it started.
@@ -39,28 +41,24 @@ pub(crate) struct Child {
 
 impl Launch {
     /// Starts it. The caller gets its stdin and stdout.
-    pub(crate) fn start(
+    pub(crate) async fn start(
         &self,
         environment: &Environment,
     ) -> Result<(Child, ChildStdin, ChildStdout), String> {
-        let mark = Mark::new();
-        let mut child = Command::new(self.file())
-            .args(&self.args)
-            .current_dir(&self.cwd)
-            .env_clear()
-            .envs(environment.ordinary())
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .envs([mark.variable()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| self.not_started(&error, environment))?;
+        let launch = rawko_process::Launch {
+            args: self.args.clone(),
+            cwd: self.cwd.clone(),
+            inherited: environment.all(),
+            set: self.env.clone(),
+            ..rawko_process::Launch::new(self.file(), self.profile, self.confinement.clone())
+        };
+        let launched = launch.start().await.map_err(|error| match error {
+            LaunchError::Program(error) => self.not_started(&error, environment),
+            LaunchError::Confinement(why) => why,
+        })?;
+        let (mut child, processes) = (launched.child, Arc::new(launched.processes));
         let lost = || format!("lost track of the process `{}`", self.program);
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).ok_or_else(lost)?;
-        let processes = Arc::new(Processes::of_child(&child, mark).map_err(|_| lost())?);
         let stdin = child.stdin.take().ok_or_else(lost)?;
         let stdout = child.stdout.take().ok_or_else(lost)?;
         let stderr = Tail::of(child.stderr.take());

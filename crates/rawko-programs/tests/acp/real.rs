@@ -95,6 +95,8 @@ fn agent(folder: &Path, provider: &Provider) -> AcpAgent {
     std::fs::write(project.join("opencode.json"), models.to_string()).unwrap();
     let mut agent = AcpAgent::new(opencode().to_string_lossy(), project, Environment::of_process());
     agent.args = vec!["acp".into()];
+    // Its model is outside of the sandbox.
+    agent.profile = rawko_process::Profile::Trusted;
     let home = |part: &str| home.join(part).to_string_lossy().into_owned();
     agent.env = vec![
         ("HOME".into(), home("")),

@@ -49,9 +49,8 @@ def call(name, arguments):
 def main():
     if "--child" in sys.argv:
         # A child that outlives its parent unless somebody ends the whole group.
-        child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL)
-        with open(sys.argv[sys.argv.index("--child") + 1], "w") as file:
-            file.write(str(child.pid))
+        argument = sys.argv[sys.argv.index("--child") + 1]
+        subprocess.Popen(["sleep", argument], stdout=subprocess.DEVNULL)
     for line in sys.stdin:
         message = json.loads(line)
         number, method = message.get("id"), message["method"]

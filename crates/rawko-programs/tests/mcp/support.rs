@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rawko_core::Value;
 use rawko_host::Environment;
 use rawko_programs::mcp::{HealthState, McpConfig, McpServers, McpSettings, McpTransport};
-use rawko_tools::{ToolOutcome, ToolSource};
+use rawko_tools::{ProjectAccess, ToolOutcome, ToolSource};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -48,11 +48,11 @@ pub(crate) fn start(config: McpConfig) -> Arc<McpServers> {
 }
 
 pub(crate) async fn names(servers: &McpServers) -> Vec<String> {
-    servers.specs().await.into_iter().map(|spec| spec.name).collect()
+    servers.specs(ProjectAccess::Write).await.into_iter().map(|spec| spec.name).collect()
 }
 
 pub(crate) async fn call(servers: &McpServers, name: &str, input: serde_json::Value) -> ToolOutcome {
-    tokio::time::timeout(TIME_LIMIT, servers.call(name, Value::from_json(input)))
+    tokio::time::timeout(TIME_LIMIT, servers.call(name, Value::from_json(input), ProjectAccess::Write))
         .await
         .expect("an answer in time")
 }

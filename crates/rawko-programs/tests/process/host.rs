@@ -76,15 +76,16 @@ impl TurnHost for Host {
     }
 }
 
-/// Waits for the end of a process; a zombie has ended.
-pub(crate) fn until_dead(case: &str, pid: i32) {
+/// Waits until no process has this argument. Process ids of the agent are those of its own namespace.
+pub(crate) fn until_dead(case: &str, argument: &str) {
     let start = Instant::now();
     let is_alive = || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes()))
     };
     while is_alive() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{case}: {pid} still runs");
+        assert!(start.elapsed() < Duration::from_secs(60), "{case}: {argument} still runs");
         std::thread::yield_now();
     }
 }

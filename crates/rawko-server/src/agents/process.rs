@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use rawko_host::Environment;
-use rawko_process::{Mark, Processes};
+use rawko_process::{Confinement, Launch, Launched, Processes, Profile, ProjectAccess};
 use rawko_turns::AgentId;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -17,6 +16,8 @@ use super::connection::{Desk, Door, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
+/// Longer lines of stderr are printed in pieces.
+const ERROR_LINE_MAX: u64 = 16 * 1024;
 /// Lines to read ahead.
 const AHEAD: usize = 16;
 
@@ -29,13 +30,24 @@ pub(crate) struct AgentCommand {
     /// Variables passed from the server's own environment.
     pub(crate) pass_env: Vec<String>,
     pub(crate) environment: Environment,
+    pub(crate) confinement: Confinement,
 }
 
 impl AgentCommand {
-    fn passed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let named =
-            self.pass_env.iter().filter_map(|name| Some((name.as_str(), self.environment.get(name)?)));
-        self.environment.ordinary().chain(named)
+    fn launch(&self, agent: &AgentId) -> Option<Launch> {
+        let (program, arguments) = self.program.split_first()?;
+        let mut set = self.environment.named(self.pass_env.iter().map(String::as_str));
+        set.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        set.push(("RAWKO_AGENT".to_owned(), agent.as_str().to_owned()));
+        let usual = Profile::Program(ProjectAccess::Write);
+        let profile = self.confinement.profile_of("agent", agent.as_str(), usual);
+        Some(Launch {
+            args: arguments.to_vec(),
+            cwd: self.folder.clone(),
+            inherited: self.environment.all(),
+            set,
+            ..Launch::new(program, profile, self.confinement.clone())
+        })
     }
 }
 
@@ -46,22 +58,10 @@ pub(crate) fn spawn_process(
     command: &AgentCommand,
     again: bool,
 ) -> std::io::Result<JoinHandle<()>> {
-    let (program, arguments) = command.program.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mark = Mark::new();
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(&command.folder)
-        .env_clear()
-        .envs(command.passed())
-        .envs(&command.env)
-        .env("RAWKO_AGENT", agent.as_str())
-        .envs([mark.variable()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()?;
-    let processes = Processes::of_child(&child, mark)?;
+    let launch = command.launch(&agent).ok_or(std::io::ErrorKind::InvalidInput)?;
+    // Some milliseconds, once for each agent of the settings.
+    let Launched { mut child, processes, .. } = launch.start_blocking()?;
+    tokio::spawn(print_errors(child.stderr.take()));
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (stdin, stdout) = pipes.ok_or(std::io::ErrorKind::BrokenPipe)?;
     let (lines, incoming) = mpsc::channel(AHEAD);
@@ -97,6 +97,27 @@ impl Transport for Pipe {
 
     async fn close(&mut self) {
         self.processes.kill_all().await;
+    }
+}
+
+/// Prints what the agent writes to stderr, without characters that a terminal would obey.
+async fn print_errors(stderr: Option<ChildStderr>) {
+    let Some(stderr) = stderr else { return };
+    let mut reader = BufReader::new(stderr);
+    loop {
+        let mut line = Vec::new();
+        match (&mut reader).take(ERROR_LINE_MAX).read_until(b'\n', &mut line).await {
+            Ok(1..) => {
+                let text = String::from_utf8_lossy(&line);
+                let text: String =
+                    text.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').collect();
+                #[expect(clippy::print_stderr, reason = "the agent's messages belong to the server's")]
+                {
+                    eprintln!("{text}");
+                }
+            }
+            Ok(0) | Err(_) => return,
+        }
     }
 }
 

@@ -1,9 +1,7 @@
-//! The environment of commands: the environment of this process without secrets and without variables that change how
-//! bash works.
+//! The environment of commands: what every program inherits, and what settings give to commands.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
 use super::Caller;
 use crate::settings::BashSettings;
@@ -15,6 +13,10 @@ pub struct Variables(BTreeMap<String, String>);
 impl Variables {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    pub(super) fn all(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Reads the environment of this process. A value that is not UTF-8 is left out.
@@ -40,37 +42,21 @@ impl fmt::Debug for Variables {
 }
 
 impl BashSettings {
-    /// Returns the environment of a command: the inherited one without secrets unless settings pass them, plus the
-    /// variables that settings set.
-    pub(super) fn variables(
-        &self,
-        caller: &Caller<'_>,
-        temporary: &Path,
-        is_reading_git: bool,
-    ) -> Vec<(String, String)> {
-        let passed = self.inherited.0.iter().filter(|(name, _)| self.is_passed(name));
-        let mut variables: BTreeMap<String, String> =
-            passed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    /// Returns the variables that settings and rawko give to a command, besides those that every program inherits.
+    pub(super) fn variables(&self, caller: &Caller<'_>, is_reading_git: bool) -> Vec<(String, String)> {
+        let passed =
+            self.passed.iter().filter_map(|name| Some((name.clone(), self.inherited.get(name)?.to_owned())));
         let own = [
-            ("TMPDIR", temporary.display().to_string()),
-            ("RAWKO_INSTANCE", caller.instance.to_owned()),
-            ("RAWKO_IDEMPOTENCY_KEY", caller.idempotency.to_owned()),
+            ("RAWKO_INSTANCE", caller.instance),
+            ("RAWKO_IDEMPOTENCY_KEY", caller.idempotency),
             // Commands are not interactive.
-            ("PAGER", "cat".to_owned()),
-            ("GIT_PAGER", "cat".to_owned()),
-            ("GIT_TERMINAL_PROMPT", "0".to_owned()),
+            ("PAGER", "cat"),
+            ("GIT_PAGER", "cat"),
+            ("GIT_TERMINAL_PROMPT", "0"),
         ];
-        variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
-        if is_reading_git {
-            variables.extend(quiet_git());
-        }
-        variables.extend(self.set.iter().map(|(name, value)| (name.clone(), value.clone())));
-        variables.into_iter().collect()
-    }
-
-    fn is_passed(&self, name: &str) -> bool {
-        let is_named = self.passed.iter().any(|passed| passed == name);
-        is_named || !(is_secret(name) || changes_bash(name))
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let git = if is_reading_git { quiet_git() } else { Vec::new() };
+        passed.chain(own).chain(git).chain(self.set.iter().cloned()).collect()
     }
 }
 
@@ -96,52 +82,4 @@ fn quiet_git() -> Vec<(String, String)> {
         variables.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
     }
     variables
-}
-
-/// Returns true if a variable name looks like a secret. Prefers false positives: settings can pass a variable by name.
-pub(super) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let words: Vec<&str> = name.split('_').collect();
-    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
-    name.contains("SECRET")
-        || name.contains("PASSWORD")
-        || name.contains("PASSWD")
-        || name.contains("CREDENTIAL")
-        || name.ends_with("APIKEY")
-        || has(&["TOKEN", "KEY", "PASS", "PAT", "AUTH", "COOKIE", "DSN"])
-        || name.ends_with("_URL") && has(&["DATABASE", "REDIS", "MONGO", "AMQP"])
-        || name == "SSH_AUTH_SOCK"
-}
-
-fn changes_bash(name: &str) -> bool {
-    name.starts_with("BASH")
-        || ["ENV", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "CDPATH", "GLOBIGNORE", "EXECIGNORE"].contains(&name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_secret;
-
-    #[test]
-    fn secrets_are_known_by_their_names() {
-        for (name, expected) in [
-            ("OPENAI_API_KEY", true),
-            ("ANTHROPIC_API_KEY", true),
-            ("GITHUB_TOKEN", true),
-            ("GH_PAT", true),
-            ("AWS_SECRET_ACCESS_KEY", true),
-            ("MY_SECRETS", true),
-            ("db_password", true),
-            ("DATABASE_URL", true),
-            ("SSH_AUTH_SOCK", true),
-            ("npm_config__authToken", false),
-            ("PATH", false),
-            ("HOME", false),
-            ("KEYBOARD", false),
-            ("TOKENIZERS_PARALLELISM", false),
-            ("HTTP_PROXY", false),
-        ] {
-            assert_eq!(is_secret(name), expected, "{name}");
-        }
-    }
 }

@@ -1,11 +1,9 @@
-//! Bash: a command line that passed the shell filter, run in its own process group, sandboxed as far as the kernel
-//! supports it, and terminated with all its child processes.
+//! Bash: a command line that passed the shell filter, started by the launcher with the profile of its grant, and
+//! terminated with all its child processes.
 
 mod environment;
-mod launch;
 mod output;
 mod process;
-mod sandbox;
 mod temporary;
 
 pub use environment::Variables;
@@ -14,6 +12,7 @@ pub(super) use temporary::Temporary;
 use std::time::Duration;
 
 use rawko_core::{Value, duration};
+use rawko_process::{Confinement, Input, Launch, LaunchError, Limits, Output as Pipes, Profile};
 
 use super::confine::Project;
 use super::input::whole;
@@ -25,6 +24,10 @@ use process::Ending;
 
 /// A model may request a longer timeout, up to this factor.
 const TIMEOUT_FACTOR_MAX: u32 = 5;
+
+/// Limits of each process of a command.
+const LIMITS: Limits =
+    Limits { file_bytes: Some(4 * 1024 * 1024 * 1024), cpu_seconds: Some(60 * 60), processes: Some(8192) };
 
 /// The caller of a command.
 pub(super) struct Caller<'c> {
@@ -40,22 +43,48 @@ pub(super) async fn bash(
     input: &Value,
 ) -> Result<ToolOutcome, Failure> {
     let limit = timeout(settings, input);
-    let launch = launch::Launch {
-        command: permit.line.clone(),
-        root: project.root().to_owned(),
-        variables: settings.bash.variables(
-            &caller,
-            temporary.path()?,
-            permit.is_read_only && permit.line.contains("git"),
-        ),
-        needs_kernel: permit.needs_kernel.clone(),
-        fence: sandbox::Fence::new(project.root(), temporary.path()?, settings, &permit),
-        limits: launch::Limits::default(),
+    let profile = if permit.is_read_only { Profile::ReadOnly } else { Profile::Workspace };
+    let confinement = Confinement {
+        hidden: permit.denied.hidden.clone(),
+        protected: permit.denied.protected.clone(),
+        needs_boundary: permit.needs_kernel.clone(),
+        ..settings.confinement(project.root()).with_scratch(temporary.path()?)
     };
-    let running = process::start(launch).await?;
+    let launch = Launch {
+        args: vec!["-c".to_owned(), permit.line.clone()],
+        inherited: settings.bash.inherited.all(),
+        set: settings.bash.variables(&caller, permit.is_read_only && permit.line.contains("git")),
+        input: Input::Null,
+        output: Pipes::Merged,
+        limits: LIMITS,
+        ..Launch::new("bash", profile, confinement)
+    };
+    let running = process::start(launch).await.map_err(|error| match error {
+        LaunchError::Program(error) => {
+            format!("bash could not be started in {}: {error}", project.root().display())
+        }
+        LaunchError::Confinement(why) => why,
+    })?;
     let sandbox = running.sandbox.clone();
     let (ending, output) = running.finish(limit, settings.bash.output_max).await;
     Ok(outcome(&ending, &output, limit, &sandbox))
+}
+
+impl ToolSettings {
+    /// Returns the bounds of all programs of the project.
+    pub fn confinement(&self, root: &std::path::Path) -> Confinement {
+        let home = self.bash.inherited.get("HOME").map(Into::into);
+        let usual = Confinement::of_project(root);
+        Confinement {
+            sandbox: self.bash.sandbox,
+            home: home.or_else(|| usual.home.clone()),
+            extra_read: self.extra_read_paths.clone(),
+            extra_write: self.extra_write_paths.clone(),
+            unconfined: self.unconfined.clone(),
+            egress: self.network.clone(),
+            ..usual
+        }
+    }
 }
 
 fn timeout(settings: &ToolSettings, input: &Value) -> Duration {

@@ -2,18 +2,14 @@
 //! floods us, or when the call is abandoned.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
-use std::sync::Arc;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::Processes;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
-use tokio::sync::oneshot;
+use rawko_process::{Launch, LaunchError, Processes};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::launch::Launch;
 use super::output::Output;
 
 /// A command with more output than this is unlikely to stop.
@@ -33,52 +29,18 @@ pub(super) enum Ending {
 }
 
 pub(super) struct Running {
-    guard: Guard,
-    output: Receiver,
-    exited: oneshot::Receiver<Option<ExitStatus>>,
+    child: Child,
+    output: Option<ChildStdout>,
+    /// Dropped with the call, it kills everything.
+    processes: Processes,
     pub(super) sandbox: String,
 }
 
-/// Held by the call. The thread that waits for the command holds its processes too, so dropping them is not enough.
-struct Guard(Arc<Processes>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.kill();
-    }
-}
-
-pub(super) async fn start(launch: Launch) -> Result<Running, String> {
-    let (told, started) = oneshot::channel();
-    let (ended, exited) = oneshot::channel();
-    let thread = std::thread::Builder::new().name("rawko-bash".into());
-    let spawned = thread.spawn(move || match launch.launch() {
-        Ok(launched) => {
-            let processes = Arc::new(launched.processes);
-            // A call that was abandoned meanwhile does not take the guard: it is dropped here, and kills the command.
-            let _ = told.send(Ok((Guard(Arc::clone(&processes)), launched.output, launched.sandbox)));
-            let _ = ended.send(reaped(launched.child, &processes));
-        }
-        Err(error) => drop(told.send(Err(error))),
-    });
-    spawned.map_err(|error| format!("no thread for the command: {error}"))?;
-    let lost = |_| "the command was lost before it started".to_owned();
-    let (guard, output, sandbox) = started.await.map_err(lost)??;
-    let output =
-        Receiver::from_owned_fd(output).map_err(|error| format!("its output cannot be read: {error}"))?;
-    Ok(Running { guard, output, exited, sandbox })
-}
-
-/// Waits for a command, and kills what it left behind before its process id is given back: until then the whole group
-/// can be signalled at once.
-fn reaped(mut child: Child, processes: &Processes) -> Option<ExitStatus> {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        while let Err(rustix::io::Errno::INTR) =
-            waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-        {}
-    }
-    processes.kill();
-    child.wait().ok()
+pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
+    let mut launched = launch.start().await?;
+    let output = launched.child.stdout.take();
+    let sandbox = launched.confinement_in_words();
+    Ok(Running { child: launched.child, output, processes: launched.processes, sandbox })
 }
 
 impl Running {
@@ -87,28 +49,34 @@ impl Running {
         let deadline = Instant::now() + limit;
         let early = tokio::select! {
             is_flood = drain(&mut self.output, &mut output) => is_flood.then_some(Ending::Flooded),
-            status = &mut self.exited => {
+            status = self.child.wait() => {
+                // What it left behind would hold the pipe open.
+                self.processes.kill_all().await;
                 let _ = timeout(GRACE, drain(&mut self.output, &mut output)).await;
-                return (ending(status.ok().flatten()), output);
+                return (ending(status.ok()), output);
             }
             () = sleep_until(deadline) => Some(Ending::TimedOut),
         };
         // Its output is closed, but it may keep running for a while.
         let early = match early {
-            Some(early) => Some(early),
+            Some(early) => early,
             None => tokio::select! {
-                status = &mut self.exited => return (ending(status.ok().flatten()), output),
-                () = sleep_until(deadline) => Some(Ending::TimedOut),
+                status = self.child.wait() => {
+                    self.processes.kill_all().await;
+                    return (ending(status.ok()), output);
+                }
+                () = sleep_until(deadline) => Ending::TimedOut,
             },
         };
-        self.guard.0.kill_all().await;
-        let _ = timeout(GRACE, &mut self.exited).await;
-        (early.unwrap_or(Ending::TimedOut), output)
+        self.processes.kill_all().await;
+        let _ = timeout(GRACE, self.child.wait()).await;
+        (early, output)
     }
 }
 
 /// Reads to the end; returns true if the output exceeds `FLOOD_BYTES` first.
-async fn drain(pipe: &mut Receiver, output: &mut Output) -> bool {
+async fn drain(pipe: &mut Option<impl AsyncRead + Unpin>, output: &mut Output) -> bool {
+    let Some(pipe) = pipe else { return false };
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
         output.push(&chunk[..count]);

@@ -133,6 +133,10 @@ async fn secrets_are_not_in_the_environment() {
         ("MY_SECRET_THING", "s"),
         ("DB_PASSWORD", "p"),
         ("DEPLOY_TOKEN", "d"),
+        ("CORP_LLM", "c"),
+        ("LD_PRELOAD", "/tmp/evil"),
+        ("RAWKO_TOKEN", "t"),
+        ("GIT_CONFIG_COUNT", "1"),
         ("BASH_ENV", "/tmp/evil"),
         ("BASH_FUNC_ls%%", "() { echo evil; }"),
     ]
@@ -149,8 +153,8 @@ async fn secrets_are_not_in_the_environment() {
     let outcome = bench.bash("env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '").await;
     assert_eq!(
         outcome.content,
-        "CI DEPLOY_TOKEN GIT_PAGER GIT_TERMINAL_PROMPT LANG OLDPWD PAGER PATH PWD RAWKO_CALL RAWKO_IDEMPOTENCY_KEY RAWKO_INSTANCE \
-         SHLVL TMPDIR _ "
+        "CARGO_NET_OFFLINE CI DEPLOY_TOKEN GIT_PAGER GIT_TERMINAL_PROMPT HOME LANG OLDPWD PAGER PATH PWD \
+         RAWKO_IDEMPOTENCY_KEY RAWKO_INSTANCE SHLVL TERM TMPDIR _ npm_config_offline "
             .replace("OLDPWD ", if outcome.content.contains("OLDPWD") { "OLDPWD " } else { "" })
     );
     assert_eq!(

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 use rawko_model::ToolSpec;
-use rawko_tools::{BashFilter, Grant, Layer, Running, ToolOutcome, ToolSettings, ToolSource, Toolbox};
+use rawko_tools::{
+    BashFilter, Grant, Layer, ProjectAccess, Running, ToolOutcome, ToolSettings, ToolSource, Toolbox,
+};
 use serde_json::json;
 
 use super::support::{Bench, allowing, blocking, call, verdict};
@@ -15,7 +17,7 @@ use super::support::{Bench, allowing, blocking, call, verdict};
 struct Elsewhere;
 
 impl ToolSource for Elsewhere {
-    fn specs(&self) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
+    fn specs(&self, _: ProjectAccess) -> Pin<Box<dyn Future<Output = Vec<ToolSpec>> + Send + '_>> {
         let spec =
             |name: &str| ToolSpec { name: name.into(), description: "…".into(), input_schema: Value::NULL };
         Box::pin(async move { vec![spec("mcp__git__log"), spec("mcp__git__push")] })
@@ -29,7 +31,7 @@ impl ToolSource for Elsewhere {
         name == "mcp__git__log"
     }
 
-    fn call<'a>(&'a self, name: &'a str, input: Value) -> Running<'a> {
+    fn call<'a>(&'a self, name: &'a str, input: Value, _: ProjectAccess) -> Running<'a> {
         Box::pin(async move { ToolOutcome::ok(format!("{name} {input}")) })
     }
 }

@@ -29,6 +29,7 @@ use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Role};
+use rawko_process::{Profile, ProjectAccess};
 use rawko_programs::acp::AcpAgent;
 use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
 
@@ -44,7 +45,7 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let phase = open::phase(workshop, input.get("phase"))?;
     let grant = workshop.within(&open::grant(workshop, agent, phase, &call)?);
     let time = Duration::from_millis(input.get("time_ms").as_i64().unwrap_or(0).unsigned_abs());
-    let program = Program::new(workshop, agent, time)?;
+    let program = Program::new(workshop, agent, time, grant.access())?;
     let loops = workshop.loops.narrowed(call.policy.get("loop"));
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
@@ -166,7 +167,12 @@ enum Program {
 }
 
 impl Program {
-    fn new(workshop: &Workshop, agent: &AgentFile, time: Duration) -> Result<Self, ServiceError> {
+    fn new(
+        workshop: &Workshop,
+        agent: &AgentFile,
+        time: Duration,
+        access: ProjectAccess,
+    ) -> Result<Self, ServiceError> {
         let wrong =
             |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
         let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
@@ -176,14 +182,16 @@ impl Program {
         // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.
         let timeout = SILENCE_MAX.min(time + Duration::from_secs(1));
         let (args, program) = (command.args.clone(), command.program.clone());
+        let confinement = workshop.confinement.clone();
+        let profile = confinement.profile_of("agent", &agent.name, Profile::Program(access));
         match agent.kind {
             Kind::Process => {
                 let own = ProcessAgent::new(program, cwd, environment);
-                Ok(Program::Process(ProcessAgent { args, env, timeout, ..own }))
+                Ok(Program::Process(ProcessAgent { args, env, timeout, profile, confinement, ..own }))
             }
             Kind::Acp => {
                 let own = AcpAgent::new(program, cwd, environment);
-                Ok(Program::Acp(AcpAgent { args, env, timeout, ..own }))
+                Ok(Program::Acp(AcpAgent { args, env, timeout, profile, confinement, ..own }))
             }
             Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is not a program")),
         }

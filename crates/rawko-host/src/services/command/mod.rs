@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
+use rawko_process::Confinement;
 use serde_json::json;
 
 use super::secrets::Secrets;
@@ -19,9 +20,6 @@ use rawko_settings::Environment;
 
 /// Default limit of stdout; more output is an error.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
-
-/// Environment variables passed to every program.
-const ALWAYS_PASSED: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
 /// A program to run, as the settings define it.
 #[derive(Clone, Debug)]
@@ -33,6 +31,8 @@ pub(crate) struct CommandForm {
     pub(crate) env: Vec<(String, Template)>,
     pub(crate) pass_env: Vec<String>,
     pub(crate) output_bytes_max: u64,
+    /// `sandbox: off`: a program of the person that is not confined.
+    pub(crate) is_trusted: bool,
 }
 
 impl CommandForm {
@@ -46,6 +46,7 @@ impl CommandForm {
             ("cwd", Value::from(self.cwd.display().to_string())),
             ("env", Value::map(env)),
             ("pass_env", Value::list(passed)),
+            ("sandbox", Value::str(if self.is_trusted { "off" } else { "on" })),
         ]
     }
 }
@@ -58,6 +59,7 @@ struct Program {
     root: PathBuf,
     timeout: Option<Duration>,
     environment: Environment,
+    confinement: Confinement,
     on_restart: OnRestart,
     provenance: Value,
 }
@@ -65,12 +67,13 @@ struct Program {
 impl Command {
     pub(crate) fn new(
         form: CommandForm,
-        root: PathBuf,
+        confinement: Confinement,
         timeout: Option<Duration>,
         environment: Environment,
         (on_restart, provenance): (OnRestart, Value),
     ) -> Self {
-        Self(Arc::new(Program { form, root, timeout, environment, on_restart, provenance }))
+        let root = confinement.root.clone();
+        Self(Arc::new(Program { form, root, timeout, environment, confinement, on_restart, provenance }))
     }
 }
 
@@ -91,7 +94,8 @@ impl Service for Command {
 
 impl Program {
     async fn run(&self, call: Call) -> Result<Value, ServiceError> {
-        let started = self.start(&call)?;
+        let launched = self.start(&call).await?;
+        let started = (launched.child, launched.processes);
         let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
         let ending = process::supervised(started, input(&call), limits).await?;
         let secrets = self.secrets();

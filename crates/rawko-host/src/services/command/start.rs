@@ -2,34 +2,30 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use rawko_process::{Mark, Processes};
-use tokio::process::Child;
+use rawko_process::{Launch, LaunchError, Launched, Profile, ProjectAccess};
 
-use super::process::lost;
-use super::{ALWAYS_PASSED, Program};
+use super::Program;
 use crate::services::{AttemptOutcome, Call, Category, ServiceError};
 
 impl Program {
-    pub(super) fn start(&self, call: &Call) -> Result<(Child, Processes), ServiceError> {
-        let cwd = self.cwd()?;
-        let mark = Mark::new();
-        let mut command = tokio::process::Command::new(self.file());
-        command
-            .args(&self.form.args)
-            .current_dir(cwd)
-            .env_clear()
-            .envs(self.variables(call)?)
-            .envs([mark.variable()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
-        let child = command.spawn().map_err(|error| self.not_started(&error))?;
-        let processes = Processes::of_child(&child, mark).map_err(|error| lost(&error))?;
-        Ok((child, processes))
+    pub(super) async fn start(&self, call: &Call) -> Result<Launched, ServiceError> {
+        let confinement = self.confinement.clone();
+        let launch = Launch {
+            args: self.form.args.clone(),
+            cwd: self.cwd()?,
+            inherited: self.environment.all(),
+            set: self.variables(call)?,
+            ..Launch::new(self.file(), self.profile(), confinement)
+        };
+        launch.start().await.map_err(|error| match error {
+            LaunchError::Program(error) => self.not_started(&error),
+            LaunchError::Confinement(why) => ServiceError::not_here(why),
+        })
+    }
+
+    fn profile(&self) -> Profile {
+        if self.form.is_trusted { Profile::Trusted } else { Profile::Program(ProjectAccess::Write) }
     }
 
     /// Returns the program's file: a bare name is looked up in PATH, anything else is relative to the project.
@@ -64,10 +60,7 @@ impl Program {
     }
 
     fn variables(&self, call: &Call) -> Result<Vec<(String, String)>, ServiceError> {
-        let passed = ALWAYS_PASSED.into_iter().chain(self.form.pass_env.iter().map(String::as_str));
-        let mut variables: Vec<(String, String)> = passed
-            .filter_map(|name| Some((name.to_owned(), self.environment.get(name)?.to_owned())))
-            .collect();
+        let mut variables = self.environment.named(self.form.pass_env.iter().map(String::as_str));
         for (name, template) in &self.form.env {
             let value = template.fill(&self.environment).map_err(|unset| {
                 ServiceError::not_here(format!("the environment variable `{unset}` is not set"))

@@ -6,12 +6,12 @@ mod talk;
 mod wire;
 
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
+use rawko_process::Launch;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
-use tokio::process::{ChildStderr, Command};
+use tokio::process::ChildStderr;
 use tokio::time::timeout;
 
 use super::formats::{Counted, many};
@@ -29,15 +29,15 @@ const ERROR: u64 = 1;
 
 /// Counts the errors that a language server reports for some files.
 pub(super) async fn ask(
-    mut command: Command,
+    launch: Launch,
     root: &Path,
     patterns: &[String],
     time: Duration,
 ) -> Result<Counted, String> {
     let opened = files::open(root, patterns)?;
-    command.stdin(Stdio::piped());
-    let (mut child, processes) = process::start(command)
-        .map_err(|error| format!("the language server could not be started: {error}"))?;
+    let launched = launch.start().await;
+    let launched = launched.map_err(|error| format!("the language server could not be started: {error}"))?;
+    let (mut child, processes) = (launched.child, launched.processes);
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the language server has no pipes".to_owned());
     };

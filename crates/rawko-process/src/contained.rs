@@ -1,0 +1,67 @@
+//! The processes of a call that has a PID namespace of its own: the kernel ends them all with its first process, so none
+//! has to be searched for.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::egress::Proxy;
+use crate::launch::TERMINATE;
+
+/// Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
+const KILL_TIME_MAX: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(crate) struct ContainedProcesses {
+    /// The helper; `None`: it has ended.
+    helper: Option<OwnedFd>,
+    /// The first process of the namespace; `None`: it has ended, and all others with it.
+    init: Option<OwnedFd>,
+    /// Closed, it ends the helper.
+    control: UnixStream,
+    /// Its way to the network, for as long as it runs.
+    _proxy: Option<Proxy>,
+}
+
+impl ContainedProcesses {
+    pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> Self {
+        let open = |pid: Pid| pidfd_open(pid, PidfdFlags::empty()).ok();
+        Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control, _proxy: proxy }
+    }
+
+    /// Kills the helper, with which the first process of the namespace ends, and waits for that.
+    pub(crate) fn kill(&self) {
+        if let Some(helper) = &self.helper {
+            let _ = pidfd_send_signal(helper, Signal::KILL);
+        }
+        if let Some(init) = &self.init {
+            wait(init, KILL_TIME_MAX);
+        }
+    }
+
+    pub(crate) fn terminate(&self) {
+        ask_to_end(&self.control);
+    }
+
+    pub(crate) fn have_ended(&self) -> bool {
+        self.helper.as_ref().is_none_or(|helper| wait(helper, Duration::ZERO))
+    }
+}
+
+/// Asks the helper to terminate the program.
+pub(crate) fn ask_to_end(mut control: &UnixStream) {
+    // A helper that has ended does not listen.
+    let _: io::Result<()> = control.write_all(&[TERMINATE]);
+}
+
+/// Waits for the end of a process. Returns false if it takes longer.
+fn wait(process: &OwnedFd, time: Duration) -> bool {
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    let ended = retry_on_intr(|| poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&time)));
+    ended.is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,201 @@
+//! The steps of the helper, in order: session, namespaces, view, privileges, Landlock, seccomp, program, wait.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, setsid,
+};
+
+use super::init::Init;
+use super::{files, namespaces, network, privileges, root, system_calls};
+use crate::launch::{Confined, Layer, Layers, Network, Refusal, Report, Spec, Started, TERMINATE, frame};
+
+/// The exit code of a helper that could not do its work; the launcher has the reason from the report.
+const FAILED: i32 = 127;
+
+pub(super) fn run() -> i32 {
+    let Ok(control) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else { return FAILED };
+    let Ok((spec, pipes)) = received(&control) else { return FAILED };
+    let mut layers = Layers::default();
+    let mut prepared = match prepare(&spec, &mut layers) {
+        Ok(prepared) => prepared,
+        Err(refusal) => {
+            report(&control, Err(refusal), layers, &[]);
+            return FAILED;
+        }
+    };
+    let child = match start(spec, pipes, &prepared, &layers) {
+        Ok(child) => child,
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
+            report(&control, Err(Refusal::Program { errno }), layers, &[]);
+            return FAILED;
+        }
+    };
+    let listener = prepared.listener.take();
+    let started = Started { init: prepared.init.as_ref().map(Init::id), has_listener: listener.is_some() };
+    let descriptors: Vec<BorrowedFd<'_>> = listener.iter().map(AsFd::as_fd).collect();
+    report(&control, Ok(started), layers, &descriptors);
+    drop(listener);
+    let status = wait(child, &control);
+    if let Some(init) = prepared.init {
+        init.end();
+    }
+    status.map_or(FAILED, end_like)
+}
+
+fn received(control: &UnixStream) -> io::Result<(Spec, Vec<OwnedFd>)> {
+    let (text, pipes) = frame::receive(control)?;
+    Ok((serde_json::from_slice(&text)?, pipes))
+}
+
+fn report(
+    control: &UnixStream,
+    started: Result<Started, Refusal>,
+    layers: Layers,
+    descriptors: &[BorrowedFd<'_>],
+) {
+    // Without a reader rawko is gone, which `wait` notices.
+    if let Ok(text) = serde_json::to_vec(&Report { started, layers }) {
+        let _ = frame::send(control, &text, descriptors);
+    }
+}
+
+#[derive(Default)]
+struct Prepared {
+    init: Option<Init>,
+    listener: Option<TcpListener>,
+}
+
+fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
+    let session = setsid().map(|_| String::new()).map_err(|error| error.to_string());
+    layers.add(Layer::Session, session);
+    let Some(confined) = &spec.confined else {
+        privileges::limit(&spec.limits, spec.mark);
+        return Ok(Prepared::default());
+    };
+    let prepared = confine(confined, layers)?;
+    privileges::limit(&spec.limits, spec.mark);
+    let missing: Vec<String> = layers.missing().map(|(layer, why)| format!("{layer}: {why}")).collect();
+    if confined.is_required && !missing.is_empty() {
+        return Err(Refusal::Confinement { message: missing.join("; ") });
+    }
+    let holds = |layers: &Layers, any: [Layer; 2]| any.into_iter().any(|layer| layers.has(layer));
+    let is_bounded = holds(layers, [Layer::MountNamespace, Layer::Landlock])
+        && holds(layers, [Layer::NetworkNamespace, Layer::Seccomp]);
+    if confined.needs_boundary && !is_bounded {
+        return Err(Refusal::Confinement { message: missing.join("; ") });
+    }
+    Ok(prepared)
+}
+
+fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal> {
+    namespaces::enter(layers);
+    let mut prepared = Prepared::default();
+    if layers.has(Layer::PidNamespace) {
+        match Init::start() {
+            Ok(init) => prepared.init = Some(init),
+            Err(error) => layers.lose(Layer::PidNamespace, format!("its first process: {error}")),
+        }
+    }
+    if layers.has(Layer::NetworkNamespace) && confined.network != Network::None {
+        // Without it programs cannot talk to themselves, which is no reason not to start them.
+        let _ = network::loopback();
+        if confined.network == Network::Proxy {
+            prepared.listener = network::listener().ok();
+        }
+    }
+    let mounted = match (&mut prepared.init, &confined.without_view) {
+        (Some(init), None) => {
+            root::replace(&confined.view, init).map_err(|message| Refusal::View { message })?;
+            Ok(String::new())
+        }
+        (_, Some(why)) => Err(why.clone()),
+        (None, None) => Err("there is no PID namespace".to_owned()),
+    };
+    layers.add(Layer::MountNamespace, mounted);
+    if let Some(Err(error)) = prepared.init.as_mut().map(Init::settle) {
+        layers.lose(Layer::PidNamespace, format!("its first process: {error}"));
+    }
+    layers.add(Layer::Privileges, privileges::drop_all().map(|()| String::new()));
+    let has_view = layers.has(Layer::MountNamespace);
+    let landlock = files::restrict(confined, has_view, layers.has(Layer::NetworkNamespace));
+    layers.add(Layer::Landlock, landlock);
+    layers.add(Layer::Seccomp, system_calls::restrict(confined.network).map(|()| String::new()));
+    Ok(prepared)
+}
+
+fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) -> io::Result<Child> {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args).current_dir(&spec.cwd).env_clear().envs(spec.env).process_group(0);
+    if prepared.init.is_none() {
+        command.envs([spec.call]);
+    }
+    if spec.confined.is_some() && !layers.has(Layer::MountNamespace) {
+        command.envs(spec.env_without_view);
+    }
+    if let Some(port) =
+        prepared.listener.as_ref().and_then(|listener| Some(listener.local_addr().ok()?.port()))
+    {
+        let proxy = format!("http://127.0.0.1:{port}");
+        let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
+        command.envs(names.map(|name| (name, proxy.as_str())));
+        command.envs([("NO_PROXY", "localhost,127.0.0.1,::1"), ("no_proxy", "localhost,127.0.0.1,::1")]);
+    }
+    let mut pipes = pipes.into_iter().map(Stdio::from);
+    let mut next = || pipes.next().unwrap_or_else(Stdio::null);
+    command.stdin(next()).stdout(next()).stderr(next()).spawn()
+}
+
+/// Waits for the program. Ends it when rawko is gone, and asks it to end when rawko says so.
+fn wait(mut child: Child, control: &UnixStream) -> Option<ExitStatus> {
+    let pid = Pid::from_raw(child.id().cast_signed())?;
+    let ended = pidfd_open(pid, PidfdFlags::empty());
+    let Ok(ended) = ended else { return child.wait().ok() };
+    let mut control = File::from(OwnedFd::from(control.try_clone().ok()?));
+    loop {
+        let mut ready = [PollFd::new(&ended, PollFlags::IN), PollFd::new(&control, PollFlags::IN)];
+        if poll(&mut ready, None).is_err() {
+            continue;
+        }
+        if !ready[0].revents().is_empty() {
+            return child.wait().ok();
+        }
+        let mut order = [0];
+        match control.read(&mut order) {
+            Ok(1..) if order[0] == TERMINATE => {
+                let _ = kill_process_group(pid, Signal::TERM);
+            }
+            Ok(1..) => {}
+            Ok(0) | Err(_) => {
+                let _ = kill_process_group(pid, Signal::KILL);
+                let _ = child.kill();
+                return child.wait().ok();
+            }
+        }
+    }
+}
+
+/// Ends this process in the way in which the program ended.
+fn end_like(status: ExitStatus) -> i32 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code,
+        (None, Some(signal)) => {
+            // The first only resets the handler that Rust has for some.
+            for _ in 0..2 {
+                if let Some(signal) = Signal::from_named_raw(signal) {
+                    let _ = kill_process(getpid(), signal);
+                }
+            }
+            128 + signal
+        }
+        (None, None) => FAILED,
+    }
+}

@@ -1,0 +1,180 @@
+//! Files that carry authority or secrets: which of them programs never write, and which they never see.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Files of a project that decide what is started and allowed. Relative to the project.
+pub const AUTHORITY: [&str; 5] = [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md"];
+
+/// In a git directory: what git executes.
+const GIT_AUTHORITY: [&str; 3] = ["config", "config.worktree", "hooks"];
+
+/// Depth to which submodules are looked for.
+const MODULES_DEPTH: usize = 4;
+
+/// Keys, tokens and profiles, relative to the home directory. A private home has none of them; they are listed for
+/// projects that contain a home directory.
+const CREDENTIALS: [&str; 50] = [
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".azure",
+    ".docker",
+    ".config",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".git-credentials",
+    ".password-store",
+    ".vault-token",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".rawko",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".gem/credentials",
+    ".bundle/config",
+    ".composer/auth.json",
+    ".terraform.d",
+    ".terraformrc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".boto",
+    ".s3cfg",
+    ".oci",
+    ".databrickscfg",
+    ".kaggle",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".snowflake",
+    ".mozilla",
+    ".thunderbird",
+    ".pki",
+    ".var",
+    ".local/share/keyrings",
+    ".local/state",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+];
+
+/// What no program sees: credentials, rawko's own state, and what only some users of this machine may read.
+pub(crate) fn hidden(home: Option<&Path>, project: &Path) -> Vec<PathBuf> {
+    let mut hidden: Vec<PathBuf> = system_secrets().to_vec();
+    hidden.push(project.join(".rawko/state"));
+    hidden.extend(state_directories());
+    if let Some(home) = home {
+        hidden.extend(CREDENTIALS.iter().map(|name| home.join(name)));
+        hidden.push(home.join(".local/state/rawko"));
+    }
+    // A link hides its target too.
+    let real: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    hidden.extend(real);
+    hidden.sort();
+    hidden.dedup();
+    hidden
+}
+
+/// The directories of rawko's store, socket and operator credential.
+fn state_directories() -> impl Iterator<Item = PathBuf> {
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let configured = of("XDG_CONFIG_HOME").map(|home| home.join("rawko"));
+    let state = of("XDG_STATE_HOME").map(|home| home.join("rawko"));
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    [of("RAWKO_STATE_DIR"), state, configured].into_iter().flatten().map(absolute)
+}
+
+/// Paths in `/etc` that not every user may read. Root could: it owns them. Looked up once.
+fn system_secrets() -> &'static [PathBuf] {
+    static SECRETS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    SECRETS.get_or_init(|| {
+        let mut found = Vec::new();
+        unreadable(Path::new("/etc"), &mut found);
+        found
+    })
+}
+
+fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
+    use std::os::unix::fs::PermissionsExt;
+    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+        let Ok(metadata) = entry.metadata() else { continue };
+        let (mode, path) = (metadata.permissions().mode(), entry.path());
+        if metadata.is_symlink() {
+            continue;
+        }
+        if metadata.is_dir() && mode & 0o005 == 0o005 {
+            unreadable(&path, found);
+        } else if mode & 0o004 == 0 {
+            found.push(path);
+        }
+    }
+}
+
+/// The files of authority that a project has.
+pub(crate) fn protected(project: &Path, git: Option<&Path>) -> Vec<PathBuf> {
+    let mut protected: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
+    if let Some(git) = git {
+        git_authority(git, MODULES_DEPTH, &mut protected);
+    }
+    // The file of a worktree; a directory is written to.
+    protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));
+    protected.retain(|path| path.symlink_metadata().is_ok());
+    protected
+}
+
+fn git_authority(git: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    found.extend(GIT_AUTHORITY.iter().map(|name| git.join(name)));
+    for below in ["modules", "worktrees"] {
+        modules(&git.join(below), depth, found);
+    }
+}
+
+/// Git directories of submodules: `git status` in the project obeys their configuration.
+fn modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+        let path = entry.path();
+        if path.join("HEAD").is_file() {
+            git_authority(&path, depth, found);
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            modules(&path, depth, found);
+        }
+    }
+}
+
+/// The git directory of a project, and the one that it shares with other worktrees. A `.git` file of a worktree names it;
+/// one that does not lead to a git directory is not followed.
+pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
+    let own = project.join(".git");
+    let Ok(metadata) = own.symlink_metadata() else { return Vec::new() };
+    if metadata.is_dir() {
+        return vec![own];
+    }
+    let Some(named) = fs::read_to_string(&own)
+        .ok()
+        .and_then(|text| Some(project.join(text.strip_prefix("gitdir:")?.trim())))
+    else {
+        return Vec::new();
+    };
+    let Ok(named) = named.canonicalize() else { return Vec::new() };
+    // Git writes the way back; a file that came with a project cannot have made one elsewhere.
+    let back = fs::read_to_string(named.join("gitdir")).unwrap_or_default();
+    let is_worktree =
+        named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
+    let common = fs::read_to_string(named.join("commondir")).ok();
+    let common = common.and_then(|text| named.join(text.trim()).canonicalize().ok());
+    match common {
+        Some(common) if is_worktree && common.join("objects").is_dir() => vec![common],
+        Some(_) | None => Vec::new(),
+    }
+}

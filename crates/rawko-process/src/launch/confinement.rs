@@ -1,0 +1,63 @@
+//! `Confinement`: what all programs of one project have in common.
+
+use std::path::{Path, PathBuf};
+
+use crate::egress::Egress;
+
+use super::profile::{Profile, Sandbox};
+
+/// The bounds of a project's programs. Each start adds its profile.
+#[derive(Clone, Debug)]
+pub struct Confinement {
+    /// The project.
+    pub root: PathBuf,
+    pub sandbox: Sandbox,
+    /// The person's home directory, which is replaced.
+    pub home: Option<PathBuf>,
+    /// Paths outside the project that programs may read, and write.
+    pub extra_read: Vec<PathBuf>,
+    pub extra_write: Vec<PathBuf>,
+    /// Programs that the person does not want confined: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
+    pub unconfined: Vec<String>,
+    /// Hosts that programs may reach through a proxy; `None`: no network.
+    pub egress: Option<Egress>,
+    /// Files that programs must not read, or must not write, although they lie in the project.
+    pub hidden: Vec<PathBuf>,
+    pub protected: Vec<PathBuf>,
+    /// The reason why a program must not start unless the kernel stops its writes and connections, whatever
+    /// `sandbox` says.
+    pub needs_boundary: Option<String>,
+    /// A directory of the host that is `/tmp` for its programs; `None`: each has its own in memory.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Confinement {
+    /// The default for a project: as much as the kernel supports, nothing but the project.
+    pub fn of_project(root: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            sandbox: Sandbox::Auto,
+            home: std::env::home_dir(),
+            extra_read: Vec::new(),
+            extra_write: Vec::new(),
+            unconfined: Vec::new(),
+            egress: None,
+            hidden: Vec::new(),
+            protected: Vec::new(),
+            needs_boundary: None,
+            scratch: None,
+        }
+    }
+
+    /// Returns the profile of a program: the given one, unless settings name it among the unconfined.
+    pub fn profile_of(&self, kind: &str, name: &str, usual: Profile) -> Profile {
+        let named = if name.is_empty() { kind.to_owned() } else { format!("{kind}:{name}") };
+        if self.unconfined.contains(&named) { Profile::Trusted } else { usual }
+    }
+
+    #[must_use]
+    pub fn with_scratch(mut self, scratch: &Path) -> Self {
+        self.scratch = Some(scratch.to_owned());
+        self
+    }
+}

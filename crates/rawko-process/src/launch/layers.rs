@@ -1,0 +1,103 @@
+//! The layers of the confinement, and which of them hold. Shown by `rawko doctor`, and in the warning about a missing one.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One mechanism of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Layer {
+    /// A session without a controlling terminal.
+    Session,
+    UserNamespace,
+    PidNamespace,
+    MountNamespace,
+    NetworkNamespace,
+    /// No capability, and no way to gain one.
+    Privileges,
+    Landlock,
+    Seccomp,
+}
+
+impl Layer {
+    /// What is open without it.
+    pub fn without_it(self) -> &'static str {
+        match self {
+            Layer::Session => "programs can type into your terminal",
+            Layer::UserNamespace => "programs keep your identity on the host",
+            Layer::PidNamespace => "programs see other processes, and detached ones may outlive their call",
+            Layer::MountNamespace => {
+                "files of authority inside the project can be changed, and Unix sockets of the host are reachable"
+            }
+            Layer::NetworkNamespace => "programs can reach the network",
+            Layer::Privileges => "programs keep the privileges of rawko",
+            Layer::Landlock => "only the mount namespace restricts files",
+            Layer::Seccomp => "dangerous system calls are open",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Layer::Session => "own session",
+            Layer::UserNamespace => "user namespace",
+            Layer::PidNamespace => "PID namespace",
+            Layer::MountNamespace => "mount namespace",
+            Layer::NetworkNamespace => "network namespace",
+            Layer::Privileges => "dropped privileges",
+            Layer::Landlock => "Landlock",
+            Layer::Seccomp => "seccomp",
+        })
+    }
+}
+
+/// The layers of one start, each with its detail (`v7`) or the reason why it is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layers(pub Vec<(Layer, Result<String, String>)>);
+
+impl Layers {
+    pub(crate) fn add(&mut self, layer: Layer, state: Result<String, String>) {
+        self.0.push((layer, state));
+    }
+
+    /// Takes back a layer that turned out not to work.
+    pub(crate) fn lose(&mut self, layer: Layer, why: String) {
+        self.0.retain(|(found, _)| *found != layer);
+        self.add(layer, Err(why));
+    }
+
+    /// The layers that do not hold. A user namespace is only a means: root gets the others without it.
+    pub fn missing(&self) -> impl Iterator<Item = (Layer, &str)> {
+        let is_needed = |layer: &Layer| *layer != Layer::UserNamespace;
+        self.0.iter().filter_map(move |(layer, state)| match state {
+            Err(why) if is_needed(layer) => Some((*layer, why.as_str())),
+            Ok(_) | Err(_) => None,
+        })
+    }
+
+    pub fn has(&self, layer: Layer) -> bool {
+        self.0.iter().any(|(found, state)| *found == layer && state.is_ok())
+    }
+
+    /// One line: `namespaces, landlock v7, seccomp`, and what is missing.
+    pub fn in_words(&self) -> String {
+        let mut words = Vec::new();
+        if self.has(Layer::PidNamespace) && self.has(Layer::MountNamespace) {
+            words.push("namespaces".to_owned());
+        }
+        for (layer, state) in &self.0 {
+            match (layer, state) {
+                (Layer::Landlock, Ok(version)) => words.push(format!("landlock {version}")),
+                (Layer::Seccomp, Ok(_)) => words.push("seccomp".to_owned()),
+                _ => {}
+            }
+        }
+        let missing: Vec<String> = self.missing().map(|(layer, why)| format!("{layer} ({why})")).collect();
+        match (words.is_empty(), missing.is_empty()) {
+            (_, true) => words.join(", "),
+            (true, false) => format!("none: missing {}", missing.join(", ")),
+            (false, false) => format!("{}; missing {}", words.join(", "), missing.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The launcher: the one place where a child process is started. It plans the confinement of a profile, starts the helper
+//! process that sets it up, and hands over the program's pipes.
+
+mod authority;
+mod confinement;
+mod environment;
+pub(crate) mod frame;
+mod helper_file;
+mod home;
+mod layers;
+mod needed;
+mod plain;
+mod profile;
+mod spec;
+mod start;
+mod view;
+mod warning;
+
+pub use authority::AUTHORITY;
+pub use confinement::Confinement;
+pub use environment::is_inherited;
+pub use helper_file::set_helper;
+pub(crate) use helper_file::this_binary_helps;
+pub use layers::{Layer, Layers};
+pub use profile::{Profile, ProjectAccess, Sandbox};
+pub use spec::Limits;
+pub(crate) use spec::{Confined, Network, Place, Refusal, Report, Spec, Started};
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use tokio::process::Child;
+
+use crate::processes::Processes;
+
+/// The order to ask the program to end.
+pub(crate) const TERMINATE: u8 = b't';
+
+/// One program to start.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// A bare name is looked up in PATH.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub cwd: PathBuf,
+    /// The environment to inherit from; only what is listed reaches the program.
+    pub inherited: Vec<(String, String)>,
+    /// Variables that settings or rawko itself give to this program.
+    pub set: Vec<(String, String)>,
+    pub input: Input,
+    pub output: Output,
+    pub limits: Limits,
+    pub profile: Profile,
+    pub confinement: Confinement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    Null,
+    Pipe,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A pipe for each.
+    Separate,
+    /// One pipe for both, so that they come in the order in which they were written. It is read as stdout.
+    Merged,
+}
+
+/// A started program.
+#[derive(Debug)]
+pub struct Launched {
+    /// Has the pipes; ends as the program ends, after everything that the program started.
+    pub child: Child,
+    pub processes: Processes,
+    /// What confines it; `None`: the profile does not.
+    pub layers: Option<Layers>,
+}
+
+#[derive(Debug)]
+pub enum LaunchError {
+    /// The program could not be executed.
+    Program(io::Error),
+    /// The confinement that settings require is not possible here.
+    Confinement(String),
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Program(error) => write!(f, "{error}"),
+            LaunchError::Confinement(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+impl From<io::Error> for LaunchError {
+    fn from(error: io::Error) -> Self {
+        LaunchError::Program(error)
+    }
+}
+
+impl From<LaunchError> for io::Error {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Program(error) => error,
+            LaunchError::Confinement(why) => io::Error::other(why),
+        }
+    }
+}
+
+impl Launch {
+    /// A program with piped input and output, and no variables but those of `inherited` that every program gets.
+    pub fn new(program: impl Into<PathBuf>, profile: Profile, confinement: Confinement) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: confinement.root.clone(),
+            inherited: Vec::new(),
+            set: Vec::new(),
+            input: Input::Pipe,
+            output: Output::Separate,
+            limits: Limits::default(),
+            profile,
+            confinement,
+        }
+    }
+
+    /// Starts the program. Its processes are ended when the result is dropped.
+    pub async fn start(self) -> Result<Launched, LaunchError> {
+        // Waits for the helper for some milliseconds.
+        let started = tokio::task::spawn_blocking(move || self.start_blocking());
+        started.await.map_err(|error| LaunchError::Program(io::Error::other(error)))?
+    }
+
+    /// The same for code that is not asynchronous; within a runtime.
+    pub fn start_blocking(self) -> Result<Launched, LaunchError> {
+        let profile = if self.confinement.sandbox == Sandbox::Off { Profile::Trusted } else { self.profile };
+        start::start(Self { profile, ..self })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn identity_inside() -> (u32, u32) {
+    crate::helper::namespaces::identity_inside()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn identity_inside() -> (u32, u32) {
+    (1000, 1000)
+}

@@ -1,0 +1,71 @@
+//! The directories that a program itself needs: where it is installed, and the package of a script that it is given.
+
+use std::path::{Path, PathBuf};
+
+use super::Launch;
+use super::profile::Profile;
+
+/// A directory with one of these is the top of a package.
+const PACKAGES: [&str; 6] =
+    ["package.json", "node_modules", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod"];
+/// Directories of programs, below the one in which they are installed.
+const PROGRAMS: [&str; 3] = ["bin", "sbin", "shims"];
+/// Directories that hold more than programs.
+const SHARED: [&str; 3] = [".local", ".cargo", ".config"];
+/// How far above a script the top of its package can be.
+const PACKAGE_DEPTH: usize = 4;
+
+/// Files that a program of the settings names: they are needed, and the person has seen them.
+pub(crate) fn of_launch(launch: &Launch, program: &Path) -> Vec<PathBuf> {
+    if !matches!(launch.profile, Profile::Program(_)) {
+        return Vec::new();
+    }
+    let program = [program.to_owned()].into_iter().filter(|path| path.is_absolute());
+    // The file that a link leads to is installed elsewhere.
+    let real = program.clone().filter_map(|path| path.canonicalize().ok());
+    let programs = program.chain(real).filter_map(|file| Some(installation(file.parent()?)));
+    let scripts = launch.args.iter().map(Path::new).filter(|path| path.is_absolute() && path.is_file());
+    programs.chain(scripts.filter_map(package)).collect()
+}
+
+/// The directory in which the programs of a directory are installed.
+pub(crate) fn installation(programs: &Path) -> PathBuf {
+    let is_programs = programs.file_name().is_some_and(|name| PROGRAMS.iter().any(|known| name == *known));
+    let parent = programs.parent().filter(|parent| {
+        let is_shared = parent.file_name().is_none_or(|name| SHARED.iter().any(|known| name == *known));
+        is_programs && !is_shared
+    });
+    parent.unwrap_or(programs).to_owned()
+}
+
+/// The top of the package of a script: all of `node_modules`, or the directory with a manifest.
+fn package(script: &Path) -> Option<PathBuf> {
+    let real = script.canonicalize().ok()?;
+    let modules =
+        real.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+    if let Some(modules) = modules.last() {
+        return Some(modules.to_owned());
+    }
+    let directory = real.parent()?;
+    let has_manifest = |above: &&Path| PACKAGES.iter().any(|name| above.join(name).exists());
+    let package = directory.ancestors().take(PACKAGE_DEPTH).find(has_manifest);
+    Some(package.unwrap_or(directory).to_owned())
+}
+
+/// A path without `..`: on the way there may be directories that the program does not see. The last name stays, because
+/// some programs look at the name by which they are called.
+pub(crate) fn direct(path: &Path) -> PathBuf {
+    let has_up = path.components().any(|part| part == std::path::Component::ParentDir);
+    let real = path.parent().filter(|_| has_up).and_then(|parent| parent.canonicalize().ok());
+    match (real, path.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// The same for an argument that is a file.
+pub(crate) fn direct_argument(argument: &str) -> String {
+    let path = Path::new(argument);
+    let is_file = path.is_absolute() && path.exists();
+    if is_file { direct(path).to_str().unwrap_or(argument).to_owned() } else { argument.to_owned() }
+}

@@ -1,0 +1,234 @@
+//! Starts the helper, sends it the spec with the program's ends of the pipes, and reads its report.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use super::environment;
+use super::helper_file::helper;
+use super::needed;
+use super::plain;
+use super::profile::{Profile, Sandbox};
+use super::spec::{Confined, Network, Refusal, Report, Spec};
+use super::view::View;
+use super::{Input, Launch, LaunchError, Launched, Layers, Output, frame, warning};
+use crate::egress::Proxy;
+use crate::helper::WORD;
+use crate::mark::Mark;
+use crate::processes::Processes;
+
+/// A helper that has not reported by then is broken. A machine under load takes a second at times.
+const REPORT_TIME_MAX: Duration = Duration::from_secs(30);
+
+pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
+    // The helper is elsewhere, and the links on the way may not be in the view.
+    launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
+    launch.confinement.root = std::path::absolute(&launch.confinement.root)?;
+    let is_required = launch.confinement.sandbox == Sandbox::Require;
+    let needs_boundary = launch.confinement.needs_boundary.clone();
+    let no_boundary = |why: &str| {
+        let reason = needs_boundary.as_deref().unwrap_or_default();
+        LaunchError::Confinement(format!("refused: {reason}, and nothing would stop it here: {why}"))
+    };
+    if needs_boundary.is_some() && launch.profile == Profile::Trusted {
+        return Err(no_boundary("the sandbox is switched off"));
+    }
+    let Some(helper) = helper() else {
+        let why = if cfg!(target_os = "linux") {
+            "the helper program of the sandbox was not found beside this one"
+        } else {
+            "programs are not confined on this system: files, network and processes are open to them"
+        };
+        if launch.profile != Profile::Trusted {
+            if is_required {
+                let message = format!("settings require a sandbox (`tools.bash.sandbox: require`): {why}");
+                return Err(LaunchError::Confinement(message));
+            }
+            if needs_boundary.is_some() {
+                return Err(no_boundary(why));
+            }
+            warning::say(why);
+        }
+        return plain::start(launch);
+    };
+    let mut spec = spec(&launch)?;
+    let first = attempt(&helper, &spec, &launch);
+    let retry = match (&first, &mut spec.confined) {
+        (Err(Failed::View(why)), Some(confined)) if !is_required => {
+            confined.without_view = Some(why.clone());
+            true
+        }
+        _ => false,
+    };
+    let launched = if retry { attempt(&helper, &spec, &launch) } else { first };
+    launched.map_err(|failed| match failed {
+        Failed::Program(error) => LaunchError::Program(error),
+        Failed::View(why) | Failed::Confinement(why) if needs_boundary.is_some() && !is_required => {
+            no_boundary(&why)
+        }
+        Failed::View(why) | Failed::Confinement(why) => LaunchError::Confinement(format!(
+            "settings require a sandbox (`tools.bash.sandbox: require`), and it is not complete: {why}"
+        )),
+    })
+}
+
+enum Failed {
+    Program(io::Error),
+    View(String),
+    Confinement(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Failed::Program(error)
+    }
+}
+
+fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Failed> {
+    let (control, theirs) = UnixStream::pair()?;
+    let mark = Mark::of(spec.mark);
+    let mut child = Command::new(helper)
+        .arg(WORD)
+        .current_dir("/")
+        .env_clear()
+        .envs([mark.variable()])
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    let pipes = Pipes::new(launch)?;
+    let text = serde_json::to_vec(spec).map_err(io::Error::other)?;
+    frame::send(&control, &text, &pipes.of_program.each_ref().map(AsFd::as_fd))?;
+    control.set_read_timeout(Some(REPORT_TIME_MAX))?;
+    let (text, descriptors) = frame::receive(&control)
+        .map_err(|error| io::Error::other(format!("the helper of the sandbox broke off: {error}")))?;
+    let report: Report = serde_json::from_slice(&text).map_err(io::Error::other)?;
+    let started = report.started.map_err(|refusal| match refusal {
+        Refusal::Program { errno } => Failed::Program(io::Error::from_raw_os_error(errno)),
+        Refusal::View { message } => Failed::View(message),
+        Refusal::Confinement { message } => Failed::Confinement(message),
+    })?;
+    warning::missing(&report.layers);
+    pipes.give(&mut child)?;
+    let processes = match started.init {
+        Some(init) => {
+            let listener = descriptors.into_iter().next().filter(|_| started.has_listener);
+            let egress = launch.confinement.egress.clone();
+            let proxy = listener.zip(egress).map(|(listener, egress)| Proxy::start(listener, egress));
+            Processes::contained(&child, init, control, proxy.transpose()?)?
+        }
+        None => Processes::of_helper(&child, mark, control)?,
+    };
+    let layers = spec.confined.is_some().then_some(report.layers);
+    Ok(Launched { child, processes, layers })
+}
+
+/// The pipes of a program: the ends that it gets, and ours.
+struct Pipes {
+    of_program: [OwnedFd; 3],
+    input: Option<OwnedFd>,
+    output: OwnedFd,
+    errors: Option<OwnedFd>,
+}
+
+impl Pipes {
+    fn new(launch: &Launch) -> io::Result<Self> {
+        let (stdin, input) = match launch.input {
+            Input::Null => (OwnedFd::from(std::fs::File::open("/dev/null")?), None),
+            Input::Pipe => {
+                let (reader, writer) = io::pipe()?;
+                (reader.into(), Some(writer.into()))
+            }
+        };
+        let (output, stdout) = io::pipe()?;
+        let (errors, stderr) = match launch.output {
+            Output::Merged => (None, stdout.try_clone()?),
+            Output::Separate => {
+                let (reader, writer) = io::pipe()?;
+                (Some(reader.into()), writer)
+            }
+        };
+        Ok(Self { of_program: [stdin, stdout.into(), stderr.into()], input, output: output.into(), errors })
+    }
+
+    /// Puts our ends where a child has them.
+    fn give(self, child: &mut Child) -> io::Result<()> {
+        let input = self.input.map(|end| ChildStdin::from_std(end.into())).transpose()?;
+        child.stdin = input;
+        child.stdout = Some(ChildStdout::from_std(self.output.into())?);
+        child.stderr = self.errors.map(|end| ChildStderr::from_std(end.into())).transpose()?;
+        Ok(())
+    }
+}
+
+fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
+    let confinement = &launch.confinement;
+    let inherited = || launch.inherited.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let mark = Mark::new();
+    let (variable, value) = mark.variable();
+    let mut spec = Spec {
+        program: program(launch),
+        args: launch.args.iter().map(|arg| needed::direct_argument(arg)).collect(),
+        cwd: launch.cwd.clone(),
+        env: Vec::new(),
+        confined: None,
+        limits: launch.limits,
+        mark: mark.lock_limit(),
+        call: (variable.to_owned(), value.to_owned()),
+        env_without_view: Vec::new(),
+    };
+    if launch.profile == Profile::Trusted {
+        let home = confinement.home.clone().unwrap_or_else(|| PathBuf::from("/"));
+        let temporary = confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        spec.env = environment::inherited(inherited(), &home, &temporary);
+        spec.env.extend(launch.set.iter().cloned());
+        return Ok(spec);
+    }
+    let view =
+        View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
+            .map_err(LaunchError::Confinement)?;
+    spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
+    if confinement.egress.is_none() {
+        spec.env.extend(environment::offline());
+    }
+    spec.env.extend(launch.set.iter().cloned());
+    let scratch = confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    spec.env_without_view = environment::places(&scratch, &scratch).into();
+    let writable = view.writable.into_iter().chain(confinement.scratch.clone()).collect();
+    spec.confined = Some(Confined {
+        view: view.places,
+        writable,
+        readable: view.readable,
+        network: match launch.profile {
+            Profile::ReadOnly => Network::None,
+            Profile::Workspace | Profile::Program(_) if confinement.egress.is_some() => Network::Proxy,
+            Profile::Workspace | Profile::Program(_) | Profile::Trusted => Network::Loopback,
+        },
+        without_view: None,
+        is_required: confinement.sandbox == Sandbox::Require,
+        needs_boundary: confinement.needs_boundary.is_some(),
+    });
+    Ok(spec)
+}
+
+/// A path with a directory is relative to the working directory.
+fn program(launch: &Launch) -> PathBuf {
+    if launch.program.components().count() > 1 {
+        needed::direct(&launch.cwd.join(&launch.program))
+    } else {
+        launch.program.clone()
+    }
+}
+
+impl Launched {
+    /// Describes the confinement in force.
+    pub fn confinement_in_words(&self) -> String {
+        self.layers.as_ref().map_or_else(|| "none: switched off in settings".to_owned(), Layers::in_words)
+    }
+}

@@ -1,0 +1,296 @@
+//! Plans the file system that a program sees: system directories, tool chains, the project, a private home and `/tmp`.
+//! Everything else is absent, so no list of secrets has to be complete.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::authority;
+use super::confinement::Confinement;
+use super::profile::Profile;
+use super::spec::Place;
+use super::{environment, home, needed};
+
+/// Read-only, where the host has them.
+const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/run/current-system",
+    "/sys/devices/system",
+];
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+const TEMPORARY: &str = "/tmp";
+
+pub(crate) struct View {
+    pub(crate) places: BTreeMap<PathBuf, Place>,
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) home: PathBuf,
+    pub(crate) temporary: PathBuf,
+}
+
+impl View {
+    /// `own`: paths outside the usual ones that the program itself lies in.
+    pub(crate) fn new(
+        confinement: &Confinement,
+        profile: Profile,
+        variables: &[(String, String)],
+        own: &[PathBuf],
+    ) -> Result<Self, String> {
+        let root = confinement
+            .root
+            .canonicalize()
+            .map_err(|error| format!("the project {} cannot be read: {error}", confinement.root.display()))?;
+        if root.parent().is_none() {
+            return Err("a project cannot be the root of the file system".to_owned());
+        }
+        let real_home =
+            confinement.home.as_deref().map(|home| home.canonicalize().unwrap_or_else(|_| home.into()));
+        let home = real_home.clone().filter(|home| home.is_absolute() && home.parent().is_some());
+        let home = home.unwrap_or_else(|| PathBuf::from("/tmp/home"));
+        let mut view = Self {
+            places: BTreeMap::new(),
+            writable: Vec::new(),
+            readable: vec![PathBuf::from("/proc")],
+            home: home.clone(),
+            temporary: PathBuf::from(TEMPORARY),
+        };
+        view.system();
+        view.identity(&home);
+        view.home(&home, &root);
+        let directories = environment::directories(variables);
+        for path in
+            directories.flat_map(|path| [needed::installation(&path), path]).chain(own.iter().cloned())
+        {
+            // A home directory as a whole is never needed.
+            if !home.starts_with(&path) && !root.starts_with(&path) {
+                view.read(&path);
+            }
+        }
+        confinement.extra_read.iter().for_each(|path| view.read(path));
+        confinement.extra_write.iter().for_each(|path| view.write(path));
+        view.project(confinement, &root, profile);
+        view.temporary(confinement.scratch.as_deref());
+        view.protect(&confinement.protected);
+        view.hide(&authority::hidden(real_home.as_deref(), &root));
+        view.hide(&confinement.hidden);
+        Ok(view)
+    }
+
+    fn system(&mut self) {
+        for path in SYSTEM.map(PathBuf::from) {
+            match path.symlink_metadata() {
+                Ok(found) if found.is_symlink() => self.link(&path),
+                Ok(_) => {
+                    self.readable.push(path.clone());
+                    self.places.insert(path, Place::Read);
+                }
+                Err(_) => {}
+            }
+        }
+        let device = Path::new("/dev");
+        self.places.insert(device.into(), Place::Private);
+        for name in DEVICES {
+            self.places.insert(device.join(name), Place::Device);
+        }
+        for (name, target) in DEVICE_LINKS {
+            self.places.insert(device.join(name), Place::Link { target: target.into() });
+        }
+        self.places.insert(device.join("shm"), Place::Private);
+        self.places.insert(device.join("pts"), Place::Terminals);
+        self.places.insert("/proc".into(), Place::Processes);
+        self.places.insert("/var/tmp".into(), Place::Link { target: TEMPORARY.into() });
+    }
+
+    /// Only the accounts that the program has to know.
+    fn identity(&mut self, home: &Path) {
+        let (user, group) = super::identity_inside();
+        let name = std::env::var("USER").ok().filter(|name| user != 1000 && is_plain(name));
+        let name = name.unwrap_or_else(|| "user".to_owned());
+        let passwd = format!(
+            "root:x:0:0::/:/bin/sh\n{name}:x:{user}:{group}::{}:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
+            home.display()
+        );
+        let groups = format!("root:x:0:\n{name}:x:{group}:\nnogroup:x:65534:\n");
+        for (file, text) in [("/etc/passwd", passwd), ("/etc/group", groups)] {
+            if Path::new(file).is_file() {
+                self.places.insert(file.into(), Place::Text { text });
+            }
+        }
+    }
+
+    /// A private home with the caches of tool chains. If the project contains it, only credentials are hidden.
+    fn home(&mut self, home: &Path, root: &Path) {
+        self.writable.push(home.to_owned());
+        if home.starts_with(root) {
+            return;
+        }
+        self.places.insert(home.to_owned(), Place::Private);
+        for path in home::tool_chains(home) {
+            self.read(&path);
+        }
+        for path in home::caches(home) {
+            if self.places.get(&path) == Some(&Place::Read) {
+                self.places.insert(path, Place::Copy);
+            }
+        }
+        if let Some(text) = home::git_identity(home) {
+            self.places.insert(home.join(".gitconfig"), Place::Text { text });
+        }
+    }
+
+    fn project(&mut self, confinement: &Confinement, root: &Path, profile: Profile) {
+        let git = authority::git_directories(root);
+        if !profile.writes_project() {
+            self.read(&confinement.root);
+            git.iter().for_each(|path| self.read(path));
+            return;
+        }
+        self.write(&confinement.root);
+        // A place of its own, so that it cannot be moved away from under the files that are protected in it.
+        git.iter().for_each(|path| self.write(path));
+        let protected = authority::protected(root, git.first().map(PathBuf::as_path));
+        for path in protected.into_iter().filter(|path| !path.is_symlink()) {
+            self.places.insert(path, Place::Read);
+        }
+    }
+
+    /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links
+    /// there.
+    fn temporary(&mut self, scratch: Option<&Path>) {
+        // It is the project.
+        if self.places.contains_key(Path::new(TEMPORARY)) {
+            return;
+        }
+        let scratch = scratch.and_then(|path| path.canonicalize().ok());
+        let is_used = self.places.keys().any(|path| path.starts_with(TEMPORARY));
+        match scratch {
+            Some(source) if !is_used => {
+                self.places.insert(TEMPORARY.into(), Place::Write { source });
+            }
+            Some(source) => {
+                self.places.insert(TEMPORARY.into(), Place::Private);
+                self.temporary.clone_from(&source);
+                self.write(&source);
+            }
+            None => {
+                self.places.insert(TEMPORARY.into(), Place::Private);
+            }
+        }
+        self.writable.push(TEMPORARY.into());
+    }
+
+    /// Makes existing files read-only, although they lie in a writable place.
+    fn protect(&mut self, protected: &[PathBuf]) {
+        for path in protected {
+            if self.is_on_host(path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+                self.places.insert(path.clone(), Place::Read);
+            }
+        }
+    }
+
+    fn hide(&mut self, hidden: &[PathBuf]) {
+        for path in hidden {
+            // The project may lie below something that is hidden, and stays visible.
+            let is_kept = self.writable.iter().any(|kept| kept.starts_with(path) && kept != path);
+            if !is_kept
+                && self.is_on_host(path)
+                && path.symlink_metadata().is_ok_and(|found| !found.is_symlink())
+            {
+                self.places.insert(path.clone(), Place::Hidden);
+            }
+        }
+        let below_hidden = |path: &PathBuf| {
+            path.ancestors().skip(1).any(|above| hidden.iter().any(|hidden| hidden == above))
+        };
+        let places = &self.places;
+        let lost: Vec<PathBuf> = places
+            .keys()
+            .filter(|path| {
+                below_hidden(path)
+                    && path.ancestors().skip(1).any(|above| places.get(above) == Some(&Place::Hidden))
+            })
+            .cloned()
+            .collect();
+        for path in lost {
+            self.places.remove(&path);
+        }
+        self.readable = self.readable.iter().flat_map(|path| without(path, hidden)).collect();
+    }
+
+    fn is_on_host(&self, path: &Path) -> bool {
+        let nearest = path.ancestors().find_map(|above| self.places.get(above));
+        matches!(nearest, Some(Place::Read | Place::Copy | Place::Write { .. }))
+    }
+
+    fn read(&mut self, path: &Path) {
+        let Ok(real) = path.canonicalize() else { return };
+        let is_seen = self.is_on_host(&real);
+        self.link(path);
+        self.readable.push(real.clone());
+        if !is_seen && !self.places.contains_key(&real) {
+            self.places.insert(real, Place::Read);
+        }
+    }
+
+    fn write(&mut self, path: &Path) {
+        let Ok(real) = path.canonicalize() else { return };
+        self.link(path);
+        self.readable.push(real.clone());
+        self.writable.push(real.clone());
+        self.places.insert(real.clone(), Place::Write { source: real });
+    }
+
+    /// Repeats the links on the way to a path.
+    fn link(&mut self, path: &Path) {
+        let mut ways: Vec<&Path> = path.ancestors().collect();
+        ways.reverse();
+        for way in ways {
+            if let Ok(target) = fs::read_link(way)
+                && !self.is_on_host(way)
+            {
+                self.places.insert(way.to_owned(), Place::Link { target });
+                return;
+            }
+        }
+    }
+}
+
+/// Everything at a path but what is hidden: for each directory above something hidden, its other entries.
+fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut kept, mut open) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(path) = open.pop() {
+        if hidden.contains(&path) {
+            continue;
+        }
+        if !hidden.iter().any(|hidden| hidden.starts_with(&path) && hidden.exists()) {
+            kept.push(path);
+            continue;
+        }
+        let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
+        // A link is not allowed as such: its target is allowed or denied at its real location.
+        open.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()));
+    }
+    kept
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}

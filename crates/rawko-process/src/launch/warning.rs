@@ -1,0 +1,23 @@
+//! The warning about a missing layer: loud, and once per process and reason.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::layers::Layers;
+
+static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+pub(crate) fn missing(layers: &Layers) {
+    for (layer, why) in layers.missing() {
+        say(&format!("the sandbox has no {layer} ({why}): {}", layer.without_it()));
+    }
+}
+
+/// Prints to stderr, whatever else is printed: this must not be lost in a log.
+#[expect(clippy::print_stderr, reason = "a sandbox that is not there must be noticed")]
+pub(crate) fn say(text: &str) {
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.insert(text.to_owned()) {
+        eprintln!("warning: {text}; set `tools.bash.sandbox: require` to refuse instead");
+    }
+}
