@@ -8,6 +8,7 @@ mod grants;
 mod paths;
 mod plans;
 mod printed;
+mod random_lines;
 mod sandbox;
 mod settings;
 mod support;
