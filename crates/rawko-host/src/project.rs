@@ -74,6 +74,11 @@ impl Project {
         on_restart == OnRestart::Retry
     }
 
+    /// Returns the permission or approval that a call rests on, for the audit.
+    pub fn basis(&self, name: &str, kind: EffectKind, input: &Value) -> Option<String> {
+        self.find_service(name, kind)?.basis(name, input)
+    }
+
     /// Returns the origin of a service, for the audit.
     pub fn provenance(&self, name: &str, kind: EffectKind) -> Value {
         self.find_service(name, kind).map_or(Value::Null, |service| service.provenance())

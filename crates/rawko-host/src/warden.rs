@@ -23,6 +23,11 @@ pub trait Watchtower: Send + Sync {
 
     fn now_ms(&self) -> i64;
 
+    /// Returns the approval that governance requires of a name.
+    fn approved(&self, _name: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
     /// Records an audit line; resolves once it is durable.
     fn note(&self, line: AuditLine) -> Noting;
 }
@@ -70,6 +75,10 @@ impl Warden {
 impl Watch {
     async fn admit(&self, name: &str, key: &str) -> Result<(), String> {
         let decided = self.tower.rule(name, self.agent.as_deref());
+        let decided = decided.and_then(|rule| match self.tower.approved(name)? {
+            Some(approval) => Ok(format!("{rule}; {approval}")),
+            None => Ok(rule),
+        });
         let (word, rule) = match &decided {
             // Not `allowed`: lines with that word are counted as the instance's own calls.
             Ok(rule) => ("admitted", rule),
@@ -97,6 +106,11 @@ impl Watchtower for Here {
 
     fn now_ms(&self) -> i64 {
         self.host.upgrade().map_or(0, |host| host.clock.now_ms())
+    }
+
+    fn approved(&self, name: &str) -> Result<Option<String>, String> {
+        let host = self.host.upgrade().ok_or_else(closing)?;
+        host.project.gate.approved(name, host.clock.now_ms())
     }
 
     fn note(&self, line: AuditLine) -> Noting {

@@ -10,7 +10,15 @@ use rawko_core::Value;
 use rawko_host::{Decision, Environment, Gate, Question, Settings};
 
 fn decide(gate: &Gate, name: &str, calls_so_far: u64, policy: &Value) -> Decision {
-    gate.decide(&Question { name, instance: "order-1", chart: "order", calls_so_far, agent: None, policy })
+    gate.decide(&Question {
+        name,
+        instance: "order-1",
+        chart: "order",
+        calls_so_far,
+        agent: None,
+        policy,
+        now_ms: 0,
+    })
 }
 
 /// Prints one line per question: the name, the number of earlier calls, the decision and its reason.
@@ -150,7 +158,15 @@ fn what_an_agent_needs_to_be_at_work_is_allowed_with_the_agent() {
     let gate = Gate::new(&["agent:dev*"], &["tool:Bash"], None).unwrap();
     let ask = |name, agent| {
         let policy = &Value::Null;
-        gate.decide(&Question { name, instance: "a", chart: "agent", calls_so_far: 0, agent, policy })
+        gate.decide(&Question {
+            name,
+            instance: "a",
+            chart: "agent",
+            calls_so_far: 0,
+            agent,
+            policy,
+            now_ms: 0,
+        })
     };
     let mut told = String::new();
     for agent in [Some("developer"), Some("stranger"), None] {

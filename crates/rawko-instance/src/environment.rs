@@ -47,6 +47,11 @@ pub trait Environment {
     /// Returns the origin of a service, for the audit: the program and its settings.
     fn provenance(&self, name: &str, kind: EffectKind) -> Value;
 
+    /// Returns the permission or approval that a call rests on besides the governance rule, for the audit.
+    fn basis(&self, _name: &str, _kind: EffectKind, _input: &Value) -> Option<String> {
+        None
+    }
+
     /// Returns true if a call with an unknown outcome may be repeated with the same key.
     fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool;
 

@@ -1,12 +1,14 @@
 //! The governance gate: default deny. Every call to a service passes here before it is made, and the decision is
 //! audited first.
 
+mod checklist;
 mod rules;
 
 use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
 
+pub use checklist::{Checklist, Expiry, FIELDS as CHECKLIST_FIELDS, KINDS as CHECKLIST_KINDS, parse_day};
 use rules::{Rule, covers, first};
 
 /// The input of a decision.
@@ -22,6 +24,8 @@ pub struct Question<'a> {
     pub agent: Option<&'a str>,
     /// The policy of the call; its `budget` is the remainder. Null if there is none.
     pub policy: &'a Value,
+    /// The current time, for approvals that expire.
+    pub now_ms: i64,
 }
 
 /// A decision of the gate, with its rule.
@@ -58,6 +62,7 @@ pub struct Gate {
     /// Gates of outer settings, each of which must allow a name, too.
     within: Vec<Gate>,
     calls_max: Option<u64>,
+    checklist: Checklist,
 }
 
 impl Gate {
@@ -107,6 +112,11 @@ impl Gate {
             Ok(rule) => rule,
             Err(rule) => return Decision::Refused { rule, limit: false },
         };
+        let allowed = match self.approved(question.name, question.now_ms) {
+            Ok(None) => allowed,
+            Ok(Some(approval)) => format!("{allowed}; {approval}"),
+            Err(rule) => return Decision::Refused { rule, limit: false },
+        };
         if let Some(rule) = refused_by_state(question) {
             return Decision::Refused { rule, limit: false };
         }
@@ -114,6 +124,21 @@ impl Gate {
             return Decision::Refused { rule, limit: true };
         }
         Decision::Allowed { rule: allowed }
+    }
+
+    /// Sets the fields that are required of services, tools, MCP servers and agents, and their approvals.
+    #[must_use]
+    pub fn with_checklist(self, checklist: Checklist) -> Self {
+        Self { checklist, ..self }
+    }
+
+    pub fn checklist(&self) -> &Checklist {
+        &self.checklist
+    }
+
+    /// Returns the approval that a name has; `None` if none is required.
+    pub fn approved(&self, name: &str, now_ms: i64) -> Result<Option<String>, String> {
+        self.checklist.check(name, now_ms)
     }
 
     /// Decides by settings. The calls an agent needs for its work are allowed with the agent.

@@ -31,7 +31,10 @@ pub use environment::Environment;
 pub use error::{InstanceError, StoreError, reasons};
 pub use failure::{AttemptOutcome, Category, ServiceError};
 pub use fork::{ForkSource, with_budget};
-pub use gate::{Decision, Gate, PatternError, Question, SETTINGS_FILE, is_counted};
+pub use gate::{
+    CHECKLIST_FIELDS, CHECKLIST_KINDS, Checklist, Decision, Expiry, Gate, PatternError, Question,
+    SETTINGS_FILE, is_counted, parse_day,
+};
 pub use input::{Input, Taken};
 pub use instance::{Instance, Saved};
 pub use ledger::{Ledger, Spent};

@@ -41,6 +41,11 @@ impl Instance {
         put("budget", self.budget_at(node));
         put("loop", least(inherited.get("loop"), own.get("loop")));
         put("agent", inherited.get("agent").clone());
+        put("permission_mode", inherited.get("permission_mode").clone());
+        if !inherited.get("agent").is_null() {
+            // Approvals are accepted only from a chart that is known to wait for them.
+            put("chart", Value::from(crate::content::hex(&self.chart.hash())));
+        }
         Value::Map(policy.into())
     }
 
@@ -95,6 +100,7 @@ pub(crate) fn inherited(policy: &Value, agent: Option<&str>) -> Value {
         ("budget", policy.get("budget").clone()),
         ("loop", policy.get("loop").clone()),
         ("agent", agent),
+        ("permission_mode", policy.get("permission_mode").clone()),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, part)| !part.is_null()).collect();
     if parts.is_empty() { Value::Null } else { Value::map(parts) }

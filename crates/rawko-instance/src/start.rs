@@ -30,7 +30,7 @@ pub fn start(
     now_ms: i64,
 ) -> Result<(Instance, Transaction), InstanceError> {
     let NewRoot { id, chart, input, budget } = root;
-    let policy = if budget.is_null() { Value::Null } else { Value::map([("budget", budget)]) };
+    let policy = policy(budget);
     let new = NewInstance {
         id,
         chart: chart.hash(),
@@ -104,4 +104,18 @@ pub(crate) fn created(
         delta_bytes: 0,
     };
     (Instance::restore(saved, chart, snapshot), tx)
+}
+
+/// Returns the policy of a root: its budget, and the handling of requests to people (`permission_mode`), which callers
+/// pass with the budget.
+fn policy(budget: Value) -> Value {
+    let mode = budget.get("permission_mode").clone();
+    if mode.is_null() {
+        return if budget.is_null() { Value::Null } else { Value::map([("budget", budget)]) };
+    }
+    let mut rest = budget.as_map().cloned().unwrap_or_default();
+    rest.shift_remove("permission_mode");
+    let budget = if rest.is_empty() { Value::Null } else { Value::Map(rest.into()) };
+    let parts = [("budget", budget), ("permission_mode", mode)];
+    Value::map(parts.into_iter().filter(|(_, part)| !part.is_null()))
 }

@@ -11,7 +11,7 @@ use super::grant::Grant;
 use super::input::text;
 use super::outcome::{Failure, Refused, ToolOutcome};
 use super::shell;
-use super::toolbox::{Resolved, Toolbox};
+use super::toolbox::{Clearance, Resolved, Toolbox};
 use super::web;
 
 const SOURCE: &str = "the rule that nothing unknown is done where nothing may be written";
@@ -19,8 +19,14 @@ const SOURCE: &str = "the rule that nothing unknown is done where nothing may be
 impl Toolbox {
     /// Checks if a grant permits a tool that an external agent runs itself. Only the input keys of the built-in tools
     /// are considered: `path`, `command`, `url`.
-    pub async fn permits(&self, name: &str, input: &Value, grant: &Grant) -> ToolOutcome {
-        match self.permitted(name, input, grant).await {
+    pub async fn permits(
+        &self,
+        name: &str,
+        input: &Value,
+        grant: &Grant,
+        clearance: Clearance<'_>,
+    ) -> ToolOutcome {
+        match self.permitted(name, input, grant, clearance).await {
             Ok(()) => ToolOutcome::ok("allowed"),
             Err(failure) => told(failure),
         }
@@ -35,7 +41,10 @@ impl Toolbox {
         count: Option<u32>,
         grant: &Grant,
     ) -> ToolOutcome {
-        if let Err(refused) = grant.check(Builtin::Read.name()) {
+        let input = Value::map([("path", Value::str(path))]);
+        let checked = grant.check(Builtin::Read.name());
+        let cleared = checked.and_then(|()| self.cleared("Read", &input, grant, Clearance::default()));
+        if let Err(refused) = cleared {
             return refused.outcome("");
         }
         let (tools, path) = (Arc::clone(&self.tools), path.to_owned());
@@ -52,15 +61,27 @@ impl Toolbox {
         self.readable(path).map_or_else(told, |()| ToolOutcome::ok("inside"))
     }
 
-    async fn permitted(&self, name: &str, input: &Value, grant: &Grant) -> Result<(), Failure> {
+    async fn permitted(
+        &self,
+        name: &str,
+        input: &Value,
+        grant: &Grant,
+        clearance: Clearance<'_>,
+    ) -> Result<(), Failure> {
         match self.resolve(name) {
             Some((name, Resolved::Builtin(tool))) => {
                 grant.check(&name)?;
+                // The program runs the call itself and cannot wait for a person.
+                self.cleared(&name, input, grant, clearance)?;
                 self.permitted_input(tool, input, grant).await
             }
-            Some((name, Resolved::Source(_))) => Ok(grant.check(&name)?),
+            Some((name, Resolved::Source(_))) => {
+                grant.check(&name)?;
+                Ok(self.cleared(&name, input, grant, clearance)?)
+            }
             None => {
                 grant.check(name)?;
+                self.cleared(name, input, grant, clearance)?;
                 if grant.is_read_only() {
                     let why = format!("it is not known what `{name}` does, and nothing may be written");
                     return Err(Refused::new("tool_unknown", SOURCE, why).into());

@@ -5,11 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Refused;
 use super::pattern::{self, Entry};
+use super::permissions::Permissions;
 
 /// Layers, outermost first: project, agent, state, phase; a sub-agent's layers follow its parent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub layers: Vec<Layer>,
+    /// Rules on single calls: of the user, the project and each agent on the way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<Permissions>,
 }
 
 /// One set of rules and its source, so that a refusal can name the setting to change.
@@ -41,18 +45,28 @@ pub struct BashFilter {
 
 impl Grant {
     pub fn new(layers: impl IntoIterator<Item = Layer>) -> Self {
-        Self { layers: layers.into_iter().collect() }
+        Self { layers: layers.into_iter().collect(), permissions: Vec::new() }
     }
 
     /// Adds a layer; the result allows at most as much as before.
     #[must_use]
     pub fn narrowed(&self, layer: Layer) -> Self {
-        Self { layers: self.layers.iter().cloned().chain([layer]).collect() }
+        let layers = self.layers.iter().cloned().chain([layer]).collect();
+        Self { layers, permissions: self.permissions.clone() }
+    }
+
+    /// Adds rules on calls, unless they are there already.
+    pub fn add_permissions(&mut self, more: impl IntoIterator<Item = Permissions>) {
+        for set in more {
+            if !self.permissions.contains(&set) {
+                self.permissions.push(set);
+            }
+        }
     }
 
     /// Returns true if every layer allows a tool, given by its own name.
     pub fn allows(&self, tool: &str) -> bool {
-        self.layers.iter().all(|layer| layer.allows(tool))
+        self.check(tool).is_ok()
     }
 
     /// True if neither Write nor Edit is allowed: then no other tool may write either.
@@ -71,7 +85,12 @@ impl Grant {
     }
 
     pub(super) fn check(&self, tool: &str) -> Result<(), Refused> {
-        self.layers.iter().try_for_each(|layer| layer.check(tool))
+        self.layers.iter().try_for_each(|layer| layer.check(tool))?;
+        let denied = self.permissions.iter().find_map(|set| Some((set, set.denied_tool(tool)?)));
+        denied.map_or(Ok(()), |(set, rule)| {
+            let why = format!("`{tool}` is denied by `{rule}` in `permissions.deny` of {}", set.file);
+            Err(Refused::new("permission_denied", &set.file, why))
+        })
     }
 }
 

@@ -12,6 +12,7 @@ mod known;
 mod narrow;
 mod outcome;
 mod pattern;
+mod permissions;
 mod plan;
 mod reach;
 mod settings;
@@ -28,9 +29,13 @@ pub use grant::{BashFilter, Grant, Layer};
 pub use known::{builtin_names, is_builtin};
 pub use narrow::LayeredTools;
 pub use outcome::{Refusal, ToolOutcome};
+pub use permissions::{
+    AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, read_agent,
+    read_section, shown,
+};
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
-pub use toolbox::{ToolCall, Toolbox};
+pub use toolbox::{Clearance, ToolCall, Toolbox};
 
 use rawko_core::Value;
 pub use rawko_process::ProjectAccess;

@@ -11,7 +11,8 @@ use super::builtin::Builtin;
 use super::confine::Project;
 use super::grant::{Grant, Layer};
 use super::input::{Inputs, text};
-use super::outcome::{Failure, ToolOutcome};
+use super::outcome::{Failure, Refused, ToolOutcome};
+use super::permissions::{Effect, Judgement, Roots, denied_files, hides, judge, untrusted_source};
 use super::settings::ToolSettings;
 use super::web::fetch;
 use super::{ToolSource, alias, files, plan, shell};
@@ -29,6 +30,16 @@ pub struct ToolCall<'c> {
     pub plan: &'c Value,
     /// Idempotency key; unchanged when a call is repeated after a crash.
     pub idempotency: &'c str,
+    pub clearance: Clearance<'c>,
+}
+
+/// The state of a call besides its input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clearance<'c> {
+    /// True if a person approved this call.
+    pub approved: bool,
+    /// The source of untrusted text in the conversation, if there is any.
+    pub untrusted: Option<&'c str>,
 }
 
 /// All the tools of a project.
@@ -126,10 +137,63 @@ impl Toolbox {
         if let Err(refused) = grant.check(&name) {
             return refused.outcome(&self.allowed_names(grant).await);
         }
+        if let Err(refused) = self.cleared(&name, call.input, grant, call.clearance) {
+            return refused.outcome("");
+        }
         match resolved {
             Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
             Resolved::Source(source) => source.call(&name, call.input.clone(), grant.access()).await,
         }
+    }
+
+    /// Decides on a call by the rules `allow`, `ask` and `deny` of its grant. Nothing is run.
+    pub fn judge(&self, name: &str, input: &Value, grant: &Grant, untrusted: Option<&str>) -> Judgement {
+        let own = self.canonical_name(name);
+        judge(&grant.permissions, own.as_deref().unwrap_or(name), input, &self.roots(), untrusted)
+    }
+
+    /// Refuses a call that is denied, or that needs an approval and has none.
+    pub(super) fn cleared(
+        &self,
+        name: &str,
+        input: &Value,
+        grant: &Grant,
+        clearance: Clearance<'_>,
+    ) -> Result<(), Refused> {
+        let judgement = self.judge(name, input, grant, clearance.untrusted);
+        match judgement.effect {
+            Effect::Allow => Ok(()),
+            Effect::Ask if clearance.approved => Ok(()),
+            Effect::Ask => {
+                let why = format!("this call needs the approval of a person by {}", judgement.rule);
+                Err(Refused::new("approval_required", &judgement.source, why))
+            }
+            Effect::Deny => {
+                let why = format!("this call is denied by {}", judgement.rule);
+                Err(Refused::new("permission_denied", &judgement.source, why))
+            }
+        }
+    }
+
+    /// Returns the text that Bash runs for a line, if it differs from the line.
+    pub fn printed_line(&self, name: &str, input: &Value) -> Option<String> {
+        if self.canonical_name(name).as_deref() != Some(Builtin::Bash.name()) {
+            return None;
+        }
+        let line = text(input, "command");
+        let printed = shell::read_line(line).ok()?.printed?.ok()?;
+        (printed != line.trim()).then_some(printed)
+    }
+
+    /// Returns the source of untrusted text that the result of a call contains.
+    pub fn untrusted_source(&self, name: &str, input: &Value) -> Option<String> {
+        let own = self.canonical_name(name);
+        untrusted_source(own.as_deref().unwrap_or(name), input, &self.roots())
+    }
+
+    fn roots(&self) -> Roots {
+        let home = self.tools.settings.bash.inherited.get("HOME").map(std::path::PathBuf::from);
+        Roots { project: self.tools.project.root().to_owned(), home: home.or_else(std::env::home_dir) }
     }
 
     /// The tool's own name takes precedence, then a source's, then the aliases.
@@ -158,10 +222,18 @@ impl Toolbox {
         }
         let done = match tool {
             Builtin::Read | Builtin::Write | Builtin::Edit | Builtin::Glob | Builtin::Grep => {
-                self.on_files(tool, call.input).await
+                self.on_files(tool, call.input, grant).await
             }
             Builtin::Bash => self.bash(call, grant).await,
-            Builtin::WebFetch => fetch(&self.tools.settings.web, text(call.input, "url")).await,
+            Builtin::WebFetch => {
+                // The approval is for the address that was shown, not for where it leads.
+                let clearance = Clearance { approved: false, ..call.clearance };
+                let leads_to = |url: &str| {
+                    let input = Value::map([("url", Value::str(url))]);
+                    self.cleared(tool.name(), &input, grant, clearance)
+                };
+                fetch(&self.tools.settings.web, text(call.input, "url"), &leads_to).await
+            }
             Builtin::PlanWrite => Ok(plan::write(call.input)),
             Builtin::PlanRead => Ok(plan::read(call.plan)),
             Builtin::PlanUpdate => Ok(plan::update(call.plan, call.input)),
@@ -174,13 +246,14 @@ impl Toolbox {
     }
 
     /// Runs file operations on the blocking pool.
-    async fn on_files(&self, tool: Builtin, input: &Value) -> Result<ToolOutcome, Failure> {
+    async fn on_files(&self, tool: Builtin, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
         let (tools, input) = (Arc::clone(&self.tools), input.clone());
+        let is_hidden = hides(&grant.permissions, &self.roots());
         let done = tokio::task::spawn_blocking(move || match tool {
             Builtin::Write => files::write(&tools.project, &input),
             Builtin::Edit => files::edit(&tools.project, &input),
-            Builtin::Glob => files::glob(&tools.project, &input),
-            Builtin::Grep => files::grep(&tools.project, &input),
+            Builtin::Glob => files::glob(&tools.project, &input, &is_hidden),
+            Builtin::Grep => files::grep(&tools.project, &input, &is_hidden),
             Builtin::Read
             | Builtin::Bash
             | Builtin::WebFetch
@@ -193,7 +266,8 @@ impl Toolbox {
 
     async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, Failure> {
         let tools = &self.tools;
-        let permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
+        let mut permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
+        permit.denied = denied_files(&grant.permissions, &self.roots());
         let caller = Caller { instance: call.instance, idempotency: call.idempotency };
         bash(&tools.project, &tools.settings, &tools.temporary, (permit, caller), call.input).await
     }

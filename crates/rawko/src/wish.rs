@@ -118,6 +118,7 @@ pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(),
         calls_so_far: 0,
         agent: None,
         policy: &Value::Null,
+        now_ms: crate::times::now_ms(),
     };
     match settings.gate().decide(&question) {
         Decision::Allowed { .. } => Ok(()),

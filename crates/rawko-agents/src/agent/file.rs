@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::model::ModelChoice;
 use super::tools::ToolRules;
-use rawko_tools::Layer;
+use rawko_tools::{Layer, Permissions};
 
 /// An agent as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +29,9 @@ pub struct AgentFile {
     /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
     pub tools: ToolRules,
+    /// Rules on single calls: `allow`, `ask` and `deny`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
     pub transitions: Transitions,
     pub limits: Limits,
     pub memory: Value,

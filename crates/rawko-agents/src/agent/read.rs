@@ -10,8 +10,9 @@ use rawko_host::Environment;
 use super::fields::{Fields, Reader, about_agents};
 use super::file::{AgentFile, Kind, Level, Limits, Transitions};
 use super::{COMPLETE, claude, frontmatter, lenient, model, tools};
+use rawko_tools::read_agent;
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "name",
     "displayName",
     "whenToUse",
@@ -28,6 +29,7 @@ const KEYS: [&str; 24] = [
     "script",
     "tools",
     "disallowedTools",
+    "permissions",
     "transitions",
     "limits",
     "memory",
@@ -128,6 +130,7 @@ impl One<'_, '_, '_> {
             command: self.command(&fields, kind),
             script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
             tools,
+            permissions: fields.get("permissions").map(|at| read_agent(self.reader, at, self.file)),
             transitions: self.transitions(&fields, reading),
             limits,
             memory: value(fields.get("memory")),

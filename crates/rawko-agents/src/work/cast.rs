@@ -11,8 +11,19 @@ use super::Workshop;
 use crate::agent::{AgentFile, Kind};
 
 /// Keys that the chart `agent` takes unchanged; all other keys of an author are data for the model.
-const OWN_KEYS: [&str; 11] = [
-    "prompt", "messages", "phase", "goal", "schema", "plan", "memory", "grant", "occasion", "depth", "model",
+const OWN_KEYS: [&str; 12] = [
+    "prompt",
+    "messages",
+    "phase",
+    "goal",
+    "schema",
+    "plan",
+    "memory",
+    "grant",
+    "occasion",
+    "depth",
+    "model",
+    "untrusted",
 ];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 

@@ -6,7 +6,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::bounds::{TEXT_BYTES_MAX, cut};
 use super::complete::{ask, bare};
 use super::session::Session;
-use super::{Workshop, part, value};
+use super::{Workshop, part, untrust, value};
 use rawko_model::provider::{
     Compaction, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising, Tried, compact as next,
     messages_tokens, request_tokens,
@@ -22,7 +22,9 @@ pub(super) async fn compact(workshop: &Workshop, call: Call) -> Result<Value, Se
         ..CompletionRequest::default()
     });
     let limits = limits(&session, messages_tokens(&messages) + overhead);
-    let (smaller, usage) = shrink(workshop, &session, messages, (overhead, limits), &call).await?;
+    let before = messages.clone();
+    let (mut smaller, usage) = shrink(workshop, &session, messages, (overhead, limits), &call).await?;
+    untrust::mark_of_summary(&before, &mut smaller);
     let size = messages_tokens(&smaller) + overhead;
     Ok(Value::map([
         ("messages", value(&smaller)),

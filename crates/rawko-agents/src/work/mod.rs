@@ -15,6 +15,7 @@ mod misspelt;
 mod observed;
 mod open;
 mod outside;
+mod permit;
 mod profiles;
 mod read;
 mod recall;
@@ -23,15 +24,17 @@ mod session;
 mod settings;
 mod specs;
 mod tool;
+mod untrust;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use observed::observed;
+pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_core::Value;
 use rawko_host::{
@@ -46,7 +49,7 @@ use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
 use rawko_model::provider::Providers;
 use rawko_programs::checks::Check;
 use rawko_programs::mcp::McpServers;
-use rawko_tools::{Layer, Toolbox};
+use rawko_tools::{Layer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
 pub const CHARTS: [(&str, &str); 4] = [
@@ -65,6 +68,8 @@ pub struct Workshop {
     pub toolbox: Toolbox,
     /// The tool rules of the settings, outermost first: managed, the user's, the project's.
     pub layers: Vec<Layer>,
+    /// Rules on single calls in the settings of the project and the user.
+    pub permissions: Vec<Permissions>,
     pub loops: LoopSettings,
     /// The checks of the settings; `None` detects them from the project each time.
     pub checks: Option<Vec<Check>>,
@@ -79,6 +84,8 @@ pub struct Workshop {
     /// The bounds of programs that agents can influence.
     pub confinement: rawko_process::Confinement,
     pub servers: Arc<McpServers>,
+    /// The hash of rawko's own chart `agent`.
+    pub own_chart: OnceLock<Option<[u8; 16]>>,
 }
 
 impl Workshop {
@@ -88,6 +95,7 @@ impl Workshop {
         services
             .add("work:open", serve(Duty::Open))
             .add("work:look", serve(Duty::Look))
+            .add("work:permit", serve(Duty::Permit))
             .add("work:compact", serve(Duty::Compact))
             .add("work:select", serve(Duty::Decide(Moment::Select)))
             .add("work:evaluate", serve(Duty::Decide(Moment::Evaluate)))
@@ -108,6 +116,7 @@ pub fn editions() -> Result<Vec<Edition>, HostError> {
 #[derive(Clone, Copy, Debug)]
 enum Duty {
     Open,
+    Permit,
     Look,
     Compact,
     Complete,
@@ -130,6 +139,7 @@ impl Service for Bench {
             Duty::Open => Box::pin(async move { open::open(&workshop, call).await }),
             Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
             Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
+            Duty::Permit => Box::pin(async move { permit::permit(&workshop, &call) }),
             Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
             Duty::Decide(moment) => Box::pin(async move { arbitrate::decide(&workshop, moment, call).await }),
             Duty::Remember => Box::pin(async move { remember::remember(&workshop, call).await }),
@@ -143,6 +153,7 @@ impl Service for Bench {
     fn on_restart(&self) -> OnRestart {
         match self.duty {
             Duty::Open
+            | Duty::Permit
             | Duty::Look
             | Duty::Compact
             | Duty::Complete
@@ -159,6 +170,7 @@ impl Service for Bench {
             Duty::Tool if self.workshop.toolbox.is_safe_to_repeat(tool) => OnRestart::Retry,
             Duty::Tool
             | Duty::Open
+            | Duty::Permit
             | Duty::Look
             | Duty::Compact
             | Duty::Complete
@@ -166,6 +178,20 @@ impl Service for Bench {
             | Duty::Remember
             | Duty::Check
             | Duty::Outside => self.on_restart(),
+        }
+    }
+
+    fn basis(&self, name: &str, input: &Value) -> Option<String> {
+        match self.duty {
+            Duty::Tool | Duty::Outside => permit::basis(&self.workshop, name, input),
+            Duty::Open
+            | Duty::Permit
+            | Duty::Look
+            | Duty::Compact
+            | Duty::Complete
+            | Duty::Decide(_)
+            | Duty::Remember
+            | Duty::Check => None,
         }
     }
 

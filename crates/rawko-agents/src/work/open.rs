@@ -6,12 +6,12 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, delegate, part, value};
+use super::{Workshop, delegate, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
-use rawko_tools::{BashFilter, Grant, Layer};
+use rawko_tools::{AskMode, BashFilter, Grant, Layer, Permissions};
 
 const HELPER_PHASE: &str = "explore";
 
@@ -25,7 +25,9 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let mut attached = Attached::default();
     let messages = attached.keep_all(messages(input)?);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
+    let untrusted = untrust::sources(input.get("untrusted"), &messages);
     Ok(Value::map([
+        ("untrusted", value(&untrusted)),
         ("session", value(&session)),
         ("messages", value(&messages)),
         ("attached", attached.into_value()),
@@ -66,22 +68,32 @@ pub(super) fn grant(
     if let Some((name, phase)) = phase {
         layers.extend(phase.outer.iter().chain([phase]).map(|phase| phase_layer(phase, name)));
     }
-    Ok(distinct(layers))
+    let mut grant = Grant::new(distinct(layers));
+    if !call.input.get("grant").is_null() {
+        grant.add_permissions(part::<Grant>(&call.input, "grant")?.permissions);
+    }
+    grant.add_permissions(agent.permissions.clone());
+    if let Some(mode) = call.policy.get("permission_mode").as_str().and_then(AskMode::named) {
+        let file = "--permission-mode".to_owned();
+        grant.add_permissions([Permissions { file, mode: Some(mode), ..Permissions::default() }]);
+    }
+    Ok(grant)
 }
 
 /// Returns the grant of a call that brings its own, within the settings.
-pub(super) fn within_settings(workshop: &Workshop, grant: Grant) -> Grant {
-    distinct(workshop.layers.iter().cloned().chain(grant.layers))
+pub(super) fn within_settings(workshop: &Workshop, mut grant: Grant) -> Grant {
+    grant.layers = distinct(workshop.layers.iter().cloned().chain(grant.layers));
+    grant
 }
 
-fn distinct(layers: impl IntoIterator<Item = Layer>) -> Grant {
+fn distinct(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
     let mut known: Vec<Layer> = Vec::new();
     for layer in layers {
         if !known.contains(&layer) {
             known.push(layer);
         }
     }
-    Grant { layers: known }
+    known
 }
 
 /// Parses the `tools` of a state.
@@ -111,10 +123,11 @@ async fn session(
     // The task's model replaces the default.
     let task_model = input.get("model").as_str().map(str::to_owned);
     let own_model = model_of(agent);
-    let mut tools = workshop.toolbox.specs(&grant).await;
+    let full = workshop.within(&grant);
+    let mut tools = workshop.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
-    tools.extend(delegate::spec(workshop, &grant, &agent.name).filter(|_| delegates));
+    tools.extend(delegate::spec(workshop, &full, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
     let completions_max = [completions, agent.limits.max_iterations]
         .into_iter()
@@ -126,6 +139,7 @@ async fn session(
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
         system: system(agent, phase),
         tools,
+        guarded: full.permissions.iter().any(|set| !set.is_empty()),
         grant,
         loops: value(&loops),
         schema: schema(input)?,

@@ -1,7 +1,7 @@
 //! Reads a workshop from a project's files: agents, settings, MCP servers; and collects all problems.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_chart::codes::agents::UNREADABLE;
 use rawko_chart::{Finding, Severity, Source, Span};
@@ -52,6 +52,8 @@ impl Workshop {
             misspelt::in_tools(reader, sections);
             LayeredTools::read(reader, sections)
         });
+        let (permissions, wrong) = super::permit::permissions(settings);
+        said.complain(wrong);
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
@@ -73,6 +75,7 @@ impl Workshop {
             providers,
             toolbox,
             layers,
+            permissions,
             loops,
             checks,
             protected,
@@ -83,6 +86,7 @@ impl Workshop {
             environment,
             confinement,
             servers,
+            own_chart: OnceLock::new(),
         };
         (workshop, problems)
     }

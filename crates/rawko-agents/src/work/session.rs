@@ -17,6 +17,9 @@ pub(super) struct Session {
     pub(super) system: String,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) grant: Grant,
+    /// True if rules on single calls apply, so that each call is decided on before it is made.
+    #[serde(default)]
+    pub(super) guarded: bool,
     #[serde(rename = "loop")]
     pub(super) loops: Value,
     pub(super) schema: Option<OutputSchema>,

@@ -21,12 +21,27 @@ pub fn service_specs() -> Vec<ServiceSpec> {
                 ("grant", json!({})),
                 ("model", json!({})),
                 ("depth", json!({})),
+                ("untrusted", json!({})),
             ]))
             .giving(&object(&[
+                ("untrusted", json!({"type": "array"})),
                 ("session", session.clone()),
                 ("messages", messages.clone()),
                 ("goal", json!({})),
                 ("unseen", json!({"type": "boolean"})),
+            ]))
+            .restarting(OnRestart::Retry),
+        ServiceSpec::named("work:permit")
+            .taking(&object(&[
+                ("call", json!({})),
+                ("grant", json!({})),
+                ("agent", json!({})),
+                ("untrusted", json!({})),
+            ]))
+            .giving(&object(&[
+                ("decision", json!({"type": "string"})),
+                ("rule", json!({"type": "string"})),
+                ("request", json!({"type": "object"})),
             ]))
             .restarting(OnRestart::Retry),
         ServiceSpec::named("work:look")

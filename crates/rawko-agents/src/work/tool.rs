@@ -7,7 +7,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data};
 use super::open::within_settings;
-use super::{Workshop, part, value};
+use super::{Workshop, part, permit, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{ToolCall, ToolOutcome};
@@ -18,6 +18,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
     let grant = within_settings(workshop, part(input, "grant")?);
+    let grant = workshop.fresh_if_asking(&asked, grant);
+    let untrusted = permit::untrusted(input);
     let plan = input.get("plan");
     let tool_call = ToolCall {
         name: &asked.name,
@@ -25,6 +27,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         instance: &call.instance,
         idempotency: &call.idempotency,
         plan,
+        clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
     };
     let rejected = input.get("call").get("rejected").as_str();
     let running = async {
@@ -34,6 +37,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
+    let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
+    let outcome = untrust::marked(outcome, source.as_deref());
     match &outcome.refusal {
         Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
         None => {
@@ -41,7 +46,8 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             let mut turn =
                 if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
             let (outcome, attached) = bounded(outcome, &mut turn);
-            Ok(told(&asked, outcome, changed, &memory, &verdict, (turn, attached)))
+            let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
+            Ok(untrust::noted(told, source))
         }
     }
 }

@@ -34,6 +34,10 @@ impl Environment for Inner {
         self.project.provenance(name, kind)
     }
 
+    fn basis(&self, name: &str, kind: EffectKind, input: &Value) -> Option<String> {
+        self.project.basis(name, kind, input)
+    }
+
     fn may_repeat(&self, effect: &OpenEffect, request: &Request) -> bool {
         self.project.may_repeat(effect, request)
     }

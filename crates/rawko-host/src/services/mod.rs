@@ -53,6 +53,11 @@ pub trait Service: Send + Sync {
         self.on_restart()
     }
 
+    /// Returns the permission or approval that a call rests on, for the audit. Must be quick: the call waits for it.
+    fn basis(&self, _name: &str, _input: &Value) -> Option<String> {
+        None
+    }
+
     /// Returns the origin for the audit: the program or URL, and the settings that define it.
     fn provenance(&self) -> Value {
         Value::Null

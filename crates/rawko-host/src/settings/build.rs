@@ -10,12 +10,13 @@ use rawko_core::{ServiceSpec, Value};
 use rawko_process::{Confinement, Profile, ProjectAccess};
 
 use super::Settings;
+use super::checklist::ChecklistEntry;
 use super::definition::{Definition, Form};
 use super::layer::Pattern;
 use crate::services::command::Command;
 use crate::services::http::{Client, Http, TIMEOUT};
 use crate::services::{Environment, Service, Services};
-use rawko_instance::Gate;
+use rawko_instance::{Checklist, Gate};
 
 impl Settings {
     /// Returns the services that charts can invoke. Programs run in the project.
@@ -64,7 +65,24 @@ impl Settings {
             let denied = gate.deny(&pattern.text, &pattern.file);
             let _ = denied.or_else(|_| gate.deny("*", &pattern.file));
         }
-        gate
+        gate.with_checklist(self.checklist())
+    }
+
+    /// Returns the provenance checklist. The notes of a service are its approval, after those of `approvals`.
+    fn checklist(&self) -> Checklist {
+        let mut list = Checklist::default();
+        for entry in &self.said.checklist {
+            match entry {
+                ChecklistEntry::Required { kind, field, file } => list.require(kind, field, file),
+                ChecklistEntry::Approved { name, record, file } => list.approve(name, record.clone(), file),
+            }
+        }
+        for (name, definition) in self.said.services.iter().chain(&self.said.endpoints) {
+            if definition.provenance.as_map().is_some() {
+                list.approve(name, definition.provenance.clone(), &definition.file);
+            }
+        }
+        list
     }
 
     /// Reports services of a file that the gate never allows.

@@ -62,6 +62,11 @@ fn managed_files(environment: &Environment) -> Vec<File> {
     named.map(|path| file(path, true)).into_iter().chain([file(MANAGED, false)]).collect()
 }
 
+/// Returns the path of the user's settings file, and its name in messages.
+pub(super) fn user(environment: &Environment) -> Option<(PathBuf, Arc<str>)> {
+    user_file(environment).map(|file| (file.path, file.shown))
+}
+
 /// Returns `$XDG_CONFIG_HOME/rawko/config.yaml`, else `~/.config/rawko/config.yaml`.
 fn user_file(environment: &Environment) -> Option<File> {
     let set = |name: &str| environment.get(name).filter(|value| Path::new(value).is_absolute());

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rawko_chart::codes::settings::INVALID_VALUE;
 use rawko_chart::{Document, DocumentEntry, Finding, Source, Span};
 
+use super::checklist::ChecklistEntry;
 use super::definition::Definition;
 use rawko_settings::{SIZE_HELP, Section, parse_size};
 
@@ -24,6 +25,7 @@ pub(super) struct Layer {
     pub(super) allow: Vec<Vec<Pattern>>,
     pub(super) deny: Vec<Pattern>,
     pub(super) calls_max: Option<u64>,
+    pub(super) checklist: Vec<ChecklistEntry>,
     pub(super) store_path: Option<PathBuf>,
     pub(super) store_size_max: Option<u64>,
     pub(super) instances_in_memory: Option<usize>,
@@ -53,6 +55,7 @@ const ELSEWHERE: &[&str] = &[
     "phases",
     "loop",
     "tools",
+    "permissions",
     "turns",
     "server",
     "telemetry",
@@ -73,6 +76,7 @@ impl Layer {
         };
         self.deny.extend(below.deny);
         self.allow.extend(below.allow);
+        self.checklist.extend(below.checklist);
         self.sections.extend(below.sections);
         Layer {
             services: merged(below.services, self.services),
@@ -80,6 +84,7 @@ impl Layer {
             allow: self.allow,
             deny: self.deny,
             calls_max: least(self.calls_max, below.calls_max),
+            checklist: self.checklist,
             store_path: self.store_path.or(below.store_path),
             store_size_max: self.store_size_max.or(below.store_size_max),
             instances_in_memory: self.instances_in_memory.or(below.instances_in_memory),
@@ -132,10 +137,12 @@ impl Layer {
     }
 
     fn take_governance(&mut self, reader: &mut Reader<'_>, at: &Document, file: &Arc<str>) {
-        for entry in reader.record(at, "`governance`", &["allow", "deny", "budget"]) {
+        for entry in reader.record(at, "`governance`", &["allow", "deny", "budget", "require", "approvals"]) {
             match entry.key.as_str() {
                 "allow" => self.allow = vec![reader.patterns(entry, file)],
                 "deny" => self.deny = reader.patterns(entry, file),
+                "require" => self.checklist.extend(reader.required(entry, file)),
+                "approvals" => self.checklist.extend(reader.approvals(entry, file)),
                 _ => {
                     for part in reader.record(&entry.value, "`budget`", &["calls"]) {
                         self.calls_max = reader.whole(&part.value, "`calls` of `budget`", 0);

@@ -2,6 +2,7 @@
 //! finding. Separate from the host, which gets services, a gate and numbers, and never reads a file.
 
 mod build;
+mod checklist;
 mod command;
 mod definition;
 mod files;
@@ -68,6 +69,11 @@ impl Settings {
             findings.extend(settings.never_allowed(&file));
         }
         (settings, findings)
+    }
+
+    /// Returns the path of the user's settings file, which may not exist, and its name in messages.
+    pub fn user_file(&self) -> Option<(PathBuf, Arc<str>)> {
+        files::user(&self.environment)
     }
 
     #[must_use]

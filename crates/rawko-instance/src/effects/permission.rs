@@ -43,10 +43,14 @@ impl Instance {
             calls_so_far: self.calls,
             agent: agent_of(&self.policy),
             policy,
+            now_ms: at.ms,
         });
         let (word, rule) = match &decision {
-            Decision::Allowed { rule } => ("allowed", rule),
-            Decision::Refused { rule, .. } => ("refused", rule),
+            Decision::Allowed { rule } => {
+                let basis = env.basis(&effect.name, effect.kind, input);
+                ("allowed", basis.map_or_else(|| rule.clone(), |basis| format!("{rule}; {basis}")))
+            }
+            Decision::Refused { rule, .. } => ("refused", rule.clone()),
         };
         tx.commit.audit.push(AuditLine {
             at_ms: at.ms,
@@ -54,7 +58,7 @@ impl Instance {
             effect: Arc::clone(&effect.idempotency),
             service: Arc::clone(&effect.name),
             decision: word.into(),
-            reason: rule.clone(),
+            reason: rule,
             provenance: self.provenance(effect, input, env),
         });
         match decision {

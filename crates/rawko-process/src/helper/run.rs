@@ -87,6 +87,12 @@ fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
     if confined.is_required && !missing.is_empty() {
         return Err(Refusal::Confinement { message: missing.join("; ") });
     }
+    let holds = |layers: &Layers, any: [Layer; 2]| any.into_iter().any(|layer| layers.has(layer));
+    let is_bounded = holds(layers, [Layer::MountNamespace, Layer::Landlock])
+        && holds(layers, [Layer::NetworkNamespace, Layer::Seccomp]);
+    if confined.needs_boundary && !is_bounded {
+        return Err(Refusal::Confinement { message: missing.join("; ") });
+    }
     Ok(prepared)
 }
 

@@ -21,6 +21,12 @@ pub struct Confinement {
     pub unconfined: Vec<String>,
     /// Hosts that programs may reach through a proxy; `None`: no network.
     pub egress: Option<Egress>,
+    /// Files that programs must not read, or must not write, although they lie in the project.
+    pub hidden: Vec<PathBuf>,
+    pub protected: Vec<PathBuf>,
+    /// The reason why a program must not start unless the kernel stops its writes and connections, whatever
+    /// `sandbox` says.
+    pub needs_boundary: Option<String>,
     /// A directory of the host that is `/tmp` for its programs; `None`: each has its own in memory.
     pub scratch: Option<PathBuf>,
 }
@@ -36,6 +42,9 @@ impl Confinement {
             extra_write: Vec::new(),
             unconfined: Vec::new(),
             egress: None,
+            hidden: Vec::new(),
+            protected: Vec::new(),
+            needs_boundary: None,
             scratch: None,
         }
     }

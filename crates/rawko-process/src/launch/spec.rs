@@ -41,6 +41,8 @@ pub(crate) struct Confined {
     pub(crate) without_view: Option<String>,
     /// Every layer must hold; else nothing is started.
     pub(crate) is_required: bool,
+    /// Writes and connections must be stopped; else nothing is started.
+    pub(crate) needs_boundary: bool,
 }
 
 /// One path of the view.

@@ -30,6 +30,14 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
     launch.confinement.root = std::path::absolute(&launch.confinement.root)?;
     let is_required = launch.confinement.sandbox == Sandbox::Require;
+    let needs_boundary = launch.confinement.needs_boundary.clone();
+    let no_boundary = |why: &str| {
+        let reason = needs_boundary.as_deref().unwrap_or_default();
+        LaunchError::Confinement(format!("refused: {reason}, and nothing would stop it here: {why}"))
+    };
+    if needs_boundary.is_some() && launch.profile == Profile::Trusted {
+        return Err(no_boundary("the sandbox is switched off"));
+    }
     let Some(helper) = helper() else {
         let why = if cfg!(target_os = "linux") {
             "the helper program of the sandbox was not found beside this one"
@@ -40,6 +48,9 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
             if is_required {
                 let message = format!("settings require a sandbox (`tools.bash.sandbox: require`): {why}");
                 return Err(LaunchError::Confinement(message));
+            }
+            if needs_boundary.is_some() {
+                return Err(no_boundary(why));
             }
             warning::say(why);
         }
@@ -57,6 +68,9 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     let launched = if retry { attempt(&helper, &spec, &launch) } else { first };
     launched.map_err(|failed| match failed {
         Failed::Program(error) => LaunchError::Program(error),
+        Failed::View(why) | Failed::Confinement(why) if needs_boundary.is_some() && !is_required => {
+            no_boundary(&why)
+        }
         Failed::View(why) | Failed::Confinement(why) => LaunchError::Confinement(format!(
             "settings require a sandbox (`tools.bash.sandbox: require`), and it is not complete: {why}"
         )),
@@ -199,6 +213,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         },
         without_view: None,
         is_required: confinement.sandbox == Sandbox::Require,
+        needs_boundary: confinement.needs_boundary.is_some(),
     });
     Ok(spec)
 }

@@ -90,7 +90,9 @@ impl View {
         confinement.extra_write.iter().for_each(|path| view.write(path));
         view.project(confinement, &root, profile);
         view.temporary(confinement.scratch.as_deref());
+        view.protect(&confinement.protected);
         view.hide(&authority::hidden(real_home.as_deref(), &root));
+        view.hide(&confinement.hidden);
         Ok(view)
     }
 
@@ -195,6 +197,15 @@ impl View {
             }
         }
         self.writable.push(TEMPORARY.into());
+    }
+
+    /// Makes existing files read-only, although they lie in a writable place.
+    fn protect(&mut self, protected: &[PathBuf]) {
+        for path in protected {
+            if self.is_on_host(path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+                self.places.insert(path.clone(), Place::Read);
+            }
+        }
     }
 
     fn hide(&mut self, hidden: &[PathBuf]) {

@@ -24,6 +24,10 @@ impl Watchtower for Tower {
         self.shop.now_ms()
     }
 
+    fn approved(&self, name: &str) -> Result<Option<String>, String> {
+        self.shop.project.gate.approved(name, self.shop.now_ms())
+    }
+
     fn note(&self, line: AuditLine) -> Noting {
         let (shop, target) =
             (Arc::clone(&self.shop), Target::object(INSTANCE, &self.instance, handler::NOTE));

@@ -13,7 +13,7 @@ use crate::settings::BashSettings;
 pub struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
@@ -46,7 +46,7 @@ impl fmt::Debug for Variables {
 
 impl BashSettings {
     /// Returns the variables that settings and rawko give to a command, besides those that every program inherits.
-    pub(super) fn variables(&self, caller: &Caller<'_>) -> Vec<(String, String)> {
+    pub(super) fn variables(&self, caller: &Caller<'_>, is_reading_git: bool) -> Vec<(String, String)> {
         let passed =
             self.passed.iter().filter_map(|name| Some((name.clone(), self.inherited.get(name)?.to_owned())));
         let own = [
@@ -58,6 +58,31 @@ impl BashSettings {
             ("GIT_TERMINAL_PROMPT", "0"),
         ];
         let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        passed.chain(own).chain(self.set.iter().cloned()).collect()
+        let git = if is_reading_git { quiet_git() } else { Vec::new() };
+        passed.chain(own).chain(git).chain(self.set.iter().cloned()).collect()
     }
+}
+
+/// Settings of git for read-only commands, above those of any repository: nothing that a repository names is run.
+fn quiet_git() -> Vec<(String, String)> {
+    const SETTINGS: [(&str, &str); 8] = [
+        ("core.fsmonitor", "false"),
+        ("core.hooksPath", "/dev/null"),
+        ("core.pager", "cat"),
+        ("core.sshCommand", "false"),
+        ("diff.external", ""),
+        ("credential.helper", ""),
+        ("protocol.allow", "never"),
+        ("safe.bareRepository", "explicit"),
+    ];
+    let mut variables = vec![
+        ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()),
+        ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
+        ("GIT_NO_LAZY_FETCH".to_owned(), "1".to_owned()),
+    ];
+    for (at, (key, value)) in SETTINGS.iter().enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{at}"), (*key).to_owned()));
+        variables.push((format!("GIT_CONFIG_VALUE_{at}"), (*value).to_owned()));
+    }
+    variables
 }

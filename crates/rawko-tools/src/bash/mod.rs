@@ -15,7 +15,7 @@ use rawko_core::{Value, duration};
 use rawko_process::{Confinement, Input, Launch, LaunchError, Limits, Output as Pipes, Profile};
 
 use super::confine::Project;
-use super::input::{text, whole};
+use super::input::whole;
 use super::outcome::{Failure, ToolOutcome};
 use super::settings::ToolSettings;
 use super::shell::Permit;
@@ -44,11 +44,16 @@ pub(super) async fn bash(
 ) -> Result<ToolOutcome, Failure> {
     let limit = timeout(settings, input);
     let profile = if permit.is_read_only { Profile::ReadOnly } else { Profile::Workspace };
-    let confinement = settings.confinement(project.root()).with_scratch(temporary.path()?);
+    let confinement = Confinement {
+        hidden: permit.denied.hidden.clone(),
+        protected: permit.denied.protected.clone(),
+        needs_boundary: permit.needs_kernel.clone(),
+        ..settings.confinement(project.root()).with_scratch(temporary.path()?)
+    };
     let launch = Launch {
-        args: vec!["-c".to_owned(), text(input, "command").to_owned()],
+        args: vec!["-c".to_owned(), permit.line.clone()],
         inherited: settings.bash.inherited.all(),
-        set: settings.bash.variables(&caller),
+        set: settings.bash.variables(&caller, permit.is_read_only && permit.line.contains("git")),
         input: Input::Null,
         output: Pipes::Merged,
         limits: LIMITS,

@@ -1,5 +1,7 @@
 //! Glob: paths that match a pattern.
 
+use std::path::Path;
+
 use rawko_core::Value;
 
 use super::search::{Search, pattern};
@@ -9,13 +11,17 @@ use crate::outcome::{Failure, ToolOutcome};
 
 const RESULTS_MAX: usize = 1000;
 
-pub(crate) fn glob(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+pub(crate) fn glob(
+    project: &Project,
+    input: &Value,
+    is_hidden: &dyn Fn(&Path) -> bool,
+) -> Result<ToolOutcome, Failure> {
     let asked = text(input, "pattern");
     // A pattern may start with the project root.
     let below_root =
         asked.strip_prefix(&*project.root().to_string_lossy()).map(|rest| rest.trim_start_matches('/'));
     let matcher = pattern(below_root.unwrap_or(asked), false)?;
-    let search = Search::below(project, text(input, "path"))?;
+    let search = Search::below(project, text(input, "path"), is_hidden)?;
     let base = if below_root.is_some() { project.root().to_owned() } else { search.base.clone() };
     let is_match =
         |file: &&std::path::PathBuf| file.strip_prefix(&base).is_ok_and(|path| matcher.is_match(path));

@@ -19,10 +19,14 @@ const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const LINE_CHARS_MAX: usize = 400;
 const REGEX_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-pub(crate) fn grep(project: &Project, input: &Value) -> Result<ToolOutcome, Failure> {
+pub(crate) fn grep(
+    project: &Project,
+    input: &Value,
+    is_hidden: &dyn Fn(&Path) -> bool,
+) -> Result<ToolOutcome, Failure> {
     let regex = expression(text(input, "pattern"), flag(input, "ignore_case"))?;
     let only = input.get("glob").as_str().map(|text| pattern(text, true)).transpose()?;
-    let mut search = Search::below(project, text(input, "path"))?;
+    let mut search = Search::below(project, text(input, "path"), is_hidden)?;
     let mut found = Found::new(input);
     for file in &search.files {
         let is_wanted = only

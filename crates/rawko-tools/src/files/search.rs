@@ -22,11 +22,18 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn below(project: &Project, path: &str) -> Result<Self, Failure> {
+    /// Leaves out files that rules hide.
+    pub(super) fn below(
+        project: &Project,
+        path: &str,
+        is_hidden: &dyn Fn(&Path) -> bool,
+    ) -> Result<Self, Failure> {
         let base = project.searched(path)?;
         let mut search = Self { files: Vec::new(), is_cut: false, deadline: Instant::now() + TIME_MAX, base };
         if search.base.is_file() {
-            search.files.push(search.base.clone());
+            if !is_hidden(&search.base) {
+                search.files.push(search.base.clone());
+            }
             search.base.pop();
             return Ok(search);
         }
@@ -39,7 +46,7 @@ impl Search {
                 search.is_cut = true;
                 break;
             }
-            if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            if entry.file_type().is_some_and(|kind| kind.is_file()) && !is_hidden(entry.path()) {
                 search.files.push(entry.into_path());
             }
         }

@@ -15,7 +15,29 @@ impl Walk {
     pub(super) fn word(&mut self, text: &str) -> Result<Word, ReadError> {
         let pieces = word::parse(text, &options()).map_err(|error| ReadError::Syntax(error.to_string()))?;
         self.pieces(&pieces)?;
-        Ok(Word::of_pieces(text, &pieces))
+        let word = Word::of_pieces(text, &pieces);
+        if word.known().is_none() {
+            self.note_file_parts(text);
+        }
+        Ok(word)
+    }
+
+    /// Records the parts of an unknown word that may name a file: `.env` of `$dir/.env`, or the pattern `.e*`.
+    fn note_file_parts(&mut self, text: &str) {
+        let plain = text.replace(['"', '\'', '\\'], "");
+        if !plain.contains(['$', '`', '(']) {
+            self.reading.globs.push(plain);
+            return;
+        }
+        let tail = plain.rsplit(['}', '$', '`', ')']).next().unwrap_or_default();
+        if let Some((_, tail)) = tail.split_once('/') {
+            let target = if tail.contains(['*', '?', '[']) {
+                &mut self.reading.globs
+            } else {
+                &mut self.reading.values
+            };
+            target.push(tail.to_owned());
+        }
     }
 
     fn pieces(&mut self, pieces: &[WordPieceWithSource]) -> Walked {

@@ -1,11 +1,15 @@
 //! Read-only commands: those that Bash may run if a grant allows neither Write nor Edit. An allowlist rather than a
 //! blocklist, so that an unlisted program is refused.
+//!
+//! Two kinds: commands that only read, with any arguments or with checked ones, and commands that only report but run
+//! code that files of the project may name. The second kind needs a sandbox of the kernel, which stops writes and
+//! connections; without one it is refused.
 
-use super::git;
 use super::options::{has_letter, may_mean};
-use super::programs;
 use super::reading::Simple;
+use super::tables::{EXCEPT, PIP, REPORTS, REPORTS_EXCEPT, VERSION_ASKS, VERSIONED};
 use super::word::Word;
+use super::{archives, git, programs};
 
 /// Read-only with any arguments.
 const ALWAYS: &[&str] = &[
@@ -17,8 +21,10 @@ const ALWAYS: &[&str] = &[
     "base64",
     "basename",
     "basenc",
+    "bc",
     "break",
     "bzcat",
+    "cal",
     "cat",
     "cd",
     "cksum",
@@ -27,6 +33,7 @@ const ALWAYS: &[&str] = &[
     "comm",
     "continue",
     "cut",
+    "dc",
     "df",
     "diff",
     "dirname",
@@ -37,22 +44,30 @@ const ALWAYS: &[&str] = &[
     "exit",
     "expand",
     "expr",
+    "factor",
     "false",
     "fgrep",
     "fmt",
     "fold",
     "free",
     "getconf",
+    "getent",
     "grep",
     "groups",
     "head",
+    "help",
     "hexdump",
+    "hexyl",
     "id",
+    "jobs",
     "join",
     "jq",
     "locale",
     "ls",
+    "lsblk",
+    "lscpu",
     "md5sum",
+    "more",
     "nl",
     "nproc",
     "numfmt",
@@ -78,6 +93,7 @@ const ALWAYS: &[&str] = &[
     "sha384sum",
     "sha512sum",
     "shift",
+    "size",
     "sleep",
     "stat",
     "strings",
@@ -86,23 +102,30 @@ const ALWAYS: &[&str] = &[
     "tail",
     "test",
     "times",
+    "tput",
     "tr",
     "trap",
     "true",
     "tsort",
     "tty",
     "type",
+    "ulimit",
     "umask",
     "uname",
     "unexpand",
     "unset",
     "uptime",
+    "uuidgen",
+    "vmstat",
     "wait",
     "wc",
     "which",
     "whoami",
     "xzcat",
     "zcat",
+    "zgrep",
+    "zipinfo",
+    "zstdcat",
     "export",
     "local",
     "declare",
@@ -118,51 +141,154 @@ const ALWAYS: &[&str] = &[
     "setsid",
 ];
 
-/// Programs that may print their version.
-const VERSIONED: &[&str] = &[
-    "bun", "cargo", "clang", "cmake", "deno", "docker", "gcc", "git", "go", "java", "javac", "make", "node",
-    "npm", "npx", "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "ruby", "rustc", "rustup",
-    "tsc", "uv", "yarn",
-];
+/// How a command is known to be read-only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Safety {
+    Reads,
+    /// Only with a sandbox of the kernel, for this reason.
+    WithKernel(String),
+    Writes(String),
+}
 
 /// Returns the reason why a command may change something; `None` if it is read-only.
 pub(super) fn objection(simple: &Simple) -> Option<String> {
+    match safety(simple) {
+        Safety::Reads | Safety::WithKernel(_) => None,
+        Safety::Writes(why) => Some(why),
+    }
+}
+
+/// Returns the reason why a read-only command must not run without a sandbox of the kernel.
+pub(super) fn needs_kernel(simple: &Simple) -> Option<String> {
+    match safety(simple) {
+        Safety::WithKernel(why) => Some(why),
+        Safety::Reads | Safety::Writes(_) => None,
+    }
+}
+
+fn safety(simple: &Simple) -> Safety {
     let (name, args) = (simple.name(), simple.args());
     if ALWAYS.contains(&name) || is_version_query(name, args) {
-        return None;
+        return Safety::Reads;
     }
-    let check = match name {
-        "git" => git::objection,
-        "find" => find,
-        "sed" => programs::sed,
-        "awk" | "gawk" | "mawk" | "nawk" => programs::awk,
-        "sort" => sort,
-        "shuf" => shuf,
-        "uniq" => uniq,
-        "tree" => tree,
-        "file" => file,
-        "date" => date,
-        "hostname" => hostname,
-        "rg" => rg,
-        "fd" | "fdfind" => fd,
-        _ => return Some(format!("`{name}` is not known to change nothing")),
+    if let Some(safety) = reports(name, args) {
+        return safety;
+    }
+    let check: &dyn Fn(&[Word]) -> Option<String> = match name {
+        "git" => &git::objection,
+        "find" => &find,
+        "sed" => &programs::sed,
+        "awk" | "gawk" | "mawk" | "nawk" => &programs::awk,
+        "tee" => &tee,
+        "uniq" => &uniq,
+        "hostname" => &hostname,
+        "stty" => &stty,
+        "fd" | "fdfind" => &fd,
+        "tar" | "bsdtar" => &archives::tar,
+        "unzip" => &archives::unzip,
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "zstd" | "unzstd" => &archives::compressor,
+        "ar" => &archives::ar,
+        "xxd" => &archives::xxd,
+        "pdftotext" => &archives::pdftotext,
+        _ => match EXCEPT.iter().find(|(program, ..)| *program == name) {
+            Some((program, letters, longs)) => &|args: &[Word]| except(program, letters, longs, args),
+            None => return Safety::Writes(format!("`{name}` is not known to change nothing")),
+        },
     };
-    // A word that may be an option could be the one that writes.
-    let unsure =
-        args.iter().take_while(|word| !word.is("--")).find(|w| w.known().is_none() && w.may_be_option());
-    match unsure {
-        Some(word) => Some(format!("`{}` may become an option of `{name}` that writes", word.shown)),
-        None => check(args),
+    match check(args) {
+        Some(why) => Safety::Writes(why),
+        None if unsure(args).is_some() => {
+            let word = unsure(args).map(|word| word.shown.clone()).unwrap_or_default();
+            Safety::WithKernel(format!("`{word}` may become an option of `{name}` that writes"))
+        }
+        None if name == "git" => git::needs_kernel(args).map_or(Safety::Reads, Safety::WithKernel),
+        None => Safety::Reads,
     }
+}
+
+/// Returns the first word that may turn out to be an option.
+fn unsure(args: &[Word]) -> Option<&Word> {
+    args.iter().take_while(|word| !word.is("--")).find(|word| word.known().is_none() && word.may_be_option())
 }
 
 fn is_version_query(name: &str, args: &[Word]) -> bool {
     let asks = |word: &Word| ["--version", "-V", "-v", "version", "-version"].iter().any(|ask| word.is(ask));
-    VERSIONED.contains(&name) && matches!(args, [only] if asks(only))
+    let is_asked =
+        matches!(args, [only] if asks(only) && !(only.is("version") && VERSION_ASKS.contains(&name)));
+    let is_client = name == "kubectl" && matches!(args, [a, b] if a.is("version") && b.is("--client"));
+    VERSIONED.contains(&name) && (is_asked || is_client)
+}
+
+/// Checks the commands of larger programs that only report.
+fn reports(name: &str, args: &[Word]) -> Option<Safety> {
+    let texts: Option<Vec<&str>> = args.iter().map(Word::known).collect();
+    let texts = texts?;
+    let because = || {
+        let why = format!("`{name}` may run code that files of the project name");
+        Safety::WithKernel(why)
+    };
+    let (name, texts) = match (name, texts.as_slice()) {
+        ("python" | "python3", ["-m", "json.tool", rest @ ..]) => {
+            // The second file is written.
+            let files = rest.iter().filter(|arg| !arg.starts_with('-')).count();
+            return (files <= 1).then(because);
+        }
+        ("python" | "python3", ["-m", "pip", rest @ ..]) => ("pip", rest.to_vec()),
+        ("make" | "gmake", args) => return make(args).then(because),
+        _ => (name, texts),
+    };
+    let (_, commands) = REPORTS.iter().find(|(program, _)| *program == name)?;
+    let commands = if name == "pip" { PIP } else { commands };
+    let line = texts.join(" ");
+    let is_listed = |command: &str| {
+        command.is_empty() || line == command || line.starts_with(&format!("{command} ")) || {
+            command.starts_with('-') && line.starts_with(&format!("{command}="))
+        }
+    };
+    commands.iter().find(|command| is_listed(command))?;
+    let except =
+        REPORTS_EXCEPT.iter().find(|(program, _)| *program == name).map_or(&[][..], |(_, list)| list);
+    let is_except =
+        |text: &&str| except.iter().any(|option| text == option || text.starts_with(&format!("{option}=")));
+    match texts.iter().find(|text| is_except(text)) {
+        Some(text) => Some(Safety::Writes(format!("`{name} {text}` can change something"))),
+        None => Some(because()),
+    }
+}
+
+/// Accepts `make` that only prints what it would do.
+fn make(args: &[&str]) -> bool {
+    let is_dry = |arg: &&str| {
+        ["--dry-run", "--just-print", "--recon", "--question"].contains(arg)
+            || has_letter(arg, 'n')
+            || has_letter(arg, 'q')
+    };
+    let is_bad = |arg: &&str| arg.contains('=') || arg.starts_with("--eval") || has_letter(arg, 'E');
+    args.iter().any(is_dry) && !args.iter().any(is_bad)
+}
+
+fn except(name: &str, letters: &str, longs: &[&str], args: &[Word]) -> Option<String> {
+    if name == "date" {
+        let is_time = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+        // `-d` and `-f` take the next word.
+        let sets = args.iter().enumerate().any(|(at, word)| {
+            let is_value =
+                at > 0 && args[at - 1].known().is_some_and(|before| ["-d", "-f", "-r"].contains(&before));
+            word.known().is_some_and(is_time) && !is_value
+        });
+        if sets {
+            return Some("`date` sets the time".to_owned());
+        }
+    }
+    let writes = |text: &str| {
+        letters.chars().any(|letter| has_letter(text, letter))
+            || longs.iter().any(|long| text == *long || (text.starts_with("--") && may_mean(text, long)))
+    };
+    any(args, name, writes)
 }
 
 /// Describes the first argument that satisfies `is_writing`.
-fn any(args: &[Word], of: &str, is_writing: impl Fn(&str) -> bool) -> Option<String> {
+pub(super) fn any(args: &[Word], of: &str, is_writing: impl Fn(&str) -> bool) -> Option<String> {
     let texts = args.iter().filter_map(Word::known);
     texts
         .take_while(|text| *text != "--")
@@ -173,18 +299,11 @@ fn any(args: &[Word], of: &str, is_writing: impl Fn(&str) -> bool) -> Option<Str
 fn find(args: &[Word]) -> Option<String> {
     // The command of `-exec` is checked separately.
     any(args, "find", |text| {
-        ["-delete", "-fls"].contains(&text) || text.starts_with("-fprint") || text.starts_with("-ok")
+        ["-delete", "-fls"].contains(&text)
+            || text.starts_with("-fprint")
+            || text.starts_with("-ok")
+            || text.starts_with("-files0-from")
     })
-}
-
-fn sort(args: &[Word]) -> Option<String> {
-    any(args, "sort", |text| {
-        has_letter(text, 'o') || may_mean(text, "--output") || may_mean(text, "--compress-program")
-    })
-}
-
-fn shuf(args: &[Word]) -> Option<String> {
-    any(args, "shuf", |text| has_letter(text, 'o') || may_mean(text, "--output"))
 }
 
 /// The second argument of `uniq` is an output file.
@@ -193,28 +312,22 @@ fn uniq(args: &[Word]) -> Option<String> {
     (files > 1 || args.iter().any(|word| word.is("--"))).then(|| "`uniq` writes its second file".into())
 }
 
-fn tree(args: &[Word]) -> Option<String> {
-    any(args, "tree", |text| has_letter(text, 'o') || has_letter(text, 'R') || may_mean(text, "--output"))
-}
-
-fn file(args: &[Word]) -> Option<String> {
-    any(args, "file", |text| has_letter(text, 'C') || may_mean(text, "--compile"))
-}
-
-fn date(args: &[Word]) -> Option<String> {
-    any(args, "date", |text| {
-        has_letter(text, 's')
-            || may_mean(text, "--set")
-            || text.starts_with(|first: char| first.is_ascii_digit())
-    })
+/// `tee` to a device only prints; other files are refused as redirections are.
+fn tee(args: &[Word]) -> Option<String> {
+    let mut files = args.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')));
+    (!files.all(super::targets::is_device)).then(|| "`tee` writes a file".into())
 }
 
 fn hostname(args: &[Word]) -> Option<String> {
-    (!args.is_empty()).then(|| "`hostname` with an argument can change the name".into())
+    let only_asks = args
+        .iter()
+        .all(|word| word.known().is_some_and(|text| ["-f", "-s", "-i", "-I", "-d"].contains(&text)));
+    (!only_asks).then(|| "`hostname` with an argument can change the name".into())
 }
 
-fn rg(args: &[Word]) -> Option<String> {
-    any(args, "rg", |text| text.starts_with("--pre") || text.starts_with("--hostname-bin"))
+fn stty(args: &[Word]) -> Option<String> {
+    let only_asks = matches!(args, [only] if only.is("size") || only.is("-a"));
+    (!only_asks).then(|| "`stty` changes the terminal".into())
 }
 
 fn fd(args: &[Word]) -> Option<String> {

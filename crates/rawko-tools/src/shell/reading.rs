@@ -1,6 +1,7 @@
 //! The effects of a command line as data: every simple command in it, the files it redirects to, the variables it sets,
 //! and everything that is unknown before it runs.
 
+use super::print::Unprintable;
 use super::word::Word;
 
 /// Limit of nested commands. Also bounds the parsing time: the parser tries alternatives at each level.
@@ -17,11 +18,51 @@ pub(crate) struct Reading {
     /// Files read by redirection; relevant only for special files (`/dev/tcp`).
     pub(crate) reads: Vec<Word>,
     pub(crate) assigned: Vec<String>,
+    /// Known values of assignments, and literal ends of unknown words: both may be parts of a path.
+    pub(crate) values: Vec<String>,
+    /// Patterns on file names, as written.
+    pub(crate) globs: Vec<String>,
+    /// Variables of `for` loops over words that are no special files.
+    pub(crate) loops: Vec<String>,
+    /// The line in canonical form, which is what runs; or the construct that has none.
+    pub(crate) printed: Option<Result<String, Unprintable>>,
     /// Each a clause: "`$x` stands where a command's name should".
     pub(crate) unknowable: Vec<String>,
 }
 
 impl Reading {
+    /// Returns true if two readings contain the same commands, files and variables, as far as they are known.
+    pub(super) fn is_same(&self, other: &Reading) -> bool {
+        let commands = |reading: &Reading| -> Vec<Vec<Option<String>>> {
+            // The arguments of `eval` are printed as one.
+            let wrappers = reading.wrappers.iter().filter(|simple| simple.name() != "eval");
+            let all = reading.commands.iter().chain(wrappers);
+            all.map(|simple| simple.words.iter().map(|word| word.known.clone()).collect()).collect()
+        };
+        let files = |words: &[Word]| words.iter().map(|word| word.known.clone()).collect::<Vec<_>>();
+        // The text for another shell is printed, too, so that words with such a text differ.
+        let is_text =
+            |word: &Option<String>| word.as_deref().is_some_and(|text| text.contains([' ', '\n', ';']));
+        let (ours, theirs) = (commands(self), commands(other));
+        let are_same = ours.len() == theirs.len()
+            && ours.iter().zip(&theirs).all(|(our, their)| {
+                our.len() == their.len()
+                    && our.iter().zip(their).all(|(a, b)| a == b || (is_text(a) && b.is_some()))
+            });
+        are_same && files(&self.writes) == files(&other.writes) && self.assigned == other.assigned
+    }
+
+    /// Returns true if a word is only a variable of a loop over files, and nothing else sets that variable.
+    pub(super) fn is_loop_variable(&self, word: &Word) -> bool {
+        let shown = word.shown.trim_matches('"');
+        let name =
+            shown.strip_prefix("${").and_then(|name| name.strip_suffix('}')).or(shown.strip_prefix('$'));
+        name.is_some_and(|name| {
+            self.loops.iter().any(|known| known == name)
+                && self.assigned.iter().filter(|assigned| *assigned == name).count() == 1
+        })
+    }
+
     /// Returns pipelines in the form that patterns match: without quotes, joined by ` | `.
     pub(super) fn pipeline_texts(&self) -> impl Iterator<Item = String> {
         self.pipelines.iter().map(|(from, to)| {

@@ -6,6 +6,7 @@ use super::reading::{Simple, bare_name};
 use super::word::Word;
 use crate::grant::Layer;
 use crate::pattern::{Entry, wildcard};
+use crate::permissions::texts_without_options;
 
 /// One entry of a command list.
 #[derive(Debug)]
@@ -96,6 +97,17 @@ impl<'l> LayerRules<'l> {
         !self.lists.is_empty() && self.lists.iter().all(is_named)
     }
 
+    /// Returns true if the entry that names this program is itself read-only, as `git log` is.
+    pub(super) fn names_reading(&self, simple: &Simple) -> bool {
+        let is_reading = |rule: &CommandRule| {
+            let words = rule.words.iter().map(|word| Word::of_text(word.trim_end_matches(":*"))).collect();
+            let own = Simple { words };
+            let is_family = own.words.len() == 1 && !super::is_filter_program(own.name());
+            !is_family && super::read_only::objection(&own).is_none()
+        };
+        self.lists.iter().flatten().any(|rule| rule.matches(simple) && is_reading(rule))
+    }
+
     pub(super) fn entries(&self) -> Vec<&str> {
         self.lists.iter().flatten().map(|rule| rule.text.as_str()).collect()
     }
@@ -111,7 +123,16 @@ impl<'l> LayerRules<'l> {
 
     fn blocking_as(&self, simple: &Simple) -> Option<&str> {
         let entry = self.blocked.iter().find(|rule| rule.matches(simple)).map(|rule| rule.text.as_str());
-        entry.or_else(|| self.matching(&simple.text())).or_else(|| self.possible(simple))
+        let entry = entry.or_else(|| self.matching(&simple.text())).or_else(|| self.possible(simple));
+        // `git -C . push` is also `git push`.
+        entry.or_else(|| {
+            texts_without_options(simple).iter().find_map(|text| {
+                let words = text.split(' ').map(Word::of_text).collect();
+                let shorter = Simple { words };
+                let rule = self.blocked.iter().find(|rule| rule.matches(&shorter));
+                rule.map(|rule| rule.text.as_str()).or_else(|| self.matching(text))
+            })
+        })
     }
 
     pub(super) fn matching(&self, text: &str) -> Option<&str> {

@@ -10,7 +10,7 @@ use crate::outcome::Refused;
 /// Devices that discard or print their input.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
 
-pub(super) fn is_device(word: &Word) -> bool {
+pub(crate) fn is_device(word: &Word) -> bool {
     word.known().is_some_and(|text| DEVICES.contains(&text) || is_descriptor(text))
 }
 
@@ -27,6 +27,16 @@ pub(super) fn check(
 ) -> Result<(), Refused> {
     if let Some(word) = reading.reads.iter().chain(&reading.writes).find(|word| is_network(word)) {
         let why = format!("`{}` opens a connection", word.shown);
+        return Err(Refused::new("path_outside", SOURCE, why));
+    }
+    // Bash itself opens a connection for `/dev/tcp/…`, also behind a variable.
+    let is_open = |word: &&Word| {
+        let device = "/dev/tcp/";
+        word.known().is_none() && (word.prefix.is_empty() || device.starts_with(word.prefix.as_str()))
+    };
+    let unknown = reading.reads.iter().find(|word| is_open(word) && !reading.is_loop_variable(word));
+    if let Some(word) = unknown.filter(|_| is_filtered) {
+        let why = format!("`{}` is opened, and what that is cannot be known", word.shown);
         return Err(Refused::new("path_outside", SOURCE, why));
     }
     let directories = directories(reading);

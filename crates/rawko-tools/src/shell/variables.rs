@@ -44,6 +44,32 @@ const EXACT: &[&str] = &[
     "CLASSPATH",
     "GOFLAGS",
     "TMPDIR",
+    "KUBECONFIG",
+    "http_proxy",
+    "https_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "all_proxy",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "LESSOPEN",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "TAPE",
+    "RSYNC_RSH",
+    "UNZIP",
+    "ZIPINFO",
+    "GZIP",
+    "XZ_OPT",
+    "MANOPT",
+    "MANPATH",
+    "PSQLRC",
+    "INPUTRC",
+    "HOSTALIASES",
+    "RES_OPTIONS",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
 ];
 
 const PREFIXES: &[&str] = &[
@@ -77,13 +103,46 @@ const PREFIXES: &[&str] = &[
     "MALLOC_",
     "GLIBC_",
     "RAWKO_",
+    "DOCKER_",
+    "BUILDKIT_",
+    "COMPOSE_",
+    "CONTAINER_",
+    "GOENV",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GOPATH",
+    "GOPROXY",
+    "GOBIN",
+    "PIP_",
+    "UV_",
+    "POETRY_",
+    "VIRTUAL_ENV",
+    "COMPOSER_",
+    "PHP",
+    "DOTNET_",
+    "MSBUILD",
+    "RG_",
+    "BAT_",
+    "JQ_",
+    "SYSTEMD_",
+    "GPG_",
+    "GNUPG",
+    "NIX_",
+    "COREPACK_",
+    "NVM_",
+    "PYENV_",
+    "ASDF_",
+    "MISE_",
+    "RBENV_",
+    "JAVACMD",
+    "MAKE",
 ];
 
 /// Harmless variables with the prefix of a dangerous one.
 const HARMLESS: &[&str] =
     &["CARGO_TERM_COLOR", "CARGO_TERM_PROGRESS_WHEN", "NODE_ENV", "PYTHONUNBUFFERED", "GIT_PAGER_IN_USE"];
 
-pub(super) fn is_dangerous(name: &str) -> bool {
+pub(crate) fn is_dangerous(name: &str) -> bool {
     !HARMLESS.contains(&name)
         && (EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }

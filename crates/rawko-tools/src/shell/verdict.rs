@@ -1,5 +1,6 @@
 //! The verdict of a grant on a command line. The one place where the effects of a line are checked against the rules.
 
+use super::print::{Unprintable, canonical};
 use super::reading::{Reading, Simple};
 use super::rules::LayerRules;
 use super::variables::is_dangerous;
@@ -8,6 +9,7 @@ use super::{read_only, targets};
 use crate::confine::Project;
 use crate::grant::Grant;
 use crate::outcome::Refused;
+use crate::permissions::DeniedFiles;
 
 /// A longer line is refused.
 const LINE_BYTES_MAX: usize = 100_000;
@@ -20,8 +22,14 @@ const NESTING_MAX: usize = 40;
 pub(crate) const SOURCE: &str = "the shell filter of rawko";
 
 /// A permitted line and its known properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Permit {
+    /// Files that rules deny, for the sandbox.
+    pub(crate) denied: DeniedFiles,
+    /// The text to run: the line in canonical form.
+    pub(crate) line: String,
+    /// The reason why a read-only line must not run without a sandbox of the kernel.
+    pub(crate) needs_kernel: Option<String>,
     /// True if every command in it is read-only.
     pub(crate) is_read_only: bool,
 }
@@ -41,16 +49,44 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     let is_filtered = grant.is_read_only() || rules.iter().any(LayerRules::is_filter);
     let reading = read(line, is_filtered)?;
     let judge = Judge { grant, rules, reading, is_filtered };
+    let is_printed = matches!(judge.reading.printed, Some(Ok(_)));
     judge.pipelines()?;
     judge.unknowable()?;
     judge.assignments()?;
     judge.reading.wrappers.iter().try_for_each(|simple| judge.unblocked(simple))?;
     judge.reading.commands.iter().try_for_each(|simple| judge.command(simple))?;
     targets::check(&judge.reading, grant, project, is_filtered)?;
-    let is_read_only = judge.reading.writes.iter().all(targets::is_device)
-        && judge.reading.unknowable.is_empty()
-        && judge.reading.commands.iter().all(|simple| read_only::objection(simple).is_none());
-    Ok(Permit { is_read_only })
+    let line = judge.line(line)?;
+    let is_read_only = is_printed && is_read_only(&judge.reading);
+    let needs_kernel = if is_read_only { needs_kernel(&judge.reading) } else { None };
+    Ok(Permit { is_read_only, line, needs_kernel, denied: DeniedFiles::default() })
+}
+
+/// Returns true if a line writes nothing: neither by its commands nor by its redirections.
+pub(crate) fn is_read_only(reading: &Reading) -> bool {
+    reading.writes.iter().all(targets::is_device)
+        && reading.unknowable.is_empty()
+        && reading.commands.iter().all(|simple| read_only::objection(simple).is_none())
+}
+
+/// Returns the reason why a read-only line must not run without a sandbox of the kernel.
+fn needs_kernel(reading: &Reading) -> Option<String> {
+    let moves = reading.commands.iter().any(|simple| ["cd", "pushd"].contains(&simple.name()));
+    let has_git = reading.commands.iter().any(|simple| simple.name() == "git");
+    if moves && has_git {
+        return Some("git after `cd` uses the configuration of another repository".to_owned());
+    }
+    reading.commands.iter().find_map(read_only::needs_kernel)
+}
+
+/// Parses a line for rules about single commands.
+pub(crate) fn read_line(line: &str) -> Result<Reading, Refused> {
+    read(line, true)
+}
+
+/// Returns true for builtins that a list of allowed commands need not name.
+pub(crate) fn is_free(name: &str) -> bool {
+    FREE.contains(&name)
 }
 
 /// Refuses if a pattern is invalid: it may have been meant to block this line.
@@ -86,10 +122,24 @@ fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
         return Err(unreadable(why));
     }
     let text = line.to_owned();
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || Walk::read(&text));
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || read_and_print(&text));
     let reading = thread.ok().and_then(|thread| thread.join().ok());
     let reading = reading.unwrap_or_else(|| Err(ReadError::Syntax("the parser failed".into())));
     reading.map_err(|error| unreadable(format!("the command was not run: {error}")))
+}
+
+/// Reads a line, and prints it. The printed line must contain the same commands.
+fn read_and_print(line: &str) -> Result<Reading, ReadError> {
+    let mut reading = Walk::read(line)?;
+    let printed = canonical(line).and_then(|printed| {
+        let again = Walk::read(&printed).map_err(|error| Unprintable(error.to_string()))?;
+        match reading.is_same(&again) {
+            true => Ok(printed),
+            false => Err(Unprintable("the line can be read in two ways".into())),
+        }
+    });
+    reading.printed = Some(printed);
+    Ok(reading)
 }
 
 fn nesting(line: &str) -> usize {
@@ -126,6 +176,19 @@ impl Judge<'_> {
         let read_only =
             || self.grant.layers.iter().find(|layer| !layer.allows("Write") || !layer.allows("Edit"));
         filter.or_else(|| read_only().map(|layer| &layer.source)).map_or(SOURCE, |source| source)
+    }
+
+    /// Returns the text to run. Without rules a line that cannot be printed runs as it is: the sandbox limits it.
+    fn line(&self, line: &str) -> Result<String, Refused> {
+        let has_rules = self.is_filtered || self.grant.permissions.iter().any(|set| !set.is_empty());
+        match &self.reading.printed {
+            Some(Ok(printed)) => Ok(printed.clone()),
+            Some(Err(why)) if has_rules => {
+                let why = format!("the command was not run: {why}. Write it in a simpler way");
+                Err(Refused::new("command_unreadable", SOURCE, why))
+            }
+            Some(Err(_)) | None => Ok(line.to_owned()),
+        }
     }
 
     fn pipelines(&self) -> Result<(), Refused> {
@@ -179,7 +242,9 @@ impl Judge<'_> {
         let Some(objection) = read_only::objection(simple) else { return Ok(()) };
         let forbidding =
             |rules: &&LayerRules<'_>| !rules.layer.allows("Write") || !rules.layer.allows("Edit");
-        let strict = self.rules.iter().filter(forbidding).find(|rules| !rules.names(simple));
+        // A rule that names a command which only reads does not cover arguments with which it writes.
+        let names = |rules: &LayerRules<'_>| rules.names(simple) && !rules.names_reading(simple);
+        let strict = self.rules.iter().filter(forbidding).find(|rules| !names(rules));
         strict.map_or(Ok(()), |rules| {
             let why = format!("{objection}, and {} allows no writing", rules.layer.source);
             Err(Refused::new("command_writes", &rules.layer.source, why))

@@ -108,7 +108,15 @@ impl Walk {
             CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
             CompoundCommand::ForClause(clause) => {
                 self.reading.assigned.push(clause.variable_name.clone());
-                self.words(clause.values.as_deref().unwrap_or_default())?;
+                let mut are_files = clause.values.is_some();
+                for value in clause.values.as_deref().unwrap_or_default() {
+                    let word = self.word(&value.value)?;
+                    are_files &= !word.prefix.is_empty() && !word.prefix.starts_with('/')
+                        || (word.known().is_none() && word.shown.starts_with(['*', '?', '[']));
+                }
+                if are_files {
+                    self.reading.loops.push(clause.variable_name.clone());
+                }
                 self.list(&clause.body.list)
             }
             CompoundCommand::CaseClause(clause) => {
@@ -169,8 +177,15 @@ impl Walk {
 
     fn simple(&mut self, simple: &SimpleCommand) -> Walked {
         let mut words = Vec::new();
+        let before = self.reading.assigned.len();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             self.item(item, &mut Vec::new())?;
+        }
+        // `IFS= read` sets it for `read` alone.
+        if simple.word_or_name.as_ref().is_some_and(|name| name.value == "read") {
+            let mut own = self.reading.assigned.split_off(before);
+            own.retain(|name| name != "IFS");
+            self.reading.assigned.extend(own);
         }
         if let Some(name) = &simple.word_or_name {
             words.push(self.word(&name.value)?);
@@ -213,7 +228,11 @@ impl Walk {
             }
         }
         match &assignment.value {
-            AssignmentValue::Scalar(word) => self.word(&word.value).map(drop),
+            AssignmentValue::Scalar(word) => {
+                let word = self.word(&word.value)?;
+                self.reading.values.extend(word.known);
+                Ok(())
+            }
             AssignmentValue::Array(items) => {
                 for (index, value) in items {
                     index.as_ref().map_or(Ok(()), |index| self.arithmetic(&index.value))?;

@@ -131,7 +131,10 @@ impl Builder {
 
     /// Handles unquoted text: a file name pattern is unknown except for its literal prefix.
     fn bare(&mut self, text: &str) {
-        match text.find(['*', '?', '[']) {
+        // `[` alone is the command; it begins a pattern only before its `]`.
+        let bracket = text.find('[').filter(|at| text[*at..].contains(']'));
+        let first = [text.find(['*', '?']), bracket].into_iter().flatten().min();
+        match first {
             Some(at) if self.is_known => {
                 self.literal(&text[..at]);
                 self.is_known = false;

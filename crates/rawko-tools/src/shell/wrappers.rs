@@ -204,7 +204,16 @@ fn xargs(args: &[Word]) -> Vec<Inner> {
         words.push(Word::of_text("echo"));
     }
     words.push(Word::unknown("<arguments from xargs>"));
-    vec![Inner::Command(words)]
+    let mut inner = vec![Inner::Command(words)];
+    // `--process-slot-var=NAME` sets a variable for each command.
+    for (name, value) in options.named.iter().filter(|(name, _)| may_mean(name, "--process-slot-var")) {
+        let attached = name.split_once('=').map(|(_, variable)| variable);
+        inner.push(match value.and_then(|value| value.known()).or(attached) {
+            Some(variable) => Inner::Assigned(variable.to_owned()),
+            None => Inner::Unknowable("`xargs` sets a variable".into()),
+        });
+    }
+    inner
 }
 
 /// Returns the placeholder of `xargs`: `-I X`, `-IX`, `-rI X`, `-i`, `--replace=X`.
@@ -230,6 +239,15 @@ fn placed(word: &Word, placeholder: Option<&str>) -> Word {
     }
 }
 
+/// Returns a word with the placeholders of `find` or `fd` replaced by an unknown value.
+fn placed_file(word: &Word, name: &str) -> Word {
+    let marks: &[&str] = if name == "find" { &["{}"] } else { &["{}", "{/", "{."] };
+    match marks.iter().find(|mark| word.text().contains(**mark)) {
+        Some(mark) => placed(word, Some(mark)),
+        None => word.clone(),
+    }
+}
+
 /// Returns the commands between an option such as `-exec` and the `;` or `+` that ends them.
 fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
     let mut inner = Vec::new();
@@ -239,8 +257,12 @@ fn executed(name: &str, args: &[Word], options: &[&str]) -> Vec<Inner> {
     {
         own.extend(&rest[..at]);
         rest = &rest[at + 1..];
-        let end = rest.iter().position(|word| word.is(";") || word.is("+")).unwrap_or(rest.len());
-        inner.push(Inner::Command(rest[..end].iter().map(|word| placed(word, Some("{"))).collect()));
+        // A `+` ends the command only right after `{}`, and only for `find`.
+        let ends = |at: usize| {
+            rest[at].is(";") || (name == "find" && rest[at].is("+") && at > 0 && rest[at - 1].is("{}"))
+        };
+        let end = (0..rest.len()).find(|at| ends(*at)).unwrap_or(rest.len());
+        inner.push(Inner::Command(rest[..end].iter().map(|word| placed_file(word, name)).collect()));
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     own.extend(rest);

@@ -12,15 +12,20 @@ use std::time::Duration;
 use rawko_core::Value;
 use reqwest::{StatusCode, Url};
 
-use super::outcome::{Failure, ToolOutcome};
+use super::outcome::{Failure, Refused, ToolOutcome};
 use super::settings::WebSettings;
 
 const TIME_MAX: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 5;
 
-pub(super) async fn fetch(settings: &WebSettings, url: &str) -> Result<ToolOutcome, Failure> {
+/// `leads_to` decides on the address of each redirect.
+pub(super) async fn fetch(
+    settings: &WebSettings,
+    url: &str,
+    leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
+) -> Result<ToolOutcome, Failure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
-    let fetched = tokio::time::timeout(TIME_MAX, follow(settings, parsed)).await;
+    let fetched = tokio::time::timeout(TIME_MAX, follow(settings, parsed, leads_to)).await;
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
@@ -30,12 +35,21 @@ pub(super) async fn check(settings: &WebSettings, url: &str) -> Result<(), Failu
     address::checked(settings, &parsed).await.map(drop)
 }
 
-async fn follow(settings: &WebSettings, mut url: Url) -> Result<ToolOutcome, Failure> {
+async fn follow(
+    settings: &WebSettings,
+    mut url: Url,
+    leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
+) -> Result<ToolOutcome, Failure> {
     for _ in 0..=REDIRECTS_MAX {
         let addresses = address::checked(settings, &url).await?;
         let response = get(&url, &addresses).await?;
         match redirected(&url, &response)? {
-            Some(next) => url = next,
+            Some(next) => {
+                if next.host_str() != url.host_str() {
+                    leads_to(next.as_str())?;
+                }
+                url = next;
+            }
             None => return answered(url, response).await,
         }
     }

@@ -7,6 +7,8 @@ mod files;
 mod grants;
 mod paths;
 mod plans;
+mod printed;
+mod random_lines;
 mod sandbox;
 mod settings;
 mod support;

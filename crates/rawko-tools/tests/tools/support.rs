@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
-use rawko_tools::{Grant, Layer, ToolCall, ToolOutcome, ToolSettings, Toolbox};
+use rawko_tools::{Clearance, Grant, Layer, ToolCall, ToolOutcome, ToolSettings, Toolbox};
 use serde_json::json;
 
 pub(crate) struct Bench {
@@ -57,7 +57,14 @@ impl Bench {
 }
 
 pub(crate) fn call<'c>(name: &'c str, input: &'c Value, plan: &'c Value) -> ToolCall<'c> {
-    ToolCall { name, input, instance: "order-1", plan, idempotency: "order-1/3/0" }
+    ToolCall {
+        name,
+        input,
+        instance: "order-1",
+        plan,
+        idempotency: "order-1/3/0",
+        clearance: Clearance::default(),
+    }
 }
 
 pub(crate) fn allowing(names: &[&str]) -> Layer {

@@ -1,8 +1,9 @@
 //! `rawko approve` and `rawko deny`: answer a pending request of an instance.
 
+use rawko_tools::add_rules;
 use serde_json::Value as Json;
 
-use crate::console::Console;
+use crate::console::{Console, Style};
 use crate::delivering::{DeliverArgs, deliver};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Request};
@@ -20,7 +21,11 @@ with --ask. Requests of a child can be answered with the id of its parent.
 Examples:
   rawko approve order-17
   rawko approve order-17 --as ada --comment 'fine with me'
-  rawko approve order-17 --ask shipping_form --data street='Main Road 1'";
+  rawko approve order-17 --ask shipping_form --data street='Main Road 1'
+
+A call of an agent that a permission rule asks about waits here, too. --always also adds a rule for
+exactly this call to `permissions.allow` of your settings file:
+  rawko approve task-3 --always";
 
 const DENY_EXAMPLES: &str = "\
 Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (false), `by`, `comment` and the
@@ -36,6 +41,10 @@ Examples:
 pub(crate) struct Approve {
     #[command(flatten)]
     answer: Answer,
+
+    /// Allow this call of an agent for good, by a rule in your settings
+    #[arg(long)]
+    always: bool,
 }
 
 /// Deny a pending request of an instance
@@ -72,6 +81,9 @@ struct Answer {
 }
 
 pub(crate) fn approve(args: &Approve, console: &mut Console) -> Result<Verdict, Failure> {
+    if args.always {
+        remember(&args.answer, console)?;
+    }
     answer(&args.answer, true, console)
 }
 
@@ -91,6 +103,39 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
         data: data.into(),
     };
     deliver(&args.id, request, &args.deliver, console)
+}
+
+/// Adds the rules for the pending call to the user's settings file.
+fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
+    let place = Place::here(args.deliver.store())?;
+    let reader = known::reader(&place)?;
+    let id = who_asks(args)?;
+    let standing = Standing::of(&reader, &id, &place.world(), times::now_ms())?;
+    let is_meant =
+        |ask: &&Ask| *ask.instance == *id && args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
+    let ask = standing.asks.iter().find(is_meant);
+    let ask = ask.ok_or_else(|| Failure::Failed(format!("instance `{id}` has no pending request")))?;
+    let rules: Vec<String> = ask
+        .input
+        .get("always")
+        .as_list()
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|rule| rule.as_str().map(str::to_owned))
+        .collect();
+    if rules.is_empty() {
+        let why = ask.input.get("rule").as_str().map(|rule| format!(": {rule}")).unwrap_or_default();
+        let message = format!("no rule can answer this request for good{why}; approve it without --always");
+        return Err(Failure::Usage(message));
+    }
+    let (path, shown) = place
+        .settings
+        .user_file()
+        .ok_or_else(|| Failure::Usage("cannot find your settings file: HOME is not set".to_owned()))?;
+    add_rules(&path, &rules).map_err(|error| Failure::Usage(error.to_string()))?;
+    let rules = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+    console.note(Style::Notice, "added", &format!("{rules} to `permissions.allow` of {shown}"));
+    Ok(())
 }
 
 /// Returns the instance with the pending request: the named one, or its child if only a child has one. To a user both

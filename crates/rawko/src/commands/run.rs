@@ -51,6 +51,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHART")]
     with: Vec<PathBuf>,
 
+    /// Calls that need an approval: wait for a person, or deny
+    #[arg(long, value_name = "MODE", value_parser = ["wait", "deny"])]
+    permission_mode: Option<String>,
+
     #[command(flatten)]
     follow: FollowArgs,
 
@@ -70,12 +74,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut signals = Signals::new()?;
         let mut access = Access::open(&place, &charts, console).await?;
         let seq = access.reader().store().last_seq()?;
-        let request = Request::Start {
-            charts: texts(&charts),
-            input: input.into(),
-            id: args.id.clone(),
-            budget: rawko_core::Value::Null,
-        };
+        let mode = args.permission_mode.as_deref().map(rawko_core::Value::str);
+        let budget = mode.map(|mode| rawko_core::Value::map([("permission_mode", mode)])).unwrap_or_default();
+        let request =
+            Request::Start { charts: texts(&charts), input: input.into(), id: args.id.clone(), budget };
         let started = match asked(&mut access, request).await {
             Ok(started) => started,
             Err(failure) => {

@@ -85,6 +85,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHART")]
     chart: Option<PathBuf>,
 
+    /// Calls that need an approval: wait for a person, or deny
+    #[arg(long, value_name = "MODE", value_parser = ["wait", "deny"])]
+    permission_mode: Option<String>,
+
     /// Instance id (generated if omitted)
     #[arg(long, value_name = "ID")]
     id: Option<String>,
@@ -113,7 +117,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let charts = [chart];
         let mut access = Access::open(&place, &charts, console).await?;
         let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
-        let budget = args.max_budget_usd.map(|most| Value::map([("cost_usd", Value::float(most))]));
+        let money = args.max_budget_usd.map(|most| ("cost_usd", Value::float(most)));
+        let mode = args.permission_mode.as_deref().map(|mode| ("permission_mode", Value::str(mode)));
+        let limits: Vec<_> = money.into_iter().chain(mode).collect();
+        let budget = (!limits.is_empty()).then(|| Value::map(limits));
         let request = Request::Start {
             charts: texts(&charts),
             input,

@@ -1,5 +1,6 @@
 //! The checks of `rawko doctor`. Each part of a project has a file with its checks; the common result type is here.
 
+mod approvals;
 mod instances;
 mod sandbox;
 mod services;
@@ -55,6 +56,7 @@ pub(crate) fn look(place: &Place) -> Vec<Check> {
     checks.extend(settings::look_at_trust(place));
     checks.extend(services::look(place));
     checks.extend(sandbox::look(place));
+    checks.extend(approvals::look(place));
     checks.extend(settings::look_at_project(place));
     checks
 }

@@ -32,6 +32,7 @@ fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> 
         calls_so_far: 0,
         agent: None,
         policy: &Value::Null,
+        now_ms: crate::times::now_ms(),
     };
     if let Decision::Refused { rule, .. } = place.settings.gate().decide(&question) {
         return Check::new(about, State::Warn, format!("{name}: every call is refused")).help(rule);

@@ -77,7 +77,8 @@ impl Place {
     fn at(home: Option<PathBuf>, otherwise: PathBuf, args: &StoreArgs) -> Result<Place, Failure> {
         let root = home.clone().unwrap_or(otherwise);
         let mut authority = trust::read(&root, home.is_some());
-        let (settings, problems) = Settings::read(&root);
+        let (settings, mut problems) = Settings::read(&root);
+        problems.extend(permission_problems(&root, &settings));
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let flags = Flags { store: args.store.as_ref().map(absolute), ..Flags::default() };
         let settings = settings.with_flags(flags);
@@ -340,4 +341,18 @@ fn no_state_dir(error: NoStateDir) -> Failure {
 fn broken(problems: &[(Source, Vec<Finding>)]) -> Option<&Source> {
     let is_broken = |findings: &[Finding]| findings.iter().any(|it| it.severity >= Severity::Error);
     problems.iter().find(|(_, findings)| is_broken(findings)).map(|(source, _)| source)
+}
+
+/// Returns the problems of permission rules. They stop every command that acts, like those of the other settings.
+fn permission_problems(root: &Path, settings: &Settings) -> Vec<(Source, Vec<Finding>)> {
+    let user = settings.user_file();
+    let text = |file: &Arc<str>| match &user {
+        Some((path, shown)) if shown == file => std::fs::read_to_string(path),
+        Some(_) | None => std::fs::read_to_string(root.join(&**file)),
+    };
+    let (_, wrong) = work::permissions(settings);
+    wrong
+        .into_iter()
+        .map(|(file, findings)| (Source::new(&*file, text(&file).unwrap_or_default()), findings))
+        .collect()
 }

@@ -49,7 +49,7 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  8229eacfc83d  yes  0  rawko's own agent.yaml
+        agent  1.0.0  da443206a643  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  ed2e928d3496  yes  0  rawko's own orchestrator.yaml
@@ -77,7 +77,7 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  8229eacfc83d  yes  0  rawko's own agent.yaml
+        agent  1.0.0  da443206a643  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  d475a5f0a11a  yes  0  rawko's own plan_build.yaml

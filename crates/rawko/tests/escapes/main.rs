@@ -5,9 +5,12 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "tests; each part prints its count"
 )]
 
 mod authority;
 mod launcher;
+mod questions;
 mod rules;
+mod shell;

@@ -14,12 +14,12 @@ use super::account::Account;
 use super::halt::Halt;
 use super::transcript::Transcript;
 use crate::work::tool::{self, noticed};
-use crate::work::{Workshop, value};
+use crate::work::{Workshop, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Verdict};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{Message, Part, ToolResult, ToolUse, Usage};
 use rawko_programs::process::{Cancelling, TurnHost, TurnResult};
-use rawko_tools::{Grant, Running, ToolCall, ToolOutcome};
+use rawko_tools::{Clearance, Grant, Running, ToolCall, ToolOutcome};
 
 pub(super) struct Attendant<'w> {
     pub(super) workshop: &'w Workshop,
@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) changes: u64,
     /// Changed files, relative to the project; the files changed by a command are unknown.
     pub(super) files: BTreeSet<String>,
+    /// Sources of untrusted text that the program has read.
+    pub(super) untrusted: Vec<String>,
     /// Number of tool runs, used for idempotency keys.
     runs: u64,
     /// The agent's session id, for resuming.
@@ -63,6 +65,7 @@ impl<'w> Attendant<'w> {
             plan: input.get("plan").clone(),
             changes: 0,
             files: BTreeSet::new(),
+            untrusted: untrust::sources(input.get("untrusted"), &[]),
             runs: 0,
             session: call.input.get("session").as_str().map(str::to_owned),
             halt: None,
@@ -157,6 +160,7 @@ impl<'w> Attendant<'w> {
             state.runs += 1;
             (state.plan.clone(), state.runs)
         };
+        let untrusted = self.state().untrusted.first().cloned();
         let idempotency = format!("{}/{run}", self.call.idempotency);
         let call = ToolCall {
             name: &asked.name,
@@ -164,13 +168,25 @@ impl<'w> Attendant<'w> {
             instance: &self.call.instance,
             idempotency: &idempotency,
             plan: &plan,
+            // The program waits for its result, so a person cannot be asked first.
+            clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };
         if let Err(refused) = self.admit(&asked.name, &idempotency).await {
             return refused;
         }
         let outcome = self.workshop.toolbox.run(call, &self.grant).await;
         self.note(asked, &outcome);
-        outcome
+        let source = untrust::source(self.workshop, asked, &outcome);
+        self.taint(source.clone());
+        untrust::marked(outcome, source.as_deref())
+    }
+
+    /// Records a source of untrusted text.
+    pub(super) fn taint(&self, source: Option<String>) {
+        let mut state = self.state();
+        if let Some(source) = source.filter(|source| !state.untrusted.contains(source)) {
+            state.untrusted.push(source);
+        }
     }
 
     /// Counts a change, with its files if known.

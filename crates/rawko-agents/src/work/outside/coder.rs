@@ -13,7 +13,7 @@ use rawko_model::provider::StreamEvent;
 use rawko_model::{ToolUse, Usage};
 use rawko_programs::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
 use rawko_programs::process::{Cancelling, TurnHost};
-use rawko_tools::{Running, ToolCall, ToolOutcome};
+use rawko_tools::{Clearance, Running, ToolCall, ToolOutcome};
 
 pub(super) struct Coder<'a> {
     attendant: &'a Attendant<'a>,
@@ -71,10 +71,13 @@ impl<'a> Coder<'a> {
             if let Err(refused) = self.attendant.admit(tool, &self.key(&asked.id)).await {
                 return refused;
             }
-            let outcome = toolbox.permits(tool, input, &self.attendant.grant).await;
+            let untrusted = self.attendant.state().untrusted.first().cloned();
+            let clearance = Clearance { approved: false, untrusted: untrusted.as_deref() };
+            let outcome = toolbox.permits(tool, input, &self.attendant.grant, clearance).await;
             if outcome.is_error {
                 return outcome;
             }
+            self.attendant.taint(toolbox.untrusted_source(tool, input));
         }
         let outside = places.iter().map(|place| toolbox.confines(place)).find(|outcome| outcome.is_error);
         let mut changing = all.iter().filter(|wish| toolbox.may_change(&wish.tool, &wish.input)).peekable();
@@ -139,12 +142,14 @@ impl<'a> Coder<'a> {
         let tool_use = ToolUse { id: id.clone(), name: "Write".into(), input: input.clone() };
         let attendant = self.attendant;
         let idempotency = self.key(&id);
+        let untrusted = attendant.state().untrusted.first().cloned();
         let call = ToolCall {
             name: "Write",
             input: &input,
             instance: &attendant.call.instance,
             idempotency: &idempotency,
             plan: &Value::NULL,
+            clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };
         let writing = async {
             match attendant.admit("Write", &idempotency).await {

@@ -43,7 +43,7 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
     let input = request::input(agent, &call);
     let phase = open::phase(workshop, input.get("phase"))?;
-    let grant = open::grant(workshop, agent, phase, &call)?;
+    let grant = workshop.within(&open::grant(workshop, agent, phase, &call)?);
     let time = Duration::from_millis(input.get("time_ms").as_i64().unwrap_or(0).unsigned_abs());
     let program = Program::new(workshop, agent, time, grant.access())?;
     let loops = workshop.loops.narrowed(call.policy.get("loop"));

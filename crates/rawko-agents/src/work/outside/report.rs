@@ -76,7 +76,7 @@ impl Report<'_> {
         ServiceError::new(category, message).with_details(Value::map(details))
     }
 
-    fn work(&self) -> [(&'static str, Value); 10] {
+    fn work(&self) -> [(&'static str, Value); 11] {
         let time_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = self.attendant.state();
         [
@@ -89,6 +89,7 @@ impl Report<'_> {
             ("memory", value(&state.memory)),
             ("messages", value(&bounded_transcript(state.transcript.whole()))),
             ("usage", state.account.to_value(time_ms)),
+            ("untrusted", value(&state.untrusted)),
             ("session", state.session.as_deref().map_or(Value::Null, Value::str)),
         ]
     }

@@ -1,0 +1,90 @@
+//! The content of a request to a person: the command, the change or the address of the call.
+
+use std::path::Path;
+
+use rawko_core::Value;
+
+use crate::input::text;
+
+/// Limit of text in a request; a note marks the cut.
+const LINES_MAX: usize = 200;
+const CHARS_MAX: usize = 20_000;
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Returns the title of a request and its details: `command`, `diff`, `url`, `path`, or `input`.
+pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static str, Value)>) {
+    let path = text(input, "path");
+    match tool {
+        "Bash" => {
+            let command = text(input, "command");
+            (format!("Run `{}`", first_line(command)), vec![("command", Value::from(cut(command)))])
+        }
+        "Write" => {
+            let before = before(root, path);
+            let diff = diff(&before, text(input, "content"));
+            (format!("Write {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
+        }
+        "Edit" => {
+            let diff = diff(text(input, "old_string"), text(input, "new_string"));
+            (format!("Edit {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
+        }
+        "WebFetch" => {
+            let url = text(input, "url");
+            (format!("Fetch {}", first_line(url)), vec![("url", Value::str(url))])
+        }
+        "Read" | "Glob" | "Grep" => (format!("{tool} {path}"), vec![("path", Value::str(path))]),
+        "Task" => {
+            let agent = text(input, "agent");
+            let prompt = Value::from(cut(text(input, "prompt")));
+            (format!("Start the agent {agent}"), vec![("agent", Value::str(agent)), ("task", prompt)])
+        }
+        _ => (format!("Call {tool}"), vec![("input", Value::from(cut(&input.to_string())))]),
+    }
+}
+
+fn before(root: &Path, path: &str) -> String {
+    let path = root.join(path);
+    let is_small =
+        std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() < FILE_BYTES_MAX);
+    if is_small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let short: String = line.chars().take(100).collect();
+    if short.len() < text.trim().len() { format!("{short}…") } else { short }
+}
+
+fn cut(text: &str) -> String {
+    let short: String = text.chars().take(CHARS_MAX).collect();
+    if short.len() < text.len() { format!("{short}\n[the rest is left out]") } else { short }
+}
+
+/// Returns the changed lines between the common lines at the start and at the end.
+fn diff(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - same;
+    let end = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    let lines = old[same..old.len() - end].iter().map(|line| format!("-{line}"));
+    let mut lines: Vec<String> =
+        lines.chain(new[same..new.len() - end].iter().map(|line| format!("+{line}"))).collect();
+    if lines.len() > LINES_MAX {
+        let more = lines.len() - LINES_MAX;
+        lines.truncate(LINES_MAX);
+        lines.push(format!("[{more} more lines]"));
+    }
+    cut(&format!("@@ line {} @@\n{}", same + 1, lines.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+
+    #[test]
+    fn a_diff_has_the_lines_that_change() {
+        assert_eq!(diff("a\nb\nc\n", "a\nx\ny\nc\n"), "@@ line 2 @@\n-b\n+x\n+y");
+        assert_eq!(diff("", "a\n"), "@@ line 1 @@\n+a");
+        assert_eq!(diff("a\na\n", "a\n"), "@@ line 2 @@\n-a");
+    }
+}

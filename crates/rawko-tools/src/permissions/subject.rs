@@ -1,0 +1,69 @@
+//! The subject of a call: everything that rules can be about, taken out of its input once.
+
+use rawko_core::Value;
+use reqwest::Url;
+
+use super::line::CommandLine;
+use super::paths::{PathSubject, Roots};
+use super::rule::TASK;
+use crate::input::text;
+
+/// A call, prepared for rules.
+pub(super) struct Subject {
+    /// The tool by its own name.
+    pub(super) tool: String,
+    pub(super) roots: Roots,
+    pub(super) about: About,
+}
+
+pub(super) enum About {
+    File(PathSubject),
+    Command(Box<CommandLine>),
+    /// The line cannot be parsed. The shell filter refuses it with the reason.
+    Unreadable,
+    /// The host of an address; `None` if there is none.
+    Host(Option<String>),
+    Agent(String),
+    Nothing,
+}
+
+impl Subject {
+    pub(super) fn new(tool: &str, input: &Value, roots: Roots) -> Self {
+        let about = match tool {
+            "Read" | "Write" | "Edit" | "Glob" | "Grep" => {
+                let path = ["path", "file_path"].into_iter().map(|key| text(input, key));
+                let path = path.into_iter().find(|path| !path.is_empty()).unwrap_or(".");
+                About::File(PathSubject::new(path, "".as_ref(), &roots))
+            }
+            "Bash" => match CommandLine::read(text(input, "command"), &roots) {
+                Some(line) => About::Command(Box::new(line)),
+                None => About::Unreadable,
+            },
+            "WebFetch" => About::Host(host(text(input, "url"))),
+            TASK => About::Agent(text(input, "agent").to_owned()),
+            _ => About::Nothing,
+        };
+        Self { tool: tool.to_owned(), roots, about }
+    }
+}
+
+pub(super) fn host(url: &str) -> Option<String> {
+    let url = Url::parse(url.trim()).ok()?;
+    Some(url.host_str()?.trim_end_matches('.').to_ascii_lowercase())
+}
+
+/// Returns the source of untrusted text that a call brings into the conversation: an address, an MCP server, a command
+/// that uses the network, or a file outside the project.
+pub(crate) fn untrusted_source(tool: &str, input: &Value, roots: &Roots) -> Option<String> {
+    let subject = Subject::new(tool, input, roots.clone());
+    match &subject.about {
+        About::Host(host) => Some(format!("WebFetch {}", host.as_deref().unwrap_or_default())),
+        About::Command(line) => line.outside(roots),
+        About::Nothing if tool.starts_with("mcp__") || tool == "WebSearch" => Some(tool.to_owned()),
+        About::File(file) => {
+            let is_outside = !file.real.starts_with(&roots.project);
+            is_outside.then(|| format!("{tool} {}", file.real.display()))
+        }
+        About::Nothing | About::Agent(_) | About::Unreadable => None,
+    }
+}
