@@ -76,10 +76,10 @@ impl Access {
         console: &mut Console,
     ) -> Result<Access, Failure> {
         place.insist_on_settings(console)?;
-        let operator = place.operator()?;
         if let Some(remote) = &place.remote {
-            return Access::elsewhere(remote, place, charts, operator);
+            return Access::elsewhere(remote, place, charts, Operator::without_token()?);
         }
+        let operator = place.operator()?;
         place.make_state_directory()?;
         let socket = place.socket()?;
         for _ in 0..ATTEMPTS {
