@@ -52,7 +52,8 @@ impl StateDir {
     /// Returns the directory of a project: its name for people, and a hash of its path because names repeat.
     pub fn project(&self, root: &Path) -> PathBuf {
         let full = root.canonicalize().or_else(|_| std::path::absolute(root));
-        let full = full.unwrap_or_else(|_| root.to_owned());
+        // Without a slash at the end.
+        let full: PathBuf = full.as_deref().unwrap_or(root).components().collect();
         let kept = |byte: char| if byte.is_ascii_alphanumeric() || "._-".contains(byte) { byte } else { '_' };
         let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name: String = name.chars().take(NAME_MAX).map(kept).collect();
