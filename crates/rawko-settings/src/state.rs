@@ -49,6 +49,13 @@ impl StateDir {
         &self.path
     }
 
+    /// Returns the path relative to a directory that contains it, with links resolved as far as the path exists.
+    pub fn below(&self, folder: &Path) -> Option<PathBuf> {
+        let there = self.path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
+        let full = there.1.join(self.path.strip_prefix(there.0).ok()?);
+        full.strip_prefix(folder).ok().map(Path::to_owned)
+    }
+
     /// Returns the directory of a project: its name for people, and a hash of its path because names repeat.
     pub fn project(&self, root: &Path) -> PathBuf {
         let full = root.canonicalize().or_else(|_| std::path::absolute(root));
