@@ -75,11 +75,15 @@ impl Access {
         charts: &[Edition],
         console: &mut Console,
     ) -> Result<Access, Failure> {
+        // Before anything of the project is judged: a process without authority needs no other explanation.
+        let operator = match &place.remote {
+            Some(_) => Operator::without_token()?,
+            None => place.operator()?,
+        };
         place.insist_on_settings(console)?;
         if let Some(remote) = &place.remote {
-            return Access::elsewhere(remote, place, charts, Operator::without_token()?);
+            return Access::elsewhere(remote, place, charts, operator);
         }
-        let operator = place.operator()?;
         place.make_state_directory()?;
         let socket = place.socket()?;
         for _ in 0..ATTEMPTS {

@@ -108,6 +108,8 @@ fn with_bash(table: &mut Table) {
         format!("env -u RAWKO_CALL RAWKO_TOKEN=guess {RAWKO} approve o-1"),
         format!("python3 raw.py {}", socket_dir.display()),
         "printenv RAWKO_TOKEN".to_owned(),
+        // The control.
+        "echo works".to_owned(),
     ];
     let steps = lines.iter().enumerate().map(|(at, line)| {
         let command =
@@ -121,7 +123,8 @@ fn with_bash(table: &mut Table) {
         fs::read_to_string(scene.project.path().join(format!("out-{at}.txt"))).unwrap_or_default()
     };
     let mut rows = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
+    let last = lines.len() - 1;
+    for (at, line) in lines.iter().enumerate().take(last) {
         let heard = out(at);
         let failed = heard.contains("code ") && !heard.contains("code 0");
         // The script prints the answer of the host.
@@ -129,7 +132,7 @@ fn with_bash(table: &mut Table) {
         rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));
     }
     rows.push(("all of it together".to_owned(), scene.is_asking("o-1")));
-    let control = ensure(out(0).contains("code 41"), format!("{}{}", said(&ran), out(0)));
+    let control = ensure(out(last).contains("works\ncode 0"), format!("{}{}", said(&ran), out(last)));
     table.group("an agent with Bash", control, rows);
 }
 
