@@ -224,7 +224,7 @@ pub struct AnswerAsk {
     pub approved: bool,
     #[serde(default)]
     pub by: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<String>,
     #[serde(default)]
     pub comment: Option<String>,

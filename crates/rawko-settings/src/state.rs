@@ -49,10 +49,18 @@ impl StateDir {
         &self.path
     }
 
+    /// Returns the path relative to a directory that contains it, with links resolved as far as the path exists.
+    pub fn below(&self, folder: &Path) -> Option<PathBuf> {
+        let there = self.path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)))?;
+        let full = there.1.join(self.path.strip_prefix(there.0).ok()?);
+        full.strip_prefix(folder).ok().map(Path::to_owned)
+    }
+
     /// Returns the directory of a project: its name for people, and a hash of its path because names repeat.
     pub fn project(&self, root: &Path) -> PathBuf {
         let full = root.canonicalize().or_else(|_| std::path::absolute(root));
-        let full = full.unwrap_or_else(|_| root.to_owned());
+        // Without a slash at the end.
+        let full: PathBuf = full.as_deref().unwrap_or(root).components().collect();
         let kept = |byte: char| if byte.is_ascii_alphanumeric() || "._-".contains(byte) { byte } else { '_' };
         let name = full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name: String = name.chars().take(NAME_MAX).map(kept).collect();

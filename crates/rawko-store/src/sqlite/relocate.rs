@@ -51,3 +51,21 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     put().map_err(|error| io_fault(&partial, &error))?;
     take_place(&partial, to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On another disk the store is copied; a half copy of an earlier attempt does not matter.
+    #[test]
+    fn a_copy_is_whole_and_for_its_owner_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("old.db"), directory.path().join("new.db"));
+        drop(SqliteStore::open(&from, Options::default()).unwrap());
+        fs::write(with_suffix(&to, ".moving"), "half").unwrap();
+        copy(&from, &to).unwrap();
+        assert_eq!(fs::read(&from).unwrap(), fs::read(&to).unwrap());
+        assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!with_suffix(&to, ".moving").exists() && from.exists());
+    }
+}

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
+use rawko_settings::{Environment, StateDir};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
@@ -31,6 +32,8 @@ pub(crate) struct Project {
     given: PathBuf,
     root: PathBuf,
     handle: io::Result<OwnedFd>,
+    /// The user's state directory, relative to the root, if a project contains it (a home directory, for example).
+    state: Option<PathBuf>,
     /// Directories outside the project that commands may write to: the temporary directory and caches named by
     /// settings.
     pub(super) writable_elsewhere: Vec<PathBuf>,
@@ -38,6 +41,8 @@ pub(crate) struct Project {
 
 pub(super) enum OpenError {
     Outside,
+    /// Within the user's state directory: the operator credential is there.
+    State,
     Io(io::Error),
 }
 
@@ -52,12 +57,26 @@ impl Project {
         let root = given.canonicalize().unwrap_or_else(|_| given.to_owned());
         let handle =
             rustix::fs::open(&root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let state = StateDir::of(&Environment::of_process()).ok().and_then(|state| state.below(&root));
         Self {
             given: given.to_owned(),
             root,
             handle: handle.map_err(Into::into),
+            state,
             writable_elsewhere: Vec::new(),
         }
+    }
+
+    /// The same with the state directory at a path below the root.
+    #[cfg(test)]
+    fn with_state(mut self, relative: &str) -> Self {
+        self.state = Some(PathBuf::from(relative));
+        self
+    }
+
+    /// Returns the path of the state directory, if it is in the project.
+    pub(crate) fn state(&self) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| self.root.join(state))
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -94,7 +113,7 @@ impl Project {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         match self.open_below(relative, flags) {
             Ok(handle) => Ok(File::from(handle)),
-            Err(OpenError::Outside) => Err(io::ErrorKind::PermissionDenied.into()),
+            Err(OpenError::Outside | OpenError::State) => Err(io::ErrorKind::PermissionDenied.into()),
             Err(OpenError::Io(error)) => Err(error),
         }
     }
@@ -108,6 +127,14 @@ impl Project {
     }
 
     pub(super) fn open_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
+        let handle = self.open_anywhere_below(relative, flags)?;
+        match &self.state {
+            Some(state) if self.place_of(&handle, relative).starts_with(state) => Err(OpenError::State),
+            Some(_) | None => Ok(handle),
+        }
+    }
+
+    fn open_anywhere_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let root = self.handle.as_ref().map_err(|error| io::Error::from(error.kind()))?;
         let asked = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         let (flags, beneath) = (flags | OFlags::CLOEXEC, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS);
@@ -154,9 +181,15 @@ impl Project {
                 let why = format!("`{path}` leads out of the project through a link");
                 Failure::Refused(Refused::new("path_outside", SOURCE, why))
             }
+            OpenError::State => Failure::Refused(own_state(path)),
             OpenError::Io(error) => Failure::Said(self.said(path, &error)),
         }
     }
+}
+
+/// The refusal of a path in the user's state directory.
+fn own_state(path: &str) -> Refused {
+    Refused::new("path_protected", SOURCE, format!("`{path}` is in rawko's state directory"))
 }
 
 /// Removes `.` and `..` lexically; `None` if the path leads above its start.
@@ -172,4 +205,46 @@ fn plain(path: &Path) -> Option<PathBuf> {
         }
     }
     Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A home directory can be a project, and the credential is in it.
+    #[test]
+    fn the_state_directory_is_neither_read_nor_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let secret = directory.path().join("state/rawko/operator.token");
+        std::fs::create_dir_all(secret.parent().unwrap()).unwrap();
+        std::fs::write(&secret, "secret").unwrap();
+        std::fs::write(directory.path().join("state/other"), "x").unwrap();
+        std::os::unix::fs::symlink("state/rawko", directory.path().join("link")).unwrap();
+        std::os::unix::fs::symlink(&secret, directory.path().join("token")).unwrap();
+        let project = Project::new(directory.path()).with_state("state/rawko");
+        assert!(project.open_file("state/other").is_ok());
+        for path in [
+            "state/rawko/operator.token",
+            "state/../state/rawko/operator.token",
+            "link/operator.token",
+            "token",
+        ] {
+            let refused = project.open_file(path).unwrap_err();
+            assert!(format!("{refused:?}").contains("path_protected"), "{path}: {refused:?}");
+            assert!(
+                project.replace(path, b"mine").is_err() && project.check_writable(path).is_err(),
+                "{path}"
+            );
+        }
+        for path in ["state/rawko/new", "state/rawko/projects/x/rawko.db", "link/new"] {
+            assert!(
+                project.replace(path, b"mine").is_err() && project.check_writable(path).is_err(),
+                "{path}"
+            );
+        }
+        assert!(project.searched("state/rawko").is_err());
+        assert!(project.open_found(&project.root().join("state/rawko/operator.token")).is_err());
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "secret");
+        assert!(project.replace("state/other", b"y").is_ok());
+    }
 }

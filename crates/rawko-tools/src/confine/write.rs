@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::fs::{Gid, Uid};
 
 use super::place::{check_existing, check_unprotected};
-use super::{OpenError, Project, SOURCE};
+use super::{OpenError, Project, SOURCE, own_state};
 use crate::outcome::{Failure, Refused};
 
 /// The result of a write.
@@ -60,6 +60,7 @@ impl Project {
                     return check_existing(&self.root, &self.place_of(&handle, existing).join(rest));
                 }
                 Err(OpenError::Outside) => return Err(leads_out(path)),
+                Err(OpenError::State) => return Err(own_state(path)),
                 Err(OpenError::Io(_)) if self.root.join(existing).is_symlink() => {
                     return Err(leads_out(path));
                 }

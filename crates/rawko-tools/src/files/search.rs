@@ -37,10 +37,13 @@ impl Search {
             search.base.pop();
             return Ok(search);
         }
-        let state = project.root().join(".rawko/state");
+        let (old_state, state) = (project.root().join(".rawko/state"), project.state());
         let mut walk = WalkBuilder::new(&search.base);
         walk.hidden(false).require_git(false).follow_links(false).sort_by_file_path(Path::cmp);
-        walk.filter_entry(move |entry| entry.file_name() != ".git" && entry.path() != state);
+        walk.filter_entry(move |entry| {
+            let path = entry.path();
+            entry.file_name() != ".git" && path != old_state && state.as_deref() != Some(path)
+        });
         for entry in walk.build().filter_map(Result::ok) {
             if search.files.len() >= FILES_MAX || search.is_over() {
                 search.is_cut = true;

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::authority::Operator;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
@@ -87,8 +88,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let mut place = Place::here(&StoreArgs::default())?;
     place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
+    Operator::without_token()?;
     place.insist_on_trust(console)?;
-    place.operator()?;
     let address = HostArgs { host: None, restate: args.restate.clone(), admin: args.admin.clone() };
     let restate = address.client(&place.settings)?;
     hosting::block_on(async {

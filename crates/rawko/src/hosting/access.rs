@@ -75,9 +75,13 @@ impl Access {
         charts: &[Edition],
         console: &mut Console,
     ) -> Result<Access, Failure> {
+        // Before anything of the project is judged: a process without authority needs no other explanation.
+        let operator = match &place.remote {
+            Some(_) => Operator::without_token()?,
+            None => place.operator()?,
+        };
         place.insist_on_settings(console)?;
         place.insist_on_trust(console)?;
-        let operator = place.operator()?;
         if let Some(remote) = &place.remote {
             return Access::elsewhere(remote, place, charts, operator);
         }

@@ -87,7 +87,8 @@ impl Place {
         authority::hide_credential(state.as_ref().ok());
         let store = match settings.store_path(&root) {
             Some(store) => {
-                let is_chosen = args.store.is_some() || settings.environment().get("RAWKO_STORE").is_some();
+                let is_chosen = args.store.is_some()
+                    || settings.environment().get("RAWKO_STORE").is_some_and(|path| !path.is_empty());
                 if !is_chosen {
                     authority::refuse_named(&root, state.as_ref().ok(), &store)?;
                 }

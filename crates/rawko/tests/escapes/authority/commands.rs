@@ -16,6 +16,7 @@ fn code(expected: Option<i32>, output: &Output) -> Outcome {
 pub(crate) fn attempts(table: &mut Table) {
     within_a_call(table);
     with_bash(table);
+    with_file_tools(table);
     with_another_token(table);
     claimed_names(table);
     environments(table);
@@ -107,6 +108,8 @@ fn with_bash(table: &mut Table) {
         format!("env -u RAWKO_CALL RAWKO_TOKEN=guess {RAWKO} approve o-1"),
         format!("python3 raw.py {}", socket_dir.display()),
         "printenv RAWKO_TOKEN".to_owned(),
+        // The control.
+        "echo works".to_owned(),
     ];
     let steps = lines.iter().enumerate().map(|(at, line)| {
         let command =
@@ -114,7 +117,28 @@ fn with_bash(table: &mut Table) {
         format!("    - tool_calls: [{{name: Bash, input: {{command: \"{command}\"}}}}]\n")
     });
     let script = format!("- agent: dev\n  steps:\n{}    - text: Done.\n", steps.collect::<String>());
-    scene.write(".rawko/script.yaml", &script);
+    with_agent(&scene, &script);
+    let ran = scene.command(&["run", "work", "--id", "w-1"]).env("RAWKO_TOKEN", TOKEN).output().unwrap();
+    let out = |at: usize| {
+        fs::read_to_string(scene.project.path().join(format!("out-{at}.txt"))).unwrap_or_default()
+    };
+    let mut rows = Vec::new();
+    let last = lines.len() - 1;
+    for (at, line) in lines.iter().enumerate().take(last) {
+        let heard = out(at);
+        let failed = heard.contains("code ") && !heard.contains("code 0");
+        // The script prints the answer of the host.
+        let failed = failed || heard.contains(r#"{"error":{"code":"unauthorized""#);
+        rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));
+    }
+    rows.push(("all of it together".to_owned(), scene.is_asking("o-1")));
+    let control = ensure(out(last).contains("works\ncode 0"), format!("{}{}", said(&ran), out(last)));
+    table.group("an agent with Bash", control, rows);
+}
+
+/// Adds an agent with a script, and a chart that lets it work.
+fn with_agent(scene: &Scene, script: &str) {
+    scene.write(".rawko/script.yaml", script);
     scene.write(".rawko/agents/dev.md", "---\nname: dev\nwhenToUse: For work.\n---\nWork.\n");
     scene.write(
         ".rawko/config.yaml",
@@ -128,21 +152,41 @@ fn with_bash(table: &mut Table) {
          invoke: {id: dev, src: 'agent:dev', input: {prompt: \"'Go.'\"}, onDone: done, onError: failed}\n    \
          done: {type: final}\n    failed: {type: final}\n",
     );
-    let ran = scene.command(&["run", "work", "--id", "w-1"]).env("RAWKO_TOKEN", TOKEN).output().unwrap();
-    let out = |at: usize| {
-        fs::read_to_string(scene.project.path().join(format!("out-{at}.txt"))).unwrap_or_default()
-    };
+}
+
+/// File tools run in the host's own process: where a home directory is the project, they could reach the credential.
+fn with_file_tools(table: &mut Table) {
+    const TOKEN_FILE: &str = ".local/state/rawko/operator.token";
+    let calls = [
+        ("Read", format!("{{path: {TOKEN_FILE}}}")),
+        ("Read", "{path: state-link/operator.token}".to_owned()),
+        ("Write", format!("{{path: {TOKEN_FILE}, content: mine}}")),
+        ("Write", "{path: .local/state/rawko/projects/x/rawko.db, content: mine}".to_owned()),
+        ("Edit", format!("{{path: {TOKEN_FILE}, old_string: a, new_string: b}}")),
+        ("Grep", "{pattern: '.', path: .local/state/rawko}".to_owned()),
+    ];
     let mut rows = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let heard = out(at);
-        let failed = heard.contains("code ") && !heard.contains("code 0");
-        // The script prints the answer of the host.
-        let failed = failed || heard.contains(r#"{"error":{"code":"unauthorized""#);
-        rows.push((line.clone(), ensure(failed && !heard.contains(TOKEN), heard)));
+    let mut control = Ok(());
+    for (tool, input) in calls {
+        let scene = Scene::new(&[("note.txt", "an ordinary note\n")]);
+        std::os::unix::fs::symlink(".local/state/rawko", scene.project.path().join("state-link")).unwrap();
+        let script = |call: &str, expected: &str| {
+            format!(
+                "- agent: dev\n  steps:\n    - tool_calls: [{call}]\n    - expect: {expected}\n      text: Done.\n"
+            )
+        };
+        let run = |id: &str| {
+            let mut run = scene.command(&["run", "work", "--id", id]);
+            said(&run.env("HOME", scene.project.path()).output().unwrap())
+        };
+        with_agent(&scene, &script(&format!("{{name: {tool}, input: {input}}}"), "path_protected"));
+        let attempt = run("w-1");
+        rows.push((format!("{tool} {input}"), ensure(attempt.contains("[done]"), attempt)));
+        with_agent(&scene, &script("{name: Read, input: {path: note.txt}}", "an ordinary note"));
+        let text = run("w-2");
+        control = control.and(ensure(text.contains("[done]"), text));
     }
-    rows.push(("all of it together".to_owned(), scene.is_asking("o-1")));
-    let control = ensure(out(0).contains("code 41"), format!("{}{}", said(&ran), out(0)));
-    table.group("an agent with Bash", control, rows);
+    table.group("file tools", control, rows);
 }
 
 /// A token that the host was not started with, and none where it was.

@@ -121,7 +121,8 @@ impl Scene {
         let mut command = Command::new(RAWKO);
         command.args(args).current_dir(self.project.path()).stdin(Stdio::null());
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.home.path());
-        command.env("USER", "mallory").env("NO_COLOR", "1");
+        // The files of the scene are the operator's own.
+        command.env("USER", "mallory").env("NO_COLOR", "1").env("RAWKO_TRUST", "all");
         command
     }
 
