@@ -8,6 +8,43 @@ pub fn is_builtin(name: &str) -> bool {
     alias::resolved(name).is_some()
 }
 
+/// Tools of Claude Code and other programs that rawko does not have. A rule on one of them is valid and has no effect.
+const ELSEWHERE: [&str; 22] = [
+    "agentoutput",
+    "askuserquestion",
+    "bashoutput",
+    "computer",
+    "croncreate",
+    "enterplanmode",
+    "enterworktree",
+    "exitplanmode",
+    "exitworktree",
+    "killbash",
+    "killshell",
+    "listmcpresources",
+    "lsp",
+    "monitor",
+    "notebookedit",
+    "notebookread",
+    "readmcpresource",
+    "skill",
+    "slashcommand",
+    "taskoutput",
+    "toolsearch",
+    "websearch",
+];
+
+/// Returns true for the name of a tool that only other programs have.
+pub fn is_known_elsewhere(name: &str) -> bool {
+    let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    ELSEWHERE.contains(&folded.to_ascii_lowercase().as_str())
+}
+
+/// Returns true for the tool that starts another agent.
+pub fn is_delegation(name: &str) -> bool {
+    name.eq_ignore_ascii_case("Task") || name.eq_ignore_ascii_case("Agent")
+}
+
 /// The built-in tools by their own names.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     Builtin::ALL.into_iter().map(Builtin::name)

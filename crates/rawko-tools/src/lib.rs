@@ -26,7 +26,7 @@ use std::pin::Pin;
 pub use bash::Variables;
 pub use confine::ProtectedPaths;
 pub use grant::{BashFilter, Grant, Layer};
-pub use known::{builtin_names, is_builtin};
+pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use narrow::LayeredTools;
 pub use outcome::{Refusal, ToolOutcome};
 pub use permissions::{

@@ -50,6 +50,10 @@ pub(super) fn names(pattern: &str, tool: &str) -> bool {
     if wildcard(&small, &tool_small) {
         return true;
     }
+    // Claude's later name of `Task`.
+    if tool == "Task" && small == "agent" {
+        return true;
+    }
     // `mcp__git` means all tools of that server.
     let is_server = small.starts_with("mcp__") && !small.contains('*');
     if is_server && tool_small.starts_with(&format!("{small}__")) {
@@ -91,6 +95,7 @@ mod tests {
             ("mcp__git__*", "mcp__git__log", true),
             ("mcp__git__*", "Grep", false),
             ("mcp__git", "mcp__git__log", true),
+            ("Agent", "Task", true),
             ("mcp__git", "mcp__github__log", false),
             ("*", "mcp__x__y", true),
             ("", "Read", false),

@@ -2,7 +2,7 @@
 //! every finding points into the original text.
 
 use rawko_chart::codes::agents::UNCLOSED_FRONTMATTER;
-use rawko_chart::{Finding, Span};
+use rawko_chart::{Finding, Span, is_unprintable};
 
 const MARK: &str = "---";
 
@@ -16,11 +16,14 @@ pub(super) struct Parts<'t> {
 }
 
 pub(super) fn split(text: &str) -> Result<Parts<'_>, Vec<Finding>> {
-    let opening = text.len() - text.trim_start_matches('\u{feff}').len();
+    // Blank lines and invisible characters before the first marker do not turn limits into a prompt.
+    let is_blank = |character: char| character.is_whitespace() || is_unprintable(character);
+    let opening = text.len() - text.trim_start_matches(is_blank).len();
     let mut at = opening;
     let mut lines = text[opening..].split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
-    if first.trim_end() != MARK {
+    if first.trim_end_matches(is_blank) != MARK {
+        let opening = text.len() - text.trim_start_matches('\u{feff}').len();
         return Ok(Parts { yaml: None, body: text[opening..].trim(), body_start: opening });
     }
     at += first.len();
@@ -50,7 +53,11 @@ mod tests {
 
     #[test]
     fn the_yaml_keeps_its_place() {
-        for text in ["---\nname: a\n---\nBody.\n", "\u{feff}---\r\nname: a\r\n---\r\nBody."] {
+        for text in [
+            "---\nname: a\n---\nBody.\n",
+            "\u{feff}---\r\nname: a\r\n---\r\nBody.",
+            "\n \u{200b}--- \nname: a\n---\nBody.",
+        ] {
             let parts = split(text).unwrap();
             let yaml = parts.yaml.unwrap();
             assert_eq!(yaml.find("name"), text.find("name"));

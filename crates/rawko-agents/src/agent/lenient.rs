@@ -47,7 +47,13 @@ pub(super) fn read(yaml: &str) -> Option<Document> {
     let mut at = 0;
     for line in yaml.split_inclusive('\n') {
         // Only the first occurrence is the key; later ones may be part of an example in a description.
-        match key_of(line).filter(|key| entries.iter().all(|entry| entry.key != *key)) {
+        let key = key_of(line);
+        let is_known = |key: &str| entries.iter().any(|entry| entry.key == key);
+        // Of two limits with one name, neither may be dropped.
+        if key.is_some_and(|key| is_known(key) && is_limit(key)) {
+            return None;
+        }
+        match key.filter(|key| !is_known(key)) {
             Some(key) => entries.push(entry(key, line, at)),
             None if line.trim().is_empty() => {}
             None => go_on(entries.last_mut()?, line, at),
@@ -61,11 +67,14 @@ pub(super) fn read(yaml: &str) -> Option<Document> {
 
 fn key_of(line: &str) -> Option<&str> {
     let (key, rest) = line.split_once(':')?;
+    let is_ended = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    ((KEYS.contains(&key) || is_limit(key)) && is_ended).then_some(key)
+}
+
+fn is_limit(key: &str) -> bool {
     let is_word = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     let folded = key.to_lowercase().replace(['_', '-'], "");
-    let is_limit = is_word && LIMITS.iter().any(|part| folded.contains(part));
-    let is_ended = rest.is_empty() || rest.starts_with(char::is_whitespace);
-    ((KEYS.contains(&key) || is_limit) && is_ended).then_some(key)
+    is_word && LIMITS.iter().any(|part| folded.contains(part))
 }
 
 fn entry(key: &str, line: &str, at: usize) -> DocumentEntry {

@@ -88,6 +88,12 @@ fn texts(source: &Source, level: Level) -> Result<Texts<'_>, Vec<Finding>> {
         return Ok((document(text, Level::Project)?, None));
     }
     let parts = frontmatter::split(text)?;
+    if level.is_claude() && parts.yaml.is_none() {
+        let finding = MISSING_KEY.at(Span::new(0, 0), "the file has no frontmatter, so it is not an agent");
+        return Err(vec![
+            finding.help("begin it with `---`, `name` and `description`, or move it elsewhere"),
+        ]);
+    }
     let document = document(parts.yaml.as_deref().unwrap_or_default(), level)?;
     Ok((document, Some((parts.body, parts.body_start))))
 }

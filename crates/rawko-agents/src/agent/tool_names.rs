@@ -5,7 +5,7 @@ use rawko_chart::codes::agents::UNKNOWN_TOOL;
 use rawko_chart::{Finding, Severity, Source, Span, nearest};
 
 use super::file::{AgentFile, Kind};
-use rawko_tools::{builtin_names, is_builtin};
+use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 
 const MCP: &str = "mcp__";
 /// Starts another agent.
@@ -34,7 +34,7 @@ pub(super) fn unknown(agent: &AgentFile, source: &Source, servers: Option<&[Stri
     found
 }
 
-/// Returns the finding of a rule, and true if its name is probably misspelt.
+/// Returns the finding of a rule, and true if its name is probably misspelt: no program has such a tool.
 fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<(Finding, bool)> {
     let name = rule.split('(').next().unwrap_or(rule).trim();
     let (message, help, is_near) = match name.strip_prefix(MCP) {
@@ -54,7 +54,7 @@ fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<(F
             (format!("there is no MCP server `{server}` for `{name}`"), help, near.is_some())
         }
         None => {
-            let is_known = name.contains('*') || name.eq_ignore_ascii_case(TASK) || is_builtin(name);
+            let is_known = name.contains('*') || is_delegation(name) || is_builtin(name);
             if is_known || name.is_empty() {
                 return None;
             }
@@ -69,7 +69,7 @@ fn finding(rule: &str, source: &Source, servers: Option<&[String]>) -> Option<(F
                     )
                 }
             };
-            (format!("there is no tool `{name}`"), help, near.is_some())
+            (format!("there is no tool `{name}`"), help, !is_known_elsewhere(name))
         }
     };
     Some((UNKNOWN_TOOL.at(place(&source.text, name), message).help(help), is_near))

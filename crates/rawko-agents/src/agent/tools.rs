@@ -26,7 +26,10 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
     let mut rules = ToolRules::default();
     if let Some(at) = fields.get("tools") {
         rules = match &at.data {
-            DocumentData::Null => ToolRules::default(),
+            DocumentData::Null => {
+                reader.invalid(at.span, "`tools` is empty", "write `[]` for no tools, or remove it for all");
+                ToolRules::default()
+            }
             DocumentData::Map(_) => from_map(reader, at),
             DocumentData::Str(_) | DocumentData::List(_) => from_list(reader, at),
             DocumentData::Bool(_) | DocumentData::Int(_) | DocumentData::Float(_) => {

@@ -6,6 +6,7 @@ use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
 
 use super::attachments::load_all;
 use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
+use super::open::within_settings;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use rawko_model::provider::{
@@ -22,7 +23,7 @@ pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, S
     let request = request(&session, messages, &call);
     let completion = ask(workshop, &session.model, request, &call).await?;
     check_answer(&completion)?;
-    Ok(told(workshop, completion))
+    Ok(told(workshop, &session, completion))
 }
 
 /// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
@@ -114,7 +115,7 @@ pub(super) async fn ask(
 }
 
 /// Builds the result of a completion for the chart.
-fn told(workshop: &Workshop, completion: Completion) -> Value {
+fn told(workshop: &Workshop, session: &Session, completion: Completion) -> Value {
     let Completion { message, stop_reason, usage, data, .. } = completion;
     // By their own names: the gate, the audit and loop control must not be fooled by another one.
     let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
@@ -124,6 +125,10 @@ fn told(workshop: &Workshop, completion: Completion) -> Value {
     let BoundedCalls { message, mut calls } = bounded_calls(message, own_name);
     if stop_reason == StopReason::ContentFilter {
         calls.clear();
+    }
+    let grant = within_settings(workshop, session.grant.clone());
+    if !grant.allows(delegate::TASK) {
+        calls = calls.into_iter().map(delegate::refused).collect();
     }
     // Pending tool calls override the stop reason of the provider.
     let stop_reason = if calls.is_empty() { stop_reason } else { StopReason::ToolCalls };

@@ -61,3 +61,13 @@ pub(super) fn normalised(call: ToolUse) -> ToolUse {
     let input = Value::map([("agent", Value::from(agent)), ("prompt", Value::from(prompt))]);
     ToolUse { id: call.id, name: TASK.into(), input }
 }
+
+/// Rejects a delegation by an agent that may not delegate: a model can call a tool that it was not given.
+pub(super) fn refused(call: Value) -> Value {
+    if call.get("name").as_str() != Some(TASK) || !call.get("rejected").is_null() {
+        return call;
+    }
+    let mut entries = call.as_map().cloned().unwrap_or_default();
+    entries.insert("rejected".into(), Value::str("`Task` is not allowed for this agent"));
+    Value::Map(entries.into())
+}

@@ -1,9 +1,8 @@
-//! Names of tools in settings that are probably misspelt. A blocked tool under a wrong name stays allowed, so this is an
-//! error; a name that is like no tool of rawko may belong to another program, and is left alone.
+//! Names of tools in settings that no program has. A blocked tool under a wrong name stays allowed, so this is an error.
 
 use rawko_chart::{Document, Span, nearest};
 use rawko_host::{Section, SettingsReader};
-use rawko_tools::{builtin_names, is_builtin};
+use rawko_tools::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 
 /// Starts another agent.
 const TASK: &str = "Task";
@@ -32,11 +31,21 @@ fn report(reader: &mut SettingsReader<'_>, list: Option<&Document>, what: &str) 
         items.iter().filter_map(|item| Some((item.text()?.to_owned(), item.span))).collect();
     for (rule, span) in names {
         let name = rule.split('(').next().unwrap_or(&rule).trim();
-        let is_known = name.contains('*') || name.starts_with("mcp__") || name == TASK || is_builtin(name);
-        let near = nearest(name, builtin_names().chain([TASK])).filter(|_| !is_known);
-        if let Some(near) = near {
+        let is_known = name.contains('*')
+            || name.starts_with("mcp__")
+            || is_delegation(name)
+            || is_builtin(name)
+            || is_known_elsewhere(name);
+        if !is_known {
             let message = format!("there is no tool `{name}`, which {what} names");
-            reader.invalid(span, message, format!("did you mean `{near}`?"));
+            let help = nearest(name, builtin_names().chain([TASK])).map_or_else(
+                || {
+                    "`rawko agents show NAME` lists tools; those of MCP servers are `mcp__SERVER__TOOL`"
+                        .to_owned()
+                },
+                |near| format!("did you mean `{near}`?"),
+            );
+            reader.invalid(span, message, help);
         }
     }
 }

@@ -17,6 +17,10 @@ const MANAGED: &str = "/etc/rawko/settings.yaml";
 /// A further managed file. It cannot replace the one above, because users set variables.
 const MANAGED_VARIABLE: &str = "RAWKO_MANAGED_SETTINGS";
 
+/// Names that are probably meant as settings, beside the right one, and in its place.
+const BESIDE: [&str; 2] = ["config.yml", "config.json"];
+const INSTEAD: [&str; 3] = ["settings.yaml", "settings.yml", "Config.yaml"];
+
 /// One file: its path, and its name in the gate and the audit.
 struct File {
     path: PathBuf,
@@ -90,8 +94,7 @@ impl File {
     }
 
     /// Reports settings under a name that is not read: what they narrow would be lost.
-    fn misnamed(&self) -> Option<Vec<Finding>> {
-        let names = ["config.yml", "config.json", "settings.yaml", "settings.yml", "Config.yaml"];
+    fn misnamed(&self, names: &[&str]) -> Option<Vec<Finding>> {
         let name = self.path.file_name()?;
         let mut others =
             names.iter().filter(|other| name != **other).map(|other| self.path.with_file_name(other));
@@ -108,7 +111,9 @@ impl File {
         let nothing = |findings| (Source::new(name.as_str(), ""), Layer::default(), findings);
         let bytes = match std::fs::read(&self.path) {
             Ok(bytes) => bytes,
-            Err(error) if self.is_absent(&error) => return self.misnamed().map(nothing),
+            Err(error) if self.is_absent(&error) => {
+                return self.misnamed(&[&BESIDE[..], &INSTEAD].concat()).map(nothing);
+            }
             Err(error) => {
                 let finding = UNREADABLE.at(Span::new(0, 0), format!("cannot read the settings: {error}"));
                 return Some(nothing(vec![finding.help("nothing runs until the settings can be read")]));
@@ -118,7 +123,8 @@ impl File {
             Ok(source) => source,
             Err(wrong) => return Some((wrong.0, Layer::default(), vec![wrong.1])),
         };
-        let (layer, findings) = Layer::of_text(&source.text, &self.shown, environment);
+        let (layer, mut findings) = Layer::of_text(&source.text, &self.shown, environment);
+        findings.extend(self.misnamed(&BESIDE).into_iter().flatten());
         Some((source, layer, findings))
     }
 }

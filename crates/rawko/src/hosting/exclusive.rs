@@ -30,6 +30,7 @@ impl Place {
     /// Locks the store, and fails if another process holds it.
     pub(crate) fn hold_alone(&self, command: &str) -> Result<Lock, Failure> {
         self.operator()?;
+        self.insist_on_trusted_place()?;
         let holder = Holder {
             pid: std::process::id(),
             command: command_line(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
-use rawko_chart::{Finding, Severity, Source};
+use rawko_chart::{Document, Finding, Severity, Source};
 use rawko_core::World;
 use rawko_host::{Edition, Flags, Library, Reader, Services, Settings};
 use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
@@ -22,6 +22,9 @@ use crate::project::Project;
 use crate::settings_problems;
 use crate::trust::{self, AuthorityFiles, Standing};
 use crate::watching::WatchPlan;
+
+/// The settings of a project, which may choose its store.
+const SETTINGS_FILE: &str = ".rawko/config.yaml";
 
 /// The store option, shared by every command that uses instances.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -208,6 +211,19 @@ impl Place {
     /// Returns true if the person trusts the files of the project, or there are none.
     pub(crate) fn is_trusted(&self) -> Result<bool, Failure> {
         Ok(!matches!(trust::standing(&self.root, self.authority_files()?)?, Standing::Differs(_)))
+    }
+
+    /// Fails if an untrusted file of the project chooses the store, for commands that change a store as a whole: it could
+    /// be the store of another project.
+    pub(super) fn insist_on_trusted_place(&self) -> Result<(), Failure> {
+        let files = self.authority_files()?;
+        let text = files.get(SETTINGS_FILE).and_then(|file| file.text.as_deref()).unwrap_or_default();
+        let chooses =
+            Document::read(text).is_ok_and(|it| it.get("store").is_some_and(|it| it.get("path").is_some()));
+        match trust::standing(&self.root, files)? {
+            Standing::Differs(differences) if chooses => Err(trust::untrusted(&differences, files)),
+            Standing::Differs(_) | Standing::Empty | Standing::Trusted => Ok(()),
+        }
     }
 
     /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.

@@ -10,7 +10,26 @@ use std::path::{Path, PathBuf};
 use super::git;
 
 /// Directories whose files all count, without the parts that rawko writes itself while it works.
-const TREES: [(&str, &[&str]); 2] = [(".rawko", &["state", "memories"]), (".claude", &["worktrees"])];
+const TREES: [(&str, &[&str]); 2] = [(".rawko", &["state", "memories"]), (".claude", &CLAUDES_OWN)];
+/// Written by Claude Code while it works, and not read by rawko.
+const CLAUDES_OWN: [&str; 16] = [
+    "backups",
+    "cache",
+    "debug",
+    "downloads",
+    "file-history",
+    "history.jsonl",
+    "ide",
+    "logs",
+    "plans",
+    "projects",
+    "session-env",
+    "shell-snapshots",
+    "statsig",
+    "telemetry",
+    "todos",
+    "worktrees",
+];
 /// Files at the root, in any case.
 const NAMES: [&str; 5] = [".mcp.json", "agents.md", "agents.override.md", "claude.md", "claude.local.md"];
 

@@ -100,7 +100,7 @@ fn run_words(words: &[String]) -> Vec<String> {
     for number in (0..words.len()).filter(|number| is_interpreter(words[*number])) {
         run.extend(words[number + 1..].iter().find(|word| !word.starts_with('-')));
     }
-    run.extend(words.iter().copied().filter(|word| is_script(&word)));
+    run.extend(words.iter().copied().filter(is_script));
     run.into_iter().map(str::to_owned).collect()
 }
 

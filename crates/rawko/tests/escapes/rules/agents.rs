@@ -7,6 +7,8 @@ const SERVERS: &str = r#"{"mcpServers": {"one": {"command": "touch", "args": ["o
 
 pub(super) fn attempt(tally: &mut Tally) {
     limits(tally);
+    shapes(tally);
+    delegation(tally);
     servers(tally);
 }
 
@@ -65,6 +67,10 @@ fn limits(tally: &mut Tally) {
         // Not YAML, which Claude accepts.
         "note: Use it when: ever\npermissionMode: plan\n",
         "note: Use it when: ever\nmax-turns: 1\n",
+        "note: Use it when: ever\ndisallowedTools: Read\ndisallowedTools: Write, Bash\n",
+        "disallowedTools: Write Bash\n",
+        "disallowedTools: FileWriter, Terminal2\n",
+        "tools:\n",
     ];
     for folder in [".claude/agents", ".rawko/agents"] {
         let free = yard(folder, "color: blue\nmodel: inherit\n");
@@ -82,6 +88,58 @@ fn limits(tally: &mut Tally) {
             let name = frontmatter.lines().last().unwrap_or_default();
             tally.row(format!("{folder}: {name}"), held, control);
         }
+    }
+}
+
+/// Files whose limits a reader could overlook.
+fn shapes(tally: &mut Tally) {
+    let free = yard(".claude/agents", "");
+    free.trust().probe("control");
+    let control = free.has("made.txt");
+    let limited = agent("permissionMode: plan\n");
+    for (name, text) in [
+        ("a blank line before the frontmatter", format!("\n\n{limited}")),
+        ("spaces before the frontmatter", format!("  {limited}")),
+        ("a byte order mark", format!("\u{feff}{limited}")),
+        ("an invisible character", format!("\u{200b}{limited}")),
+        ("line ends of Windows", limited.replace('\n', "\r\n")),
+        ("no frontmatter", "You work.\n".to_owned()),
+        ("a title before the frontmatter", format!("# Worker\n{limited}")),
+        ("a frontmatter without end", limited.replacen("---\nYou", "You", 1)),
+    ] {
+        let yard = yard(".claude/agents", "");
+        yard.write(".claude/agents/worker.md", &text);
+        yard.trust().probe("a");
+        tally.row(format!("Claude's file with {name}"), !yard.has("made.txt"), control);
+    }
+}
+
+/// An agent that may not delegate, and one whose helper may not do more than itself.
+fn delegation(tally: &mut Tally) {
+    let script = |name: &str| {
+        format!(
+            "- agent: worker\n  steps:\n    - text: Delegating.\n      tool_calls: [{{name: {name}, input: {{agent: helper, prompt: Write.}}}}]\n    - text: Ended.\n\
+             - agent: helper\n  steps:\n    - text: Writing.\n      tool_calls: [{{name: Write, input: {{path: made.txt, content: x}}}}]\n    - text: Ended.\n"
+        )
+    };
+    let made = |frontmatter: &str, name: &str| {
+        let yard = yard(".claude/agents", frontmatter);
+        yard.write(".rawko/script.yaml", &script(name));
+        yard.write(".claude/agents/helper.md", "---\nname: helper\ndescription: Helps.\n---\nHelp.\n");
+        yard.trust().probe("a");
+        yard.has("made.txt")
+    };
+    let control = made("", "Task");
+    for (frontmatter, name) in [
+        ("disallowedTools: Task\n", "Task"),
+        ("disallowedTools: Agent\n", "Task"),
+        ("disallowedTools: Task\n", "delegate"),
+        ("tools: Read, Write\n", "Task"),
+        ("permissionMode: plan\n", "Task"),
+        ("disallowedTools: Write, Edit\n", "Task"),
+    ] {
+        let row = format!("delegation by {name} with {}", frontmatter.trim_end());
+        tally.row(row, !made(frontmatter, name), control);
     }
 }
 

@@ -8,6 +8,7 @@ use super::support::{SETTINGS, Tally, WORKER, Yard};
 
 pub(super) fn attempt(tally: &mut Tally) {
     lifting(tally);
+    sandbox(tally);
     grants_of_charts(tally);
     governance(tally);
     misspelt(tally);
@@ -87,6 +88,27 @@ fn lifting(tally: &mut Tally) {
     }
 }
 
+/// The project turns off the sandbox that the person requires.
+fn sandbox(tally: &mut Tally) {
+    let settings = format!("{SETTINGS}tools: {{bash: {{sandbox: off}}}}\n");
+    let made = |user: &str| {
+        let yard = Yard::with_calls(&[], &[(".rawko/config.yaml", &settings)]);
+        let outside = yard.home().join("outside.txt");
+        let call = bash(&format!("python3 -c \\\"open('{}', 'w')\\\"", outside.display()));
+        let script = format!(
+            "- agent: worker\n  steps:\n    - text: Trying.\n      tool_calls: [{call}]\n    - text: Ended.\n"
+        );
+        yard.write(".rawko/script.yaml", &script);
+        yard.write_user(user);
+        yard.trust().probe("a");
+        outside.exists()
+    };
+    let control = made("");
+    for user in ["tools: {bash: {sandbox: require}}", "tools: {bash: {sandbox: auto}}"] {
+        tally.row(format!("project turns off the sandbox, user: {user}"), !made(user), control);
+    }
+}
+
 /// A chart of the project gives a grant without the settings' rules.
 fn grants_of_charts(tally: &mut Tally) {
     let tool = "statechart:\n  id: probe\n  initial: a\n  states:\n    a:\n      invoke:\n        id: call\n        src: 'tool:Bash'\n        input: {call: {id: \"'c'\", name: \"'Bash'\", input: {command: \"'touch made.txt'\"}}, grant: {layers: []}, loop: {}}\n        onDone: done\n        onError: done\n    done: {type: final}\n";
@@ -134,6 +156,8 @@ fn misspelt(tally: &mut Tally) {
         "tools: {blocked: Bash}",
         "tools: {blocked: [Bsah]}",
         "tools: {blocked: [Wirte]}",
+        "tools: {blocked: ['Write Bash']}",
+        "tools: {blocked: [FileWriter]}",
         "tools: {bash: {sandbx: require}}",
         "tools: {bash: {sandbox: requre}}",
         "tools: {bash: {sandbox: [require]}}",

@@ -33,6 +33,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     written_by_rawko(tally);
     by_agents(tally);
     programs(tally);
+    stores(tally);
 }
 
 fn yard() -> Yard {
@@ -270,6 +271,23 @@ statechart:
     let changed = yard("services/run.sh");
     changed.trust().probe("a");
     tally.row("an agent changes the program of a service", !changed.has("owned.txt"), other.has("ran.txt"));
+}
+
+/// A stranger's settings choose the store of another project, which a command changes as a whole.
+fn stores(tally: &mut Tally) {
+    let victim = yard();
+    victim.trust().run(&["run", "probe.yaml", "--id", "p"]);
+    let settings = format!("{SETTINGS}store: {{path: ../victim.db}}\n");
+    victim.run(&["backup", victim.root().join("../victim.db").to_str().unwrap()]);
+    victim.write(".rawko/config.yaml", &settings);
+    let all: &[&str] = &["prune", "--outcome", "succeeded", "--yes"];
+    let run = victim.run(all);
+    let control = victim.trust().run(all);
+    tally.row(
+        "prune of a store that an untrusted file chose",
+        run.says("not trusted"),
+        !control.says("not trusted"),
+    );
 }
 
 /// `init` trusts what it wrote, and nothing that was there before.
