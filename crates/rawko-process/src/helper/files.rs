@@ -48,7 +48,8 @@ fn rules(
         confined.readable.iter().try_fold(rules, |rules, path| allowed(rules, path, reading))?
     };
     let devices = DEVICES.iter().map(PathBuf::from);
-    let writable = confined.writable.iter().cloned().chain(devices);
+    let private = if has_view { confined.private.as_slice() } else { &[] };
+    let writable = confined.writable.iter().chain(private).cloned().chain(devices);
     let all = AccessFs::from_all(RIGHTS);
     writable.into_iter().try_fold(rules, |rules, path| allowed(rules, &path, all))?.restrict_self()
 }

@@ -122,7 +122,10 @@ fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal
     let has_view = layers.has(Layer::MountNamespace);
     let landlock = files::restrict(confined, has_view, layers.has(Layer::NetworkNamespace));
     layers.add(Layer::Landlock, landlock);
-    layers.add(Layer::Seccomp, system_calls::restrict(confined.network).map(|()| String::new()));
+    // Without a network of its own a program gets no socket.
+    let has_network = layers.has(Layer::NetworkNamespace);
+    let network = if has_network { confined.network } else { Network::None };
+    layers.add(Layer::Seccomp, system_calls::restrict(network).map(|()| String::new()));
     Ok(prepared)
 }
 

@@ -26,10 +26,10 @@ impl Layer {
             Layer::Session => "programs can type into your terminal",
             Layer::UserNamespace => "programs keep your identity on the host",
             Layer::PidNamespace => "programs see other processes, and detached ones may outlive their call",
-            Layer::MountNamespace => {
-                "files of authority inside the project can be changed, and Unix sockets of the host are reachable"
+            Layer::MountNamespace => "files of authority inside the project can be changed",
+            Layer::NetworkNamespace => {
+                "programs get no socket at all, or the host's network if seccomp is missing too"
             }
-            Layer::NetworkNamespace => "programs can reach the network",
             Layer::Privileges => "programs keep the privileges of rawko",
             Layer::Landlock => "only the mount namespace restricts files",
             Layer::Seccomp => "dangerous system calls are open",

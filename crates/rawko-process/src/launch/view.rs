@@ -41,6 +41,8 @@ const TEMPORARY: &str = "/tmp";
 pub(crate) struct View {
     pub(crate) places: BTreeMap<PathBuf, Place>,
     pub(crate) writable: Vec<PathBuf>,
+    /// Paths that are others on the host: home and `/tmp`.
+    pub(crate) private: Vec<PathBuf>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) home: PathBuf,
     pub(crate) temporary: PathBuf,
@@ -68,6 +70,7 @@ impl View {
         let mut view = Self {
             places: BTreeMap::new(),
             writable: Vec::new(),
+            private: Vec::new(),
             readable: vec![PathBuf::from("/proc")],
             home: home.clone(),
             temporary: PathBuf::from(TEMPORARY),
@@ -138,10 +141,10 @@ impl View {
 
     /// A private home with the caches of tool chains. If the project contains it, only credentials are hidden.
     fn home(&mut self, home: &Path, root: &Path) {
-        self.writable.push(home.to_owned());
         if home.starts_with(root) {
             return;
         }
+        self.private.push(home.to_owned());
         self.places.insert(home.to_owned(), Place::Private);
         for path in home::tool_chains(home) {
             self.read(&path);
@@ -194,7 +197,7 @@ impl View {
                 self.places.insert(TEMPORARY.into(), Place::Private);
             }
         }
-        self.writable.push(TEMPORARY.into());
+        self.private.push(TEMPORARY.into());
     }
 
     fn hide(&mut self, hidden: &[PathBuf]) {

@@ -300,11 +300,7 @@ pub(crate) const TABLE: &[Attempt] = &[
         "touch /tmp/$MARK && echo WORKS",
     ),
     row("a program in PATH", "touch /usr/local/bin/$MARK && echo ESCAPED", "touch ~/$MARK && echo WORKS"),
-    row(
-        "cargo's cache",
-        "touch $REAL/.cargo/registry/$MARK && echo ESCAPED",
-        "ls $REAL/.cargo/registry && echo WORKS",
-    ),
+    row("cargo's cache", "touch $REAL/.cargo/registry/$MARK", "ls $REAL/.cargo/registry && echo WORKS"),
     // Files of authority.
     row(
         "rawko's settings",
