@@ -35,7 +35,7 @@ fn rules(
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(RIGHTS))?
         .scope(Scope::from_all(RIGHTS))?;
-    // In a network namespace there is nothing to reach; else this is what is left against connections.
+    // In a network namespace there is nothing to reach; without one this refuses connections.
     if !has_network_namespace {
         rules = rules.handle_access(AccessNet::from_all(RIGHTS))?;
     }

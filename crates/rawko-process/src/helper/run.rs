@@ -151,7 +151,7 @@ fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) 
     command.stdin(next()).stdout(next()).stderr(next()).spawn()
 }
 
-/// Waits for the program. Ends it when rawko is gone, and asks it to end when rawko says so.
+/// Waits for the program. Ends it when rawko is gone, and forwards the order to terminate.
 fn wait(mut child: Child, control: &UnixStream) -> Option<ExitStatus> {
     let pid = Pid::from_raw(child.id().cast_signed())?;
     let ended = pidfd_open(pid, PidfdFlags::empty());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Files of a project that decide what is started and allowed. Relative to the project.
+/// Files of a project that decide which programs start and what agents may do. Relative to the project.
 pub const AUTHORITY: [&str; 6] =
     [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 

@@ -20,7 +20,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// What is open without it.
+    /// The gap without it.
     pub fn without_it(self) -> &'static str {
         match self {
             Layer::Session => "programs can type into your terminal",
@@ -80,7 +80,7 @@ impl Layers {
         self.0.iter().any(|(found, state)| *found == layer && state.is_ok())
     }
 
-    /// One line: `namespaces, landlock v7, seccomp`, and what is missing.
+    /// One line: `namespaces, landlock v7, seccomp`, and the missing ones.
     pub fn in_words(&self) -> String {
         let mut words = Vec::new();
         if self.has(Layer::PidNamespace) && self.has(Layer::MountNamespace) {

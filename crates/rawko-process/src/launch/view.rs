@@ -271,7 +271,7 @@ impl View {
     }
 }
 
-/// Everything at a path but what is hidden: for each directory above something hidden, its other entries.
+/// Everything at a path without the hidden parts: for each directory above something hidden, its other entries.
 fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let (mut kept, mut open) = (Vec::new(), vec![path.to_owned()]);
     while let Some(path) = open.pop() {

@@ -1,5 +1,7 @@
 //! What a profile lets a program do: each line is a shell script, run with the profile, and what it prints.
 
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -95,7 +97,7 @@ async fn profiles_differ() {
     }
 }
 
-/// The child ends as the program ended, whatever stands between.
+/// The child ends as the program ended, with the helper between them.
 #[tokio::test]
 async fn endings_are_those_of_the_program() {
     use std::os::unix::process::ExitStatusExt;

@@ -177,8 +177,9 @@ impl Scene {
     pub(crate) fn prelude(&self) -> String {
         let path = |path: &Path| path.display().to_string();
         let mut script = format!(
-            "export REAL='{}' OUT='{}' STATE='{}' PORT={} HOST={}\n",
+            "export REAL='{}' UP='/{}' OUT='{}' STATE='{}' PORT={} HOST={}\n",
             path(&self.home),
+            self.home.file_name().unwrap().display(),
             path(&self.out),
             path(&self.state),
             self.port,
@@ -325,7 +326,7 @@ pub(crate) fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What was printed, by `number attempt` or `number control`.
+/// Output of each line, by `number attempt` or `number control`.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let mut results: BTreeMap<String, String> = BTreeMap::new();
     let mut current = String::new();
