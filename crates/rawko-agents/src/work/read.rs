@@ -63,7 +63,10 @@ impl Workshop {
         problems.push((source, wrong));
         let confinement = tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
         let own = McpSettings::new(root, settings.environment().clone());
-        let servers = McpServers::start(configs, McpSettings { confinement: confinement.clone(), ..own });
+        let servers = McpServers::start(
+            configs,
+            McpSettings { confinement: confinement.clone(), egress: tools.web.egress(), ..own },
+        );
         let toolbox = Toolbox::new(root, tools).with_source(servers.clone());
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());

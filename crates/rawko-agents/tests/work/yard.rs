@@ -132,6 +132,8 @@ impl Yard {
         let script = Arc::clone(&self.script) as Arc<dyn Provider>;
         let model = self.model.clone().unwrap_or(script);
         workshop.providers = std::mem::take(&mut workshop.providers).with("demo", model);
+        // They write down what they receive, also where they may not write; the launcher has tests of its own.
+        workshop.confinement.unconfined = ["program", "coder"].map(|name| format!("agent:{name}")).into();
         workshop
     }
 

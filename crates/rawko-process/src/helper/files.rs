@@ -35,7 +35,7 @@ fn rules(
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(RIGHTS))?
         .scope(Scope::from_all(RIGHTS))?;
-    // In a network namespace there is nothing to reach; else this is what is left against connections.
+    // In a network namespace there is nothing to reach; without one this refuses connections.
     if !has_network_namespace {
         rules = rules.handle_access(AccessNet::from_all(RIGHTS))?;
     }
@@ -48,7 +48,8 @@ fn rules(
         confined.readable.iter().try_fold(rules, |rules, path| allowed(rules, path, reading))?
     };
     let devices = DEVICES.iter().map(PathBuf::from);
-    let writable = confined.writable.iter().cloned().chain(devices);
+    let private = if has_view { confined.private.as_slice() } else { &[] };
+    let writable = confined.writable.iter().chain(private).cloned().chain(devices);
     let all = AccessFs::from_all(RIGHTS);
     writable.into_iter().try_fold(rules, |rules, path| allowed(rules, &path, all))?.restrict_self()
 }

@@ -22,10 +22,10 @@ pub(super) const NEW: &str = "/new";
 const OLD: &str = "/old";
 const EMPTY: &str = "/empty";
 
-/// Any directory of the host will do: what is mounted there is seen in this namespace only.
+/// Any directory of the host will do: a mount there is seen in this namespace only.
 const BASES: [&str; 4] = ["/tmp", "/var", "/usr", "/etc"];
 
-/// Replaces the root. `init` mounts `/proc`, because it shows the processes of whoever mounts it.
+/// Replaces the root. `init` mounts `/proc`, because it shows the processes of the namespace that mounts it.
 pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), String> {
     let mounted = mount_points();
     init.is_ready().map_err(|error| format!("the namespace has no first process: {error}"))?;

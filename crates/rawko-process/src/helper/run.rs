@@ -128,7 +128,10 @@ fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal
     let has_view = layers.has(Layer::MountNamespace);
     let landlock = files::restrict(confined, has_view, layers.has(Layer::NetworkNamespace));
     layers.add(Layer::Landlock, landlock);
-    layers.add(Layer::Seccomp, system_calls::restrict(confined.network).map(|()| String::new()));
+    // Without a network of its own a program gets no socket.
+    let has_network = layers.has(Layer::NetworkNamespace);
+    let network = if has_network { confined.network } else { Network::None };
+    layers.add(Layer::Seccomp, system_calls::restrict(network).map(|()| String::new()));
     Ok(prepared)
 }
 
@@ -154,7 +157,7 @@ fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) 
     command.stdin(next()).stdout(next()).stderr(next()).spawn()
 }
 
-/// Waits for the program. Ends it when rawko is gone, and asks it to end when rawko says so.
+/// Waits for the program. Ends it when rawko is gone, and forwards the order to terminate.
 fn wait(mut child: Child, control: &UnixStream) -> Option<ExitStatus> {
     let pid = Pid::from_raw(child.id().cast_signed())?;
     let ended = pidfd_open(pid, PidfdFlags::empty());

@@ -9,7 +9,7 @@ use seccompiler::{
 
 use crate::launch::Network;
 
-/// Refused whatever their arguments.
+/// Refused with any arguments.
 const REFUSED: &[i64] = &[
     // Other processes.
     libc::SYS_ptrace,

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Files of a project that decide what is started and allowed. Relative to the project.
-pub const AUTHORITY: [&str; 5] = [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md"];
+/// Files of a project that decide which programs start and what agents may do. Relative to the project.
+pub const AUTHORITY: [&str; 6] =
+    [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 
 /// In a git directory: what git executes.
 const GIT_AUTHORITY: [&str; 3] = ["config", "config.worktree", "hooks"];

@@ -1,5 +1,5 @@
 //! The environment of child processes, by allow-list: a variable that is not listed here or named in settings for the
-//! program does not reach it, whatever its name looks like.
+//! program does not reach it, secret or not.
 
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item 
     named.chain(cargo).filter(|path| path.is_absolute())
 }
 
-/// Says that there is no network, to tools that would otherwise try for a minute.
+/// Variables that switch the network off in tools that would otherwise try for a minute.
 pub(crate) fn offline() -> [(String, String); 2] {
     ["CARGO_NET_OFFLINE", "npm_config_offline"].map(|name| (name.to_owned(), "true".to_owned()))
 }

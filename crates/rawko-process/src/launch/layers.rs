@@ -20,16 +20,16 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// What is open without it.
+    /// The gap without it.
     pub fn without_it(self) -> &'static str {
         match self {
             Layer::Session => "programs can type into your terminal",
             Layer::UserNamespace => "programs keep your identity on the host",
             Layer::PidNamespace => "programs see other processes, and detached ones may outlive their call",
-            Layer::MountNamespace => {
-                "files of authority inside the project can be changed, and Unix sockets of the host are reachable"
+            Layer::MountNamespace => "files of authority inside the project can be changed",
+            Layer::NetworkNamespace => {
+                "programs get no socket at all, or the host's network if seccomp is missing too"
             }
-            Layer::NetworkNamespace => "programs can reach the network",
             Layer::Privileges => "programs keep the privileges of rawko",
             Layer::Landlock => "only the mount namespace restricts files",
             Layer::Seccomp => "dangerous system calls are open",
@@ -80,7 +80,7 @@ impl Layers {
         self.0.iter().any(|(found, state)| *found == layer && state.is_ok())
     }
 
-    /// One line: `namespaces, landlock v7, seccomp`, and what is missing.
+    /// One line: `namespaces, landlock v7, seccomp`, and the missing ones.
     pub fn in_words(&self) -> String {
         let mut words = Vec::new();
         if self.has(Layer::PidNamespace) && self.has(Layer::MountNamespace) {

@@ -46,7 +46,7 @@ pub struct Launch {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub cwd: PathBuf,
-    /// The environment to inherit from; only what is listed reaches the program.
+    /// The environment to inherit from; only listed variables reach the program.
     pub inherited: Vec<(String, String)>,
     /// Variables that settings or rawko itself give to this program.
     pub set: Vec<(String, String)>,

@@ -11,7 +11,7 @@ pub enum Profile {
     Workspace,
     /// A program that runs beside an agent: MCP and language servers, checks, process and ACP agents, command services.
     Program(ProjectAccess),
-    /// Not confined: a program of the person, for which settings say `sandbox: off`. It still runs in a session without
+    /// Not confined: a program of the person, with `sandbox: off` in the settings. It still runs in a session without
     /// a terminal and ends with its call.
     Trusted,
 }

@@ -32,8 +32,10 @@ pub(crate) struct Spec {
 pub(crate) struct Confined {
     /// The file system that the program sees, by path. Parents come before children.
     pub(crate) view: BTreeMap<PathBuf, Place>,
-    /// What may be written; a place in the view can narrow it.
+    /// What may be written on the host; a place in the view can narrow it.
     pub(crate) writable: Vec<PathBuf>,
+    /// What may be written in the view, and is something else on the host.
+    pub(crate) private: Vec<PathBuf>,
     /// What may be read where there is no mount namespace.
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) network: Network,

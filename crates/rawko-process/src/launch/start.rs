@@ -205,6 +205,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
     spec.confined = Some(Confined {
         view: view.places,
         writable,
+        private: view.private,
         readable: view.readable,
         network: match launch.profile {
             Profile::ReadOnly => Network::None,

@@ -41,6 +41,8 @@ const TEMPORARY: &str = "/tmp";
 pub(crate) struct View {
     pub(crate) places: BTreeMap<PathBuf, Place>,
     pub(crate) writable: Vec<PathBuf>,
+    /// Paths that are others on the host: home and `/tmp`.
+    pub(crate) private: Vec<PathBuf>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) home: PathBuf,
     pub(crate) temporary: PathBuf,
@@ -68,6 +70,7 @@ impl View {
         let mut view = Self {
             places: BTreeMap::new(),
             writable: Vec::new(),
+            private: Vec::new(),
             readable: vec![PathBuf::from("/proc")],
             home: home.clone(),
             temporary: PathBuf::from(TEMPORARY),
@@ -140,10 +143,10 @@ impl View {
 
     /// A private home with the caches of tool chains. If the project contains it, only credentials are hidden.
     fn home(&mut self, home: &Path, root: &Path) {
-        self.writable.push(home.to_owned());
         if home.starts_with(root) {
             return;
         }
+        self.private.push(home.to_owned());
         self.places.insert(home.to_owned(), Place::Private);
         for path in home::tool_chains(home) {
             self.read(&path);
@@ -196,7 +199,7 @@ impl View {
                 self.places.insert(TEMPORARY.into(), Place::Private);
             }
         }
-        self.writable.push(TEMPORARY.into());
+        self.private.push(TEMPORARY.into());
     }
 
     /// Makes existing files read-only, although they lie in a writable place.
@@ -279,7 +282,7 @@ impl View {
     }
 }
 
-/// Everything at a path but what is hidden: for each directory above something hidden, its other entries.
+/// Everything at a path without the hidden parts: for each directory above something hidden, its other entries.
 fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let (mut kept, mut open) = (Vec::new(), vec![path.to_owned()]);
     while let Some(path) = open.pop() {

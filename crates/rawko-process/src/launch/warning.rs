@@ -13,7 +13,7 @@ pub(crate) fn missing(layers: &Layers) {
     }
 }
 
-/// Prints to stderr, whatever else is printed: this must not be lost in a log.
+/// Prints to stderr in every output format: this must not be lost in a log.
 #[expect(clippy::print_stderr, reason = "a sandbox that is not there must be noticed")]
 pub(crate) fn say(text: &str) {
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);

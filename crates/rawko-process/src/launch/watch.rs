@@ -26,7 +26,7 @@ impl AuthorityWatch {
         Self { absent: paths, links }
     }
 
-    /// Renames what was created since, and restores links. Returns a line for each.
+    /// Renames files that were created since, and restores links. Returns a line for each.
     pub fn restore(&self) -> Vec<String> {
         let created = self.absent.iter().filter(|path| path.symlink_metadata().is_ok());
         let replaced =

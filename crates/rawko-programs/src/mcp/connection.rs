@@ -1,6 +1,7 @@
 //! One connection to an MCP server, until it is lost. It does not reconnect: the supervisor opens a new one.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::time::timeout;
 
-use rawko_process::Profile;
+use rawko_process::{Egress, EgressRefusal, Profile};
 
 use super::config::{McpConfig, McpTransport};
 use super::fault::{Fault, handshake_in_words};
@@ -29,6 +30,25 @@ pub(super) struct Connection {
     /// Killed with its child processes on drop. `None` over HTTP.
     child: Option<Child>,
     is_lost: AtomicBool,
+}
+
+/// Checks the host of a server against the hosts that may be reached. A private address is one that the person configured;
+/// connections go to the checked addresses.
+async fn reachable(url: &str, egress: &Egress) -> Result<(String, Vec<SocketAddr>), String> {
+    let parsed = reqwest::Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
+    let (Some(host), Some(port)) = (parsed.host_str(), parsed.port_or_known_default()) else {
+        return Err(format!("`{url}` names no host"));
+    };
+    let bare = host.trim_matches(['[', ']']);
+    let listed = egress.hosts.is_none().then(|| bare.to_owned());
+    let egress = Egress { private: egress.private.iter().cloned().chain(listed).collect(), ..egress.clone() };
+    let addresses = match egress.resolve(host, port).await {
+        Ok(addresses) => addresses,
+        // A proxy of the system may know it.
+        Err(EgressRefusal::Unknown { .. }) => Vec::new(),
+        Err(refusal) => return Err(format!("{refusal} (`tools.web` in .rawko/config.yaml)")),
+    };
+    Ok((host.to_owned(), addresses))
 }
 
 /// Receives notifications of the server.
@@ -104,7 +124,8 @@ impl Connection {
         let mut config =
             StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
         config.retry_config = Arc::new(FewRetries);
-        let transport = StreamableHttpClientTransport::with_client(HttpClient::new()?, config);
+        let client = HttpClient::new(&reachable(url, &settings.egress).await?)?;
+        let transport = StreamableHttpClientTransport::with_client(client, config);
         match timeout(settings.start_timeout, listener.serve(transport)).await {
             Ok(Ok(service)) => Ok(Self { service, child: None, is_lost: AtomicBool::new(false) }),
             Ok(Err(error)) => Err(handshake_in_words(&error)),

@@ -2,6 +2,7 @@
 //! standard form; otherwise the affected call would wait until its timeout.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use reqwest::StatusCode;
@@ -24,10 +25,13 @@ const REDIRECTS_MAX: usize = 5;
 pub(super) struct HttpClient(reqwest::Client);
 
 impl HttpClient {
-    pub(super) fn new() -> Result<Self, String> {
+    /// Connects to these addresses of a host, which were checked.
+    pub(super) fn new((host, addresses): &(String, Vec<SocketAddr>)) -> Result<Self, String> {
         // An idle connection may be dead, and then it is unknown if the server received a call on it.
-        let client =
-            rawko_http::build(|builder| builder.pool_max_idle_per_host(0).redirect(Policy::custom(redirect)));
+        let client = rawko_http::build(|builder| {
+            let builder = builder.pool_max_idle_per_host(0).redirect(Policy::custom(redirect));
+            if addresses.is_empty() { builder } else { builder.resolve_to_addrs(host, addresses) }
+        });
         client.map(Self).map_err(|error| error.to_string())
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rawko_process::Confinement;
+use rawko_process::{Confinement, Egress};
 use rawko_settings::Environment;
 
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct McpSettings {
     /// Programs inherit a short list of variables; the rest must be named in the file.
     pub environment: Environment,
     pub confinement: Confinement,
+    /// Servers over HTTP must be among these hosts.
+    pub egress: Egress,
     /// Timeout from starting a server to receiving its list of tools.
     pub start_timeout: Duration,
     pub call_timeout: Duration,
@@ -34,6 +36,7 @@ impl McpSettings {
         let root = root.into();
         Self {
             confinement: environment.confinement(&root),
+            egress: Egress::default(),
             root,
             environment,
             start_timeout: Duration::from_secs(60),

@@ -30,7 +30,8 @@ pub(super) async fn checked(settings: &WebSettings, url: &Url) -> Result<Vec<Soc
 }
 
 impl WebSettings {
-    fn egress(&self) -> Egress {
+    /// The hosts that may be reached on behalf of agents.
+    pub fn egress(&self) -> Egress {
         Egress { hosts: self.hosts.clone(), private: self.private.clone() }
     }
 }

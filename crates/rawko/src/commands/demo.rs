@@ -6,10 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rawko_host::Environment;
+use rawko_process::{Confinement, Input, Launch, Profile};
+
 use super::init;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
+use crate::hosting;
 use crate::templates::{self, DEMO_TASK, Template};
 use crate::trust;
 
@@ -64,14 +68,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 /// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later.
 fn insist_on_python() -> Result<(), Failure> {
-    let mut python = Command::new("python3");
-    let version =
-        python.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match version {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) | Err(_) => {
-            Err(Failure::Usage("cannot run `python3`; the demo needs it for its tests".to_owned()))
-        }
+    let launch = Launch {
+        args: vec!["--version".to_owned()],
+        inherited: Environment::of_process().all(),
+        input: Input::Null,
+        ..Launch::new("python3", Profile::ReadOnly, Confinement::of_project(std::env::temp_dir()))
+    };
+    let runs = hosting::block_on(async {
+        let Ok(mut launched) = launch.start().await else { return Ok(false) };
+        Ok(launched.child.wait().await.is_ok_and(|status| status.success()))
+    })?;
+    if runs {
+        Ok(())
+    } else {
+        Err(Failure::Usage("cannot run `python3`; the demo needs it for its tests".to_owned()))
     }
 }
 

@@ -391,6 +391,9 @@ governance: {allow: [charge_card, ship]}
         warn     service   refund: every call is refused
                            `refund` is not in `governance.allow` of .rawko/config.yaml
         ok       service   ship: allowed, calls http://127.0.0.1:1/ship
+        ok       sandbox   own session, user namespace, PID namespace, network namespace, mount namespace, dropped privileges, Landlock vN, seccomp
+        ok       sandbox   network of programs: none
+        ok       sandbox   confined: Bash, checks, service:charge_card, service:refund
         ok       agents    ada, builder, explorer, planner
         problem  chart     .rawko/charts/bad.yaml: invalid
                            see `rawko check .rawko/charts/bad.yaml`

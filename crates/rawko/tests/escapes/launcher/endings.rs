@@ -1,4 +1,4 @@
-//! What is left of a program when its call ends and when rawko is killed; and that an agent that may not write does not
+//! Leftovers of a program when its call ends and when rawko is killed; and that an agent that may not write does not
 //! write through another program.
 
 use std::fs;

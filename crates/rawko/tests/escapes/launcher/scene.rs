@@ -173,12 +173,13 @@ impl Scene {
         write(&self.root.join(name), text);
     }
 
-    /// Runs every attempt and every control, each with a time limit, and writes what they print to a file of its kind.
-    fn script(&self) -> String {
+    /// Variables of the table, and `try`.
+    pub(crate) fn prelude(&self) -> String {
         let path = |path: &Path| path.display().to_string();
         let mut script = format!(
-            "export REAL='{}' OUT='{}' STATE='{}' PORT={} HOST={}\n",
+            "export REAL='{}' UP='/{}' OUT='{}' STATE='{}' PORT={} HOST={}\n",
             path(&self.home),
+            self.home.file_name().unwrap().display(),
             path(&self.out),
             path(&self.state),
             self.port,
@@ -192,8 +193,16 @@ impl Scene {
              exec(sys.argv[1])\n\
              END\n\
              try() { /usr/bin/python3 ~/try.py \"$1\"; }\n\
-             export -f try\n\
-             into=results/$1\n\
+             export -f try\n",
+        );
+        script
+    }
+
+    /// Runs every attempt and every control, each with a time limit, and writes what they print to a file of its kind.
+    fn script(&self) -> String {
+        let mut script = self.prelude();
+        script.push_str(
+            "into=results/$1\n\
              : > $into\n",
         );
         for (number, row) in TABLE.iter().enumerate() {
@@ -278,7 +287,8 @@ impl Scene {
     }
 
     fn is_on_host(&self, mark: &str) -> bool {
-        let files = [&self.home, &self.out].map(|directory| directory.join(mark));
+        let cache = self.home.join(".cargo/registry");
+        let files = [&self.home, &self.out, &cache].map(|directory| directory.join(mark));
         let start = fs::read_to_string(self.home.join(".bashrc")).unwrap_or_default();
         files.iter().any(|file| file.symlink_metadata().is_ok()) || start.contains(mark)
     }
@@ -316,7 +326,7 @@ pub(crate) fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What was printed, by `number attempt` or `number control`.
+/// Output of each line, by `number attempt` or `number control`.
 fn parse(text: &str) -> BTreeMap<String, String> {
     let mut results: BTreeMap<String, String> = BTreeMap::new();
     let mut current = String::new();

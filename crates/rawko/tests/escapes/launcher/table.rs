@@ -13,7 +13,7 @@ const fn row(name: &'static str, attempt: &'static str, control: &'static str) -
 }
 
 /// `$REAL` is the person's home, `$OUT` a directory beside the project, `$MARK` a name that is this attempt's own, `$PORT`
-/// a server of the host, `$HOST` a process of the host, `$STATE` rawko's state directory. `try` runs Python with
+/// a server of the host, `$UP` the last part of `$REAL`, `$HOST` a process of the host, `$STATE` rawko's state directory. `try` runs Python with
 /// `socket`, `os`, `ctypes` and `call(number, …)` for system calls.
 pub(crate) const TABLE: &[Attempt] = &[
     // Credentials.
@@ -72,12 +72,12 @@ pub(crate) const TABLE: &[Attempt] = &[
     ),
     row(
         "by ..",
-        "grep -s KEY ../home/.ssh/id ../../*/home/.ssh/id && echo ESCAPED",
+        "grep -s KEY ..$UP/.ssh/id ../../*$UP/.ssh/id && echo ESCAPED",
         "cd keys && grep KEY ../keys/id && echo WORKS",
     ),
     row(
         "by the root of another process",
-        "grep -s KEY /proc/*/root$REAL/.ssh/id /proc/*/cwd/../home/.ssh/id && echo ESCAPED",
+        "grep -s KEY /proc/*/root$REAL/.ssh/id /proc/*/cwd/..$UP/.ssh/id && echo ESCAPED",
         "grep -s KEY /proc/$$/cwd/keys/id && echo WORKS",
     ),
     row(
@@ -300,11 +300,7 @@ pub(crate) const TABLE: &[Attempt] = &[
         "touch /tmp/$MARK && echo WORKS",
     ),
     row("a program in PATH", "touch /usr/local/bin/$MARK && echo ESCAPED", "touch ~/$MARK && echo WORKS"),
-    row(
-        "cargo's cache",
-        "touch $REAL/.cargo/registry/$MARK && echo ESCAPED",
-        "ls $REAL/.cargo/registry && echo WORKS",
-    ),
+    row("cargo's cache", "touch $REAL/.cargo/registry/$MARK", "ls $REAL/.cargo/registry && echo WORKS"),
     // Files of authority.
     row(
         "rawko's settings",
