@@ -1,4 +1,4 @@
-//! Random command lines with a hidden `touch x` under a read-only grant, without a sandbox: whatever the filter lets pass
+//! Random command lines with a hidden `touch x` under a read-only grant, without a sandbox: a line that the filter lets pass
 //! must not run it. Finds lines that bash and the parser read differently.
 
 use rawko_core::Value;
