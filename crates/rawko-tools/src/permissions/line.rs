@@ -66,7 +66,7 @@ impl CommandLine {
         if let Some(Err(why)) = &self.reading.printed {
             return Some(why.to_string());
         }
-        if let Some(why) = self.reading.unknowable.first() {
+        if let Some(why) = self.reading.unknowable.first().or(self.reading.calculated.first()) {
             return Some(why.clone());
         }
         let name = self.reading.assigned.iter().find(|name| is_dangerous_variable(name))?;

@@ -106,7 +106,12 @@ impl Walk {
     /// are therefore known.
     pub(super) fn arithmetic(&mut self, expression: &str) -> Walked {
         if expression.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$' | '`')) {
-            self.cannot_know(format!("`{}` is calculated from variables", expression.trim()));
+            let why = format!("`{}` is calculated from variables", expression.trim());
+            // A variable can hold a subscript, and a subscript a command.
+            match expression.contains(['`', '[', '"', '\'']) || expression.contains("$(") {
+                true => self.cannot_know(why),
+                false => self.reading.calculated.push(why),
+            }
         }
         self.word(expression).map(drop)
     }

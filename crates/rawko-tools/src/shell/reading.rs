@@ -26,6 +26,8 @@ pub(crate) struct Reading {
     pub(crate) loops: Vec<String>,
     /// The line in canonical form, which is what runs; or the construct that has none.
     pub(crate) printed: Option<Result<String, Unprintable>>,
+    /// Arithmetic with variables: known, unless a variable of the environment holds a command.
+    pub(crate) calculated: Vec<String>,
     /// Each a clause: "`$x` stands where a command's name should".
     pub(crate) unknowable: Vec<String>,
 }

@@ -76,7 +76,7 @@ fn needs_kernel(reading: &Reading) -> Option<String> {
     if moves && has_git {
         return Some("git after `cd` uses the configuration of another repository".to_owned());
     }
-    reading.commands.iter().find_map(read_only::needs_kernel)
+    reading.calculated.first().cloned().or_else(|| reading.commands.iter().find_map(read_only::needs_kernel))
 }
 
 /// Parses a line for rules about single commands.
@@ -203,7 +203,10 @@ impl Judge<'_> {
     }
 
     fn unknowable(&self) -> Result<(), Refused> {
-        match self.reading.unknowable.first() {
+        let has_lists = self.rules.iter().any(LayerRules::is_filter);
+        let has_command = self.reading.values.iter().any(|value| value.contains(['[', '$', '`']));
+        let calculated = self.reading.calculated.first().filter(|_| has_lists || has_command);
+        match self.reading.unknowable.first().or(calculated) {
             Some(why) if self.is_filtered => {
                 let why = format!("what would run cannot be known before it runs: {why}");
                 Err(Refused::new("command_unknowable", self.source(), why))

@@ -1,4 +1,4 @@
-//! Random command lines with a hidden `touch x` under a read-only grant, without a sandbox: whatever the filter lets pass
+//! Random command lines with a hidden `touch x` under a read-only grant, without a sandbox: a line that the filter lets pass
 //! must not run it. Finds lines that bash and the parser read differently.
 
 use rawko_core::Value;
@@ -115,7 +115,43 @@ impl Random {
     }
 }
 
+/// Texts in which the parser and bash may disagree where something ends; `@` stands for random pieces.
+const SHAPES: &[&str] = &[
+    "ls \"$(@)\ntouch x\n)\"",
+    "ls $(@)\ntouch x\n)",
+    "ls \"$( @ )\ntouch x\n)@\"",
+    "ls `@`\ntouch x\n`",
+    "cat <<E\n@\nE@\ntouch x\nE",
+    "cat <<'E'\n@\n E\ntouch x\nE",
+    "cat <<-E\n@\n\tE\ntouch x\nE",
+    "cat <<\"E @\"\n@\nE @\ntouch x\nE",
+    "echo ${y:-@}\ntouch x\n}",
+    "echo \"${y:-@}\ntouch x\n}\"",
+    "echo $((@))\ntouch x\n))",
+    "echo $(case a in a) @;; esac)\ntouch x\n)",
+    "echo \"$(case a in a) @;; esac)\ntouch x\n)\"",
+    "echo @'\ntouch x\n'@",
+    "echo @\"\ntouch x\n\"@",
+    "echo $'@'\ntouch x\n'",
+    "echo @#\ntouch x\n@",
+    "echo \\\n@ # \\\ntouch x",
+    "[[ a = @ ]] ; echo '\ntouch x\n'",
+    "echo <(@)\ntouch x\n)",
+];
+
 fn line(random: &mut Random) -> String {
+    if random.below(2) == 0 {
+        let mut line = String::new();
+        for part in SHAPES[random.below(SHAPES.len())].split_inclusive('@') {
+            line.push_str(part.trim_end_matches('@'));
+            if part.ends_with('@') {
+                for _ in 0..random.below(4) {
+                    line.push_str(PIECES[random.below(PIECES.len())]);
+                }
+            }
+        }
+        return line;
+    }
     let mut line = ["ls ", "echo ", "cat ", ""][random.below(4)].to_owned();
     for _ in 0..2 + random.below(9) {
         line.push_str(PIECES[random.below(PIECES.len())]);
@@ -129,7 +165,7 @@ fn line(random: &mut Random) -> String {
 #[tokio::test]
 async fn no_random_line_runs_a_hidden_command() {
     let count: u64 =
-        std::env::var("RAWKO_RANDOM_LINES").ok().and_then(|text| text.parse().ok()).unwrap_or(3000);
+        std::env::var("RAWKO_RANDOM_LINES").ok().and_then(|text| text.parse().ok()).unwrap_or(4000);
     let dir = tempfile::tempdir().unwrap();
     let bash = BashSettings {
         sandbox: Sandbox::Off,
