@@ -39,10 +39,11 @@ fn a_question_waits_for_a_person_and_only_for_one() {
     let denied = project.rawko(&["deny", "t", "--comment", "not that file"]);
     assert_eq!(denied.status.code(), Some(0), "{}", String::from_utf8_lossy(&denied.stderr));
     let results = project.results();
-    assert_eq!(results[1], "refused: ada denied this call: not that file");
+    let said = &results[1];
+    assert!(said.starts_with("refused: ") && said.ends_with(" denied this call: not that file"), "{said}");
     assert!(project.has("x"), "the rule of `--always` answers the same call");
     let audit = String::from_utf8(project.rawko(&["logs", "--audit"]).stdout).unwrap();
-    for expected in ["approved by ada", "permitted by `Bash(touch x)`"] {
+    for expected in ["approved by ", "permitted by `Bash(touch x)`"] {
         assert!(audit.contains(expected), "{expected}: {audit}");
     }
     println!("questions: held");
