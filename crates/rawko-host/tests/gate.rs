@@ -234,11 +234,11 @@ fn whoever_may_put_agents_to_work_may_choose_among_them() {
         "null",
         &questions,
         expect![[r#"
-        work:select after 0: allowed: `work:select` chooses among the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
-        work:evaluate after 0: allowed: `work:evaluate` chooses among the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
-        work:remember after 0: refused: `work:remember` is refused by `work:remember` in `governance.deny` of .rawko/config.yaml
-        work:open after 0: refused: `work:open` is not in `governance.allow` of .rawko/config.yaml
-    "#]],
+            work:select after 0: allowed: `work:select` selects or judges the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
+            work:evaluate after 0: allowed: `work:evaluate` selects or judges the agents, which `agent:dev*` in `governance.allow` of .rawko/config.yaml allows
+            work:remember after 0: refused: `work:remember` is refused by `work:remember` in `governance.deny` of .rawko/config.yaml
+            work:open after 0: refused: `work:open` is not in `governance.allow` of .rawko/config.yaml
+        "#]],
     );
     check(
         &Gate::new(&["charge_card"], &[], None).unwrap(),

@@ -116,7 +116,7 @@ fn unknown_keys() {
             3:27 settings::unknown_key: `http` of service `a` has no key `ur`
                  did you mean `url`?
             3:35 settings::unknown_key: service `a` has no key `colour`
-                 the keys here are `command`, `http`, `cwd`, `env`, `pass_env`, `output_max`, `on_restart`, `timeout`, `description`, `provenance`, `input` and `output`
+                 the keys here are `command`, `sandbox`, `http`, `cwd`, `env`, `pass_env`, `output_max`, `on_restart`, `timeout`, `description`, `provenance`, `input` and `output`
             4:14 settings::unknown_key: `governance` has no key `alow`
                  did you mean `allow`?
             4:34 settings::unknown_key: `budget` has no key `call`

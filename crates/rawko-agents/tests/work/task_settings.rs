@@ -85,7 +85,7 @@ memories: {remember: maybe, tokens_max: few}
         .rawko/config.yaml: Error: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H` (`timeout` of `task` is a duration)
         .rawko/config.yaml: Error: `remember` of `memories` must be true or false ()
         .rawko/config.yaml: Error: `tokens_max` of `memories` must be a whole number ()
-        .rawko/prompts: Warning: the prompt `select` has an unknown placeholder `{taks}` (the placeholders are task, plan, agents, history, error, last, iteration, maxIterations, constraints and decisions)
+        .rawko/prompts: Warning: the prompt `select` has an unknown placeholder `{taks}` (the placeholders are task, plan, agents, history, error, last, checks, iteration, maxIterations, constraints and decisions)
         .rawko/memories/broken.md: Warning: invalid YAML: unclosed bracket '[' ()
         .rawko/memories/broken.md: Warning: this memory has no text ()
     "#]].assert_eq(&read(&files).1);

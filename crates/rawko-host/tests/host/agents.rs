@@ -89,7 +89,13 @@ async fn an_agent_works_within_what_its_caller_has_left() {
     );
     let policies: Vec<String> = {
         let calls = bench.calls.lock().unwrap();
-        calls.iter().map(|call| format!("{} {}", call.name, call.policy)).collect()
+        // The hash of the chart changes with its text.
+        let without_chart = |policy: &Value| {
+            let mut policy = policy.as_map().cloned().unwrap_or_default();
+            policy.shift_remove("chart");
+            Value::Map(policy.into())
+        };
+        calls.iter().map(|call| format!("{} {}", call.name, without_chart(&call.policy))).collect()
     };
     assert_eq!(
         policies,

@@ -27,7 +27,7 @@ pub fn decision(entry: &Entry) -> Option<Decision<'_>> {
 
 /// Returns only the decision, without its record.
 pub fn bare(decision: &Value) -> Json {
-    let keys = ["type", "mode", "reason", "summary", "by", "why"];
+    let keys = ["type", "mode", "reason", "summary", "question", "by", "why"];
     let said = keys.iter().filter(|key| !decision.get(key).is_null());
     Json::Object(said.map(|key| ((*key).to_owned(), decision.get(key).to_json())).collect())
 }
@@ -43,6 +43,9 @@ impl Decision<'_> {
             // A rule is its own reason.
             "CONTINUE" if is_rule => ("continue", self.agent.unwrap_or(reason).to_owned()),
             "CONTINUE" => ("continue", reason.to_owned()),
+            "ABORT" => ("gives up", reason.to_owned()),
+            "SKIP" => ("skips", reason.to_owned()),
+            "ASK" => ("asks", first_line(text("question")).to_owned()),
             "RETRY" if self.agent.is_some() => ("retry", format!("{agent}: {reason}")),
             "RETRY" => ("retry", reason.to_owned()),
             _ if is_rule => ("→", agent.to_owned()),

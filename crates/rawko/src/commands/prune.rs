@@ -199,7 +199,8 @@ fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), Failure>
         table.add(vec![
             Cell::painted(it.id.as_str(), Style::Bold),
             Cell::new(it.outcome.as_str()),
-            Cell::new(times::ago(it.ended_ms, now_ms)),
+            // As wide as "just now", so that a second more or less does not move the table.
+            Cell::new(format!("{:<8}", times::ago(it.ended_ms, now_ms))),
             Cell::new(it.instances.to_string()),
             Cell::new(it.records.to_string()),
             Cell::new(sizes::shown(it.bytes)),

@@ -160,7 +160,6 @@ impl Args {
             roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),
             before: self.before.map(InstanceKey),
             limit: self.limit,
-            ..Filter::default()
         }
     }
 

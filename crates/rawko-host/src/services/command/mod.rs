@@ -83,7 +83,7 @@ impl Command {
 impl Service for Command {
     fn call(&self, call: Call) -> Answer {
         let program = Arc::clone(&self.0);
-        Box::pin(async move { program.run(call).await })
+        Box::pin(program.run(call))
     }
 
     fn on_restart(&self) -> OnRestart {
@@ -96,13 +96,11 @@ impl Service for Command {
 }
 
 impl Program {
-    async fn run(&self, call: Call) -> Result<Value, ServiceError> {
-        let launched = self.start(&call).await?;
-        let started = (launched.child, launched.processes);
+    async fn run(self: Arc<Self>, call: Call) -> Result<Value, ServiceError> {
         let limits = process::Limits { timeout: self.timeout, output_bytes_max: self.form.output_bytes_max };
-        let ending = process::supervised(started, input(&call), limits).await;
-        launched.authority.restore();
-        let ending = ending?;
+        let (program, input) = (Arc::clone(&self), input(&call));
+        let start = async move { program.start(&call).await };
+        let ending = process::supervised(start, input, limits).await?;
         let secrets = self.secrets();
         outcome::answer(&self.form.program, ending, &limits, &secrets).map_err(|error| secrets.hide_in(error))
     }

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::Processes;
+use rawko_process::{Launched, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::oneshot;
@@ -39,17 +39,23 @@ pub(super) enum Ending {
     Abandoned,
 }
 
-/// Runs a started program to its end. A separate task owns it, so that the program is terminated gracefully even if this
-/// future is dropped.
+/// Starts a program and runs it to its end. A separate task owns it from the start, so that the program is terminated
+/// gracefully even if this future is dropped.
 pub(super) async fn supervised(
-    started: (Child, Processes),
+    start: impl Future<Output = Result<Launched, ServiceError>> + Send + 'static,
     input: Vec<u8>,
     limits: Limits,
 ) -> Result<Ending, ServiceError> {
     let (waiting, abandoned) = oneshot::channel::<()>();
-    let ending = tokio::spawn(supervise(started, input, limits, abandoned)).await;
+    let ending = tokio::spawn(async move {
+        let Launched { child, processes, authority, .. } = start.await?;
+        let ending = supervise((child, processes), input, limits, abandoned).await;
+        authority.restore();
+        ending.map_err(|error| lost(&error))
+    });
+    let ending = ending.await;
     drop(waiting);
-    ending.map_err(|error| lost(&error))?.map_err(|error| lost(&error))
+    ending.map_err(|error| lost(&error))?
 }
 
 /// The program was started, and cannot be waited for.

@@ -93,7 +93,6 @@ impl ListQuery {
             part: self.q.filter(|part| !part.is_empty()),
             roots_only,
             before: before.map(InstanceKey),
-            ..Filter::default()
         })
     }
 }

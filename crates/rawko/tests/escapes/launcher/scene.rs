@@ -61,7 +61,7 @@ governance: {allow: ['agent:*', 'checks:*', tries, reads]}
 providers:
   default: demo/scripted
   demo: {kind: scripted, file: .rawko/script.json}
-  corp: {kind: openai, url: 'http://127.0.0.1:9/v1', key: '${CORP_LLM}'}
+  corp: {kind: openai, base_url: 'http://127.0.0.1:9/v1', api_key: '${CORP_LLM}'}
 phases: {validate: {checks: [{name: tries, command: [bash, tries.sh, check]}]}}
 services:
   tries: {command: [bash, tries.sh, service]}

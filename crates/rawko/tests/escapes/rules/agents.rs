@@ -60,7 +60,7 @@ fn limits(tally: &mut Tally) {
         "allowed-tools: Read\n",
         "max_turn: 1\n",
         "MaxTurns: 1\n",
-        "permissions: {deny: [Write]}\n",
+        "permissions: {deny: [Write, Bash]}\n",
         "sandbox: true\n",
         "readOnly: true\n",
         "timeout: 1s\n",
