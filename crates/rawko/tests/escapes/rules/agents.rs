@@ -159,7 +159,8 @@ fn servers(tally: &mut Tally) {
         ("one blocked in the settings", "", "tools: {blocked: [mcp__one]}", (false, true)),
         ("not in the agent's tools", "tools: Read, Write\n", "", (false, false)),
         ("disallowed", "disallowedTools: mcp__one, mcp__two\n", "", (false, false)),
-        ("one of the agent's tools", "tools: Read, mcp__two__x\n", "", (false, true)),
+        // With Write, because a server of an agent that may not write cannot leave its trace.
+        ("one of the agent's tools", "tools: Read, Write, mcp__two__x\n", "", (false, true)),
         ("mcpServers", "mcpServers: [two]\n", "", (false, true)),
         ("no mcpServers", "mcpServers: []\n", "", (false, false)),
         ("plan mode", "permissionMode: plan\n", "", (false, false)),
