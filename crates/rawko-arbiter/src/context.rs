@@ -28,7 +28,7 @@ pub struct Orchestration {
     pub consecutive_failures: u64,
     pub max_failures: u64,
     pub timeout_ms: Option<u64>,
-    /// What the checks say; `None` before the first round.
+    /// The results of the checks; `None` before the first round.
     pub evidence: Option<CheckEvidence>,
     /// Why the task seems to be stuck.
     pub notice: Option<String>,

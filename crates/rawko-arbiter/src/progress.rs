@@ -14,7 +14,7 @@ const VERDICTS_MAX: usize = 8;
 /// `progress:` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgressSettings {
-    /// Rounds without progress until the agents are told.
+    /// Rounds without progress until the agents get a notice.
     pub tell_after: u64,
     /// Rounds without progress until a person is asked, and the task ends.
     pub stuck_after: u64,
@@ -143,7 +143,7 @@ impl Progress {
         self.seen.push(position);
         let over = self.seen.len().saturating_sub(SEEN_MAX);
         self.seen.drain(..over);
-        // With passing checks, going back and forth harms nobody; the rounds are counted anyway.
+        // With passing checks, going back and forth is harmless; the rounds are counted anyway.
         if is_known && round.checks.as_ref().is_none_or(|failing| failing.checks > 0) {
             self.returns += 1;
         }

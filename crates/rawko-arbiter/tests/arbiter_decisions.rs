@@ -265,13 +265,6 @@ fn what_can_be_decided_when() {
             json!({"plan": plan("pending")}),
             "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY SKIP ASK".to_owned(),
         ),
-        (
-            "people were asked often enough",
-            Moment::Evaluate,
-            vec![ok("tester")],
-            json!({"asked": 3}),
-            "SELECT_MODE(planner developer reviewer) CONTINUE COMPLETE RETRY".to_owned(),
-        ),
     ];
     for (name, moment, history, more, expected) in table {
         let (context, agents, settings) = (after(&history, more), agents(), ArbiterSettings::default());

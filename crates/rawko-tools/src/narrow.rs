@@ -88,7 +88,7 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
         unconfined,
         network,
     } = inner;
-    // Whoever requires a sandbox for commands wants one for every program.
+    // A sandbox that is required for commands is required for every program.
     let unconfined = match outer.bash.sandbox {
         Sandbox::Require => outer.unconfined,
         Sandbox::Auto | Sandbox::Off => place.within(&["unconfined"], outer.unconfined, unconfined),

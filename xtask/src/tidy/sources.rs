@@ -73,7 +73,17 @@ fn no_path_or_registry_address_of_a_machine() {
 /// printable first.
 #[test]
 fn only_the_console_and_the_log_write_to_the_terminal() {
-    let writers = ["crates/rawko/src/console.rs", "crates/rawko-telemetry/src/logs.rs"];
+    let writers = [
+        "crates/rawko/src/console.rs",
+        "crates/rawko-telemetry/src/logs.rs",
+        // The output of the helper is a pipe to rawko, and its warnings are fixed texts.
+        "crates/rawko-process/src/helper/init.rs",
+        "crates/rawko-process/src/launch/warning.rs",
+        // Lines of a program, made printable.
+        "crates/rawko-server/src/agents/process.rs",
+        // Tests.
+        "crates/rawko-tools/src/shell/lines.rs",
+    ];
     // A question whether it is a terminal writes nothing.
     let is_writing = |line: &str| {
         ["stdout()", "stderr()", "print!(", "println!(", "eprint!(", "eprintln!("]

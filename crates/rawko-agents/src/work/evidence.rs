@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::checking::{shorten_paths, text};
 use super::{Workshop, part, value};
 
-/// What the checks say about the files as they are. Part of the orchestrator's context, of the arbiter's input and of the
+/// The results of the checks for the current files. Part of the orchestrator's context, of the arbiter's input and of the
 /// task's result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -121,7 +121,7 @@ fn failing(report: &CheckReport) -> Failing {
     Failing { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
 }
 
-/// What the agents and the arbiter are told.
+/// The notice for the agents and the arbiter.
 fn notice(standing: Standing, progress: &Progress) -> Option<String> {
     match standing {
         Standing::Progress | Standing::Fine => None,

@@ -43,7 +43,7 @@ pub struct LoopSettings {
     pub depth_max: u32,
     /// Prompt size, in tokens, that triggers compaction.
     pub prompt_tokens_max: u32,
-    /// Rounds of a task without progress until the agents are told.
+    /// Rounds of a task without progress until the agents get a notice.
     pub tell_after: u32,
     /// … until a person is asked, or the task ends.
     pub stuck_after: u32,

@@ -24,8 +24,8 @@ pub struct Confinement {
     /// Files that programs must not read, or must not write, although they lie in the project.
     pub hidden: Vec<PathBuf>,
     pub protected: Vec<PathBuf>,
-    /// The reason why a program must not start unless the kernel stops its writes and connections, whatever
-    /// `sandbox` says.
+    /// The reason why a program must not start unless the kernel stops its writes and connections, for any value of
+    /// `sandbox`.
     pub needs_boundary: Option<String>,
     /// A directory of the host that is `/tmp` for its programs; `None`: each has its own in memory.
     pub scratch: Option<PathBuf>,

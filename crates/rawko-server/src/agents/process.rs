@@ -109,8 +109,7 @@ async fn print_errors(stderr: Option<ChildStderr>) {
         match (&mut reader).take(ERROR_LINE_MAX).read_until(b'\n', &mut line).await {
             Ok(1..) => {
                 let text = String::from_utf8_lossy(&line);
-                let text: String =
-                    text.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').collect();
+                let text = rawko_chart::printable(text.trim_end());
                 #[expect(clippy::print_stderr, reason = "the agent's messages belong to the server's")]
                 {
                     eprintln!("{text}");

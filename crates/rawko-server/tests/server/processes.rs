@@ -6,7 +6,7 @@ use rawko_turns::Event;
 
 use crate::support::Setup;
 
-/// Says so when it gets the turn, and completes the turn on request.
+/// Posts a message when it gets the turn, and completes the turn on request.
 const AGENT: &str = r#"#!/bin/sh
 [ "$1" ] || exec sh "$0" MARK
 echo '{"type":"register","protocol":1,"agent":"'"$RAWKO_AGENT"'","observe":false}'

@@ -99,7 +99,7 @@ impl Watched {
     }
 }
 
-/// Without the timestamps: once somebody has read the time of a change, Linux writes the next one to the inode at once,
+/// Without the timestamps: once the time of a change was read, Linux writes the next one to the inode at once,
 /// and every commit would pay for another write to the disk.
 #[cfg(target_os = "linux")]
 fn identity_and_len(path: &CStr) -> Result<(Identity, u64), Errno> {

@@ -166,7 +166,7 @@ impl Plain {
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?Z?", "MOMENT"),
             (r#"("\w*(_ms|seq)"): ?-?\d+"#, "$1:N"),
             (r"\d[\d.]*(ms|s|m|h)\b( \d+s)?( ago)?|just now", "WHILE"),
-            // The arbiter is told how long it took so far, and digits count.
+            // The prompts contain the elapsed time, and digits count.
             (r"spent [\d,]+ tokens", "spent N tokens"),
             (r"is hosted by Restate at \S+|is parked; continue with `rawko resume \S+`", "IS HOSTED"),
             // Columns are as wide as their content.

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod reachable;
+
+use reachable::{based, round};
+
 use std::sync::Arc;
 
 use expect_test::expect;
@@ -10,7 +14,7 @@ use rawko_core::{AgentEntry, Chart, Event, Now, Snapshot, Value, World, start, s
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::{Value as Json, json};
 
-const CHART: &str = include_str!("../../../charts/orchestrator.yaml");
+const CHART: &str = include_str!("../../../../charts/orchestrator.yaml");
 
 fn chart() -> Arc<Chart> {
     let loaded = load(&Source::new("orchestrator.yaml", CHART), &Registry::default());
@@ -58,21 +62,6 @@ fn resting() -> Vec<(&'static str, Json, Json)> {
         ("asking", json!({"work:select": to("ASK"), "checks:base": base}), input.clone()),
         ("backing_off", json!({"work:select": limited, "checks:base": base}), input),
     ]
-}
-
-/// The result of `checks:base`, for a project with one check.
-fn based() -> Json {
-    json!({"done": {"base": {"checks": []}, "progress": {"without": 0, "forgiven": 0, "returns": 0}}})
-}
-
-/// The result of `checks:round`.
-fn round(standing: &str, clean: bool) -> Json {
-    json!({
-        "standing": standing,
-        "notice": "nothing gets better",
-        "progress": {"without": 0, "forgiven": 0, "returns": 0},
-        "evidence": {"verified": true, "clean": clean, "tree": "t", "text": "", "restored": [], "report": {"errors_total": 1, "checks": []}},
-    })
 }
 
 fn events() -> Vec<(&'static str, Json)> {
@@ -446,65 +435,4 @@ fn every_state_is_in_a_table_or_never_rests() {
     let missing: Vec<String> =
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
     expect!["error_handling"].assert_eq(&missing.join(" "));
-}
-
-/// Whatever anybody answers and whoever sends what: while the checks fail, no state that can be reached is a success.
-#[test]
-fn no_path_leads_to_success_while_a_check_fails() {
-    let reached = reachable(false);
-    assert!(reached.len() > 100, "{}", reached.len());
-    assert!(!reached.iter().any(|place| place.starts_with("complete ")), "a failing check was passed by");
-    for end in ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "asking"] {
-        assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
-    }
-    // The same walk with checks that pass gets there.
-    assert!(reachable(true).iter().any(|place| place.starts_with("complete ")));
-}
-
-/// Walks through all answers and events, and returns the places: state, counters and decision.
-fn reachable(clean: bool) -> Vec<String> {
-    let (chart, world) = (chart(), world());
-    let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
-        "plan": {"steps": [{"id": "a", "title": "Mend", "status": "pending"}]}});
-    let first = start(&chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
-    let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
-    while let Some(snapshot) = open.pop() {
-        let context = snapshot.context_map(&chart);
-        let counters = ["iterationCount", "consecutiveFailures", "asked", "failedIn", "forcedAgent"];
-        let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
-        let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
-        if context.get("asked").as_i64() > Some(2) || !seen.insert(place) {
-            continue;
-        }
-        for event in possible(&snapshot, clean) {
-            let mut after = snapshot.clone();
-            if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
-                open.push(after);
-            }
-        }
-    }
-    seen.into_iter().collect()
-}
-
-fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
-    let mut all: Vec<Event> =
-        events().into_iter().map(|(name, data)| Event::named(name, Value::from_json(data))).collect();
-    let decisions = ["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT", "ASK"];
-    for invocation in snapshot.invocations() {
-        let id = invocation.id;
-        let decided = decisions.iter().flat_map(|kind| {
-            let decision = json!({"type": kind, "mode": "planner", "reason": "r", "question": "q"});
-            [decision.clone(), json!({"agent": {"name": "planner"}, "decision": decision})]
-        });
-        let rounds = ["progress", "fine", "tell", "stuck", "loop"].map(|standing| round(standing, clean));
-        let work = json!({"text": "Done.", "data": {"verdict": "passed"}});
-        let answers = [json!({"approved": true}), json!({"approved": false}), based()["done"].clone(), work];
-        let done = decided.chain(rounds).chain(answers).map(Value::from_json);
-        all.extend(done.map(|data| Event::InvokeDone { invocation: id, data }));
-        for category in ["failed", "limit", "timeout", "loop", "network"] {
-            let error = Value::from_json(json!({"category": category, "message": "no"}));
-            all.push(Event::InvokeFailed { invocation: id, error });
-        }
-    }
-    all
 }

@@ -1,0 +1,82 @@
+//! A walk through all reachable states of the orchestrator's chart: no path leads to success while a check fails.
+
+use rawko_core::{Event, Now, Snapshot, Value, start, step};
+use serde_json::{Value as Json, json};
+
+use crate::{chart, configuration, events, world};
+
+/// The result of `checks:base`, for a project with one check.
+pub(crate) fn based() -> Json {
+    json!({"done": {"base": {"checks": []}, "progress": {"without": 0, "forgiven": 0, "returns": 0}}})
+}
+
+/// The result of `checks:round`.
+pub(crate) fn round(standing: &str, clean: bool) -> Json {
+    json!({
+        "standing": standing,
+        "notice": "nothing gets better",
+        "progress": {"without": 0, "forgiven": 0, "returns": 0},
+        "evidence": {"verified": true, "clean": clean, "tree": "t", "text": "", "restored": [], "report": {"errors_total": 1, "checks": []}},
+    })
+}
+
+/// With any answer and any event: while the checks fail, no reachable state is a success.
+#[test]
+fn no_path_leads_to_success_while_a_check_fails() {
+    let reached = reachable(false);
+    assert!(reached.len() > 100, "{}", reached.len());
+    assert!(!reached.iter().any(|place| place.starts_with("complete ")), "a failing check was passed by");
+    for end in ["failed", "stuck", "loop_detected", "cancelled", "at_limit", "asking"] {
+        assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
+    }
+    // The same walk with checks that pass gets there.
+    assert!(reachable(true).iter().any(|place| place.starts_with("complete ")));
+}
+
+/// Walks through all answers and events, and returns the places: state, counters and decision.
+fn reachable(clean: bool) -> Vec<String> {
+    let (chart, world) = (chart(), world());
+    let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
+        "plan": {"steps": [{"id": "a", "title": "Mend", "status": "pending"}]}});
+    let first = start(&chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
+    let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
+    while let Some(snapshot) = open.pop() {
+        let context = snapshot.context_map(&chart);
+        let counters = ["iterationCount", "consecutiveFailures", "asked", "failedIn", "forcedAgent"];
+        let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
+        let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
+        if context.get("asked").as_i64() > Some(2) || !seen.insert(place) {
+            continue;
+        }
+        for event in possible(&snapshot, clean) {
+            let mut after = snapshot.clone();
+            if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
+                open.push(after);
+            }
+        }
+    }
+    seen.into_iter().collect()
+}
+
+fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
+    let mut all: Vec<Event> =
+        events().into_iter().map(|(name, data)| Event::named(name, Value::from_json(data))).collect();
+    let decisions = ["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT", "ASK"];
+    for invocation in snapshot.invocations() {
+        let id = invocation.id;
+        let decided = decisions.iter().flat_map(|kind| {
+            let decision = json!({"type": kind, "mode": "planner", "reason": "r", "question": "q"});
+            [decision.clone(), json!({"agent": {"name": "planner"}, "decision": decision})]
+        });
+        let rounds = ["progress", "fine", "tell", "stuck", "loop"].map(|standing| round(standing, clean));
+        let work = json!({"text": "Done.", "data": {"verdict": "passed"}});
+        let answers = [json!({"approved": true}), json!({"approved": false}), based()["done"].clone(), work];
+        let done = decided.chain(rounds).chain(answers).map(Value::from_json);
+        all.extend(done.map(|data| Event::InvokeDone { invocation: id, data }));
+        for category in ["failed", "limit", "timeout", "loop", "network"] {
+            let error = Value::from_json(json!({"category": category, "message": "no"}));
+            all.push(Event::InvokeFailed { invocation: id, error });
+        }
+    }
+    all
+}
