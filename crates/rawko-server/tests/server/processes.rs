@@ -106,6 +106,13 @@ async fn a_process_that_an_agent_detached_ends_with_the_server() {
     let detached = format!("{} detached", mark(&setup));
     let server = setup.start().await;
     server.until("standup", |channel| channel.posted == 1).await;
+    // The message may arrive before the detached process has its command line.
+    for _ in 0..500 {
+        if !with_mark(&detached).is_empty() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     assert!(!with_mark(&detached).is_empty());
     server.serving.close().await;
     assert!(with_mark(&detached).is_empty());
