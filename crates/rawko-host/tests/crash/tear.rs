@@ -30,7 +30,11 @@ impl TearingStore {
         // A checkpoint moved the write into the main file after an fsync of the log, so it can no longer be torn.
         if fs::read(&self.path).unwrap() == file {
             let written = fs::read(wal(&self.path)).unwrap();
-            fs::write(wal(&self.path), torn(&log, &written, self.share)).unwrap();
+            // Renamed, so that other threads of this process that read the log never see it half written, and cannot
+            // end the process at such a moment.
+            let new = self.path.with_extension("torn");
+            fs::write(&new, torn(&log, &written, self.share)).unwrap();
+            fs::rename(&new, wal(&self.path)).unwrap();
         }
         std::process::abort();
     }

@@ -57,7 +57,7 @@ fn a_question_expires_as_a_denial() {
     project.rawko(&["run", "look.yaml", "--id", "t"]);
     project.rawko(&["resume", "t"]);
     let results = project.results();
-    assert!(results[0].contains("nobody answered in time") && !project.has("x"), "{results:?}");
+    assert!(results[0].contains("the request expired") && !project.has("x"), "{results:?}");
 }
 
 /// A chart of the project cannot approve in a person's place.

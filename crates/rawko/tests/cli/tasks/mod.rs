@@ -7,4 +7,5 @@ mod power;
 mod project;
 mod raising;
 mod streaming;
+mod truth;
 mod whole;
