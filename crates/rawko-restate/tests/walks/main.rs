@@ -1,5 +1,5 @@
-//! The same walks on the host of one machine and on Restate, with the same traces: every record with its event, states
-//! and context, including children. Times are omitted, since they depend on the clock.
+//! The same walks on the host of one machine, on Restate and in the simulation, with the same traces: every record with
+//! its event, states and context, including children. Times are omitted, since they depend on the clock.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -8,6 +8,7 @@ mod charts;
 mod project;
 mod refused;
 mod restarts;
+mod simulated;
 mod site;
 mod table;
 mod trace;
@@ -49,6 +50,20 @@ async fn both_hosts_walk_the_same_way() {
         assert!(expected.lines().count() > 1, "{}: an empty trace shows nothing", walk.name);
         if expected != found {
             wrong.push(format!("# {}\n## here\n{expected}\n## on Restate\n{found}\n", walk.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_simulation_walks_the_same_way() {
+    let (host, mut wrong) = (here().await, Vec::new());
+    for walk in table::WALKS {
+        let expected = walked(&host, walk).await;
+        let runtime = tokio::runtime::Handle::current();
+        let found = tokio::task::block_in_place(|| simulated::walked(walk, runtime));
+        if expected != found {
+            wrong.push(format!("# {}\n## here\n{expected}\n## simulated\n{found}\n", walk.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -6,8 +6,9 @@ use std::time::Duration;
 use rawko_core::Value;
 use rawko_host::{
     AgentBinding, AgentRequest, AgentResolver, Call, Category, Closure, Edition, Gate, Library, OnRestart,
-    ServiceError, Services, closure,
+    Project, ServiceError, Services, closure,
 };
+use rawko_store::ChartRow;
 
 use rawko_restate::{Worker, WorkerBuilder};
 
@@ -27,6 +28,30 @@ pub(crate) fn library() -> Library {
     let library = Library::default();
     editions().into_iter().for_each(|edition| library.offer(edition));
     library
+}
+
+/// Returns the whole project for the simulation.
+pub(crate) fn whole() -> Project {
+    Project {
+        library: Arc::new(library()),
+        services: services(),
+        endpoints: endpoints(),
+        gate: gate(),
+        agents: Some(Arc::new(Office)),
+        ..Project::default()
+    }
+}
+
+/// Returns a chart as a store keeps it.
+pub(crate) fn row(edition: &Edition) -> ChartRow {
+    ChartRow {
+        hash: edition.chart.hash(),
+        id: edition.chart.id().to_owned(),
+        version: edition.chart.version().to_owned(),
+        name: edition.name.to_string(),
+        text: edition.text.to_string(),
+        added_ms: 0,
+    }
 }
 
 /// Returns a worker with the whole project.

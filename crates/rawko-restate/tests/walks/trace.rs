@@ -26,7 +26,7 @@ pub(crate) async fn of(engine: &dyn Engine, name: &str) -> String {
 }
 
 /// Returns `None` if an instance took a step meanwhile.
-fn all(reader: &Reader, name: &str) -> Option<String> {
+pub(crate) fn all(reader: &Reader, name: &str) -> Option<String> {
     let rows = reader.store().list(&Filter::default()).unwrap().rows;
     let mut rows: Vec<_> = rows.into_iter().filter(|row| belongs(&row.new.id, name)).collect();
     rows.sort_by(|one, other| one.new.id.cmp(&other.new.id));

@@ -95,17 +95,21 @@ async fn perform(engine: &dyn Engine, id: &str, act: Act) -> String {
 async fn settled(engine: &dyn Engine, id: String) -> String {
     let mut looks = 0;
     loop {
-        let words = match engine.settled(id.clone(), PATIENCE).await.unwrap() {
-            Settled::Over(status) => format!("over, {}", status.as_str()),
-            Settled::Failed => "failed".to_owned(),
-            Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
-            Settled::Stuck(error) => format!("stuck: {error}"),
-        };
+        let words = settled_text(engine.settled(id.clone(), PATIENCE).await.unwrap());
         looks += 1;
         if looks > LOOKS || !words.starts_with("waits") {
             return words;
         }
         tokio::time::sleep(BETWEEN_SETTLED).await;
+    }
+}
+
+pub(crate) fn settled_text(settled: Settled) -> String {
+    match settled {
+        Settled::Over(status) => format!("over, {}", status.as_str()),
+        Settled::Failed => "failed".to_owned(),
+        Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
+        Settled::Stuck(error) => format!("stuck: {error}"),
     }
 }
 
@@ -129,7 +133,7 @@ async fn answered(engine: &dyn Engine, id: String, invoke: Option<&str>, approve
     told(engine.answer(id, invoke.map(str::to_owned), answer).await)
 }
 
-fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
+pub(crate) fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
     match outcome {
         Ok(Receipt { step, handled, status, .. }) => {
             format!("step {step}, handled {handled}, {}", status.as_str())
@@ -138,6 +142,6 @@ fn told(outcome: Result<Receipt, rawko_host::HostError>) -> String {
     }
 }
 
-fn json(text: &str) -> Value {
+pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }

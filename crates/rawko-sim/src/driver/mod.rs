@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace,
+    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace,
 };
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
@@ -178,6 +178,17 @@ impl Driver {
     ) -> Result<Turn, InstanceError> {
         let root = NewRoot { id: id.into(), chart: Arc::clone(chart), input, budget };
         let (instance, tx) = rawko_instance::start(root, &*self, self.now_ms)?;
+        self.commit(instance, tx, &[])
+    }
+
+    /// Starts an instance from a past step of another, with context keys set to the values of expressions.
+    pub fn fork(
+        &mut self,
+        id: &str,
+        source: ForkSource,
+        set: &[(String, String)],
+    ) -> Result<Turn, InstanceError> {
+        let (instance, tx) = source.fork(set, id, &*self, self.now_ms)?;
         self.commit(instance, tx, &[])
     }
 
