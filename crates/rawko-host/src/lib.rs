@@ -54,5 +54,5 @@ pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
 
 /// The guide's program, run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/embedding.md")]
+#[doc = include_str!("../docs/embedding.md")]
 pub struct EmbeddingGuide;

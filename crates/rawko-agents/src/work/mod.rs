@@ -53,10 +53,10 @@ use rawko_tools::{Layer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
 pub const CHARTS: [(&str, &str); 4] = [
-    ("rawko's own agent.yaml", include_str!("../../../../charts/agent.yaml")),
-    ("rawko's own dry_run.yaml", include_str!("../../../../charts/dry_run.yaml")),
-    ("rawko's own orchestrator.yaml", include_str!("../../../../charts/orchestrator.yaml")),
-    ("rawko's own plan_build.yaml", include_str!("../../../../charts/plan_build.yaml")),
+    ("rawko's own agent.yaml", include_str!("../../charts/agent.yaml")),
+    ("rawko's own dry_run.yaml", include_str!("../../charts/dry_run.yaml")),
+    ("rawko's own orchestrator.yaml", include_str!("../../charts/orchestrator.yaml")),
+    ("rawko's own plan_build.yaml", include_str!("../../charts/plan_build.yaml")),
 ];
 
 /// Everything agents need, read once.

@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn the_built_in_charts_fit_the_specs() {
         let charts = [
-            include_str!("../../../../charts/agent.yaml"),
-            include_str!("../../../../charts/orchestrator.yaml"),
-            include_str!("../../../../charts/plan_build.yaml"),
+            include_str!("../../charts/agent.yaml"),
+            include_str!("../../charts/orchestrator.yaml"),
+            include_str!("../../charts/plan_build.yaml"),
         ];
         for chart in charts {
             assert_eq!(findings(chart), [""; 0]);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_slip_in_a_chart_of_agents_is_found() {
-        let agent = include_str!("../../../../charts/agent.yaml");
+        let agent = include_str!("../../charts/agent.yaml");
         let slips = [
             ("event.data.stop_reason", "event.data.stop_raeson", "has no key `stop_raeson`"),
             ("seen: \"event.data.seen\"", "seen: \"event.data.sean\"", "has no key `sean`"),

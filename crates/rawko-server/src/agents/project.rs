@@ -12,7 +12,7 @@ use rawko_turns::AgentId;
 use super::local::{Taken, TakenTurn, TurnTaker};
 use crate::protocol::WireMessage;
 
-const SPEAKER: &str = include_str!("../../../../charts/speaker.yaml");
+const SPEAKER: &str = include_str!("../../charts/speaker.yaml");
 /// A response of only this word means that the agent has nothing to post.
 const PASS: &str = "PASS";
 

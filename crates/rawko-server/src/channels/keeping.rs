@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ChannelError;
 
-const CHANNEL_CHART: &str = include_str!("../../../../charts/channel.yaml");
-const MEMBER_CHART: &str = include_str!("../../../../charts/agent_lifecycle.yaml");
+const CHANNEL_CHART: &str = include_str!("../../charts/channel.yaml");
+const MEMBER_CHART: &str = include_str!("../../charts/agent_lifecycle.yaml");
 /// Records per read of the journal.
 const PAGE: usize = 500;
 
