@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 #[cfg(feature = "http")]
 use crate::agents::Gatekeeper;
-use crate::agents::{AgentCommand, Desk, TurnTaker, spawn_process, spawn_taker};
+use crate::agents::{AgentCommand, AgentConnections, TurnTaker, spawn_process, spawn_taker};
 use crate::channels::{Channels, LogSink};
 use crate::error::ChannelError;
 use crate::settings::{AgentSettings, TurnSettings};
@@ -33,7 +33,7 @@ pub struct ServeOptions {
 /// Running channels, until [`Serving::close`].
 pub struct Serving {
     channels: Channels,
-    desk: Desk,
+    desk: AgentConnections,
     settings: TurnSettings,
     commands: BTreeMap<AgentId, AgentCommand>,
     agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
@@ -47,7 +47,7 @@ impl Serving {
         if own_agents {
             channels.open_all().await?;
         }
-        let desk = Desk { channels: channels.clone(), tokens, heartbeat: settings.heartbeat() };
+        let desk = AgentConnections { channels: channels.clone(), tokens, heartbeat: settings.heartbeat() };
         let command =
             |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
         let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();

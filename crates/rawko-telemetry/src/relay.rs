@@ -13,20 +13,20 @@ use rawko_host::Observation;
 const WAITING_MAX: usize = 16_384;
 
 /// Observation with its time.
-pub(crate) struct Seen {
+pub(crate) struct TimedObservation {
     pub(crate) observation: Observation,
     pub(crate) at: SystemTime,
 }
 
 pub(crate) struct Relay {
     /// `None` once closed.
-    way: Mutex<Option<SyncSender<Seen>>>,
+    way: Mutex<Option<SyncSender<TimedObservation>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Relay {
     /// Passes all observations to `take`, in order, on a separate thread.
-    pub(crate) fn new(take: impl FnMut(Seen) + Send + 'static) -> std::io::Result<Self> {
+    pub(crate) fn new(take: impl FnMut(TimedObservation) + Send + 'static) -> std::io::Result<Self> {
         let (way, seen) = sync_channel(WAITING_MAX);
         let thread = std::thread::Builder::new().name("rawko-telemetry".into()).spawn(|| run(seen, take))?;
         Ok(Self { way: Mutex::new(Some(way)), thread: Mutex::new(Some(thread)) })
@@ -35,7 +35,7 @@ impl Relay {
     /// Queues an observation. Returns false if the queue is full; after `close` observations are discarded.
     pub(crate) fn send(&self, observation: Observation) -> bool {
         let way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = Seen { observation, at: SystemTime::now() };
+        let seen = TimedObservation { observation, at: SystemTime::now() };
         way.as_ref().is_none_or(|way| way.try_send(seen).is_ok())
     }
 
@@ -50,7 +50,7 @@ impl Relay {
     }
 }
 
-fn run(seen: Receiver<Seen>, mut take: impl FnMut(Seen)) {
+fn run(seen: Receiver<TimedObservation>, mut take: impl FnMut(TimedObservation)) {
     while let Ok(seen) = seen.recv() {
         take(seen);
     }

@@ -10,7 +10,7 @@ use rawko_store::Store;
 use crate::lineage::Lineages;
 use crate::logs::{LogLevel, LogSettings, Logs};
 use crate::metrics::Metrics;
-use crate::relay::{Relay, Seen};
+use crate::relay::{Relay, TimedObservation};
 use crate::traces::{Export, TraceSettings, Tracer};
 use rawko_settings::Redactor;
 
@@ -70,7 +70,7 @@ impl Telemetry {
         let mut tracer = export.clone().map(|export| Tracer::new(export, redactor, steps));
         let is_relaying = tracer.is_some() || logs.is_some();
         let (lines, mut lineages) = (logs.clone(), Lineages::new(store));
-        let take = move |seen: Seen| {
+        let take = move |seen: TimedObservation| {
             if let Some(lines) = &lines {
                 lines.tell(&seen.observation, &mut lineages);
             }

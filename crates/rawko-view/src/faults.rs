@@ -28,7 +28,7 @@ pub struct FaultLine {
 
 /// Faults of one instance since a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faulty {
+pub struct InstanceFaults {
     pub instance: Arc<str>,
     pub count: usize,
     pub last: FaultLine,
@@ -48,10 +48,10 @@ pub fn recent(reader: &Reader, row: &InstanceRow, at: Option<u64>) -> Result<Vec
 }
 
 /// Returns the instances with faults since a given time, latest first.
-pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<Faulty>, ViewError> {
+pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<InstanceFaults>, ViewError> {
     let store = reader.store();
     let mut after = store.last_seq()?.saturating_sub(TAIL_RECORDS);
-    let mut found: Vec<(InstanceKey, Faulty)> = Vec::new();
+    let mut found: Vec<(InstanceKey, InstanceFaults)> = Vec::new();
     loop {
         let records = store.tail(after, RECORDS_PER_READ)?;
         for record in records.iter().filter(|record| record.at_ms >= from_ms) {
@@ -64,14 +64,14 @@ pub fn since(reader: &Reader, from_ms: i64) -> Result<Vec<Faulty>, ViewError> {
             Some(_) | None => break,
         }
     }
-    let mut found: Vec<Faulty> = found.into_iter().map(|(_, faulty)| faulty).collect();
+    let mut found: Vec<InstanceFaults> = found.into_iter().map(|(_, faulty)| faulty).collect();
     found.sort_by_key(|faulty| std::cmp::Reverse(faulty.last.at_ms));
     Ok(found)
 }
 
 fn add(
     reader: &Reader,
-    found: &mut Vec<(InstanceKey, Faulty)>,
+    found: &mut Vec<(InstanceKey, InstanceFaults)>,
     key: InstanceKey,
     line: FaultLine,
 ) -> Result<(), ViewError> {
@@ -81,7 +81,7 @@ fn add(
         return Ok(());
     }
     if let Some(row) = reader.store().instance(key)? {
-        found.push((key, Faulty { instance: row.new.id, count: 1, last: line }));
+        found.push((key, InstanceFaults { instance: row.new.id, count: 1, last: line }));
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use super::complete::{ask, bare};
 use super::session::Session;
 use super::{Workshop, part, untrust, value};
 use rawko_model::provider::{
-    Compaction, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising, Tried, compact as next,
-    messages_tokens, request_tokens,
+    Compaction, CompactionAttempt, CompactionLimits, CompletionRequest, SUMMARY_SYSTEM, Summarising,
+    compact as next, messages_tokens, request_tokens,
 };
 use rawko_model::{Message, Usage};
 
@@ -47,7 +47,7 @@ async fn shrink(
     (overhead, limits): (u64, CompactionLimits),
     call: &Call,
 ) -> Result<(Vec<Message>, Usage), ServiceError> {
-    match next(&messages, overhead, limits, Tried::Nothing) {
+    match next(&messages, overhead, limits, CompactionAttempt::Nothing) {
         Compaction::Fits => Ok((messages, Usage::default())),
         Compaction::Shorten(shorter) => Ok((shorter, Usage::default())),
         Compaction::GiveUp { tokens } => Err(too_long(tokens)),
@@ -55,7 +55,7 @@ async fn shrink(
             let (summary, usage) = summarise(workshop, session, &summarising, call).await?;
             match summarising.apply(&messages, &summary) {
                 Ok(shorter) => Ok((shorter, usage)),
-                Err(_) => match next(&messages, overhead, limits, Tried::Summary) {
+                Err(_) => match next(&messages, overhead, limits, CompactionAttempt::Summary) {
                     Compaction::Shorten(shorter) => Ok((shorter, usage)),
                     Compaction::Fits | Compaction::Summarise(_) => Ok((messages, usage)),
                     Compaction::GiveUp { tokens } => Err(too_long(tokens)),

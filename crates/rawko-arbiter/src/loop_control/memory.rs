@@ -16,7 +16,7 @@ const NAME_CHARS_MAX: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopMemory {
-    pub(super) recent: VecDeque<Seen>,
+    pub(super) recent: VecDeque<CallFingerprint>,
     pub(super) blocked: VecDeque<Blocked>,
     /// Total number of calls.
     pub(super) count: u64,
@@ -26,7 +26,7 @@ pub struct LoopMemory {
 
 /// One call and its result, as fingerprints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct CallFingerprint {
     pub(super) name: String,
     pub(super) call: String,
     pub(super) result: String,
@@ -73,7 +73,7 @@ impl LoopMemory {
         self.recent.is_empty()
     }
 
-    pub(super) fn push(&mut self, mut seen: Seen) {
+    pub(super) fn push(&mut self, mut seen: CallFingerprint) {
         if let Some((at, _)) = seen.name.char_indices().nth(NAME_CHARS_MAX) {
             seen.name.truncate(at);
         }

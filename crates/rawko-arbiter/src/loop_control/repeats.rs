@@ -4,7 +4,7 @@
 use rawko_core::Value;
 
 use super::canonical::{canonical_call, canonical_result, fingerprint};
-use super::memory::{LoopMemory, Seen};
+use super::memory::{CallFingerprint, LoopMemory};
 use super::polling::is_polling;
 use super::settings::LoopSettings;
 use super::{Detector, Verdict};
@@ -74,7 +74,7 @@ pub fn observe(
 ) -> (LoopMemory, Verdict) {
     match observation {
         Observation::Returned { name, input, content, is_error } => {
-            let seen = Seen {
+            let seen = CallFingerprint {
                 name: name.to_owned(),
                 call: fingerprint(&canonical_call(name, input)),
                 result: fingerprint(&canonical_result(content, is_error)),
@@ -89,7 +89,7 @@ pub fn observe(
     }
 }
 
-fn returned(mut memory: LoopMemory, seen: Seen, settings: &LoopSettings) -> (LoopMemory, Verdict) {
+fn returned(mut memory: LoopMemory, seen: CallFingerprint, settings: &LoopSettings) -> (LoopMemory, Verdict) {
     let is_progress = memory.last_result(&seen.call).is_some_and(|last| last != seen.result);
     if is_progress {
         memory.set_blocked(&seen.call, 0);

@@ -31,16 +31,16 @@ pub(crate) enum How {
 
 /// The effects of a chart's actions, in document order.
 #[derive(Default)]
-pub(crate) struct Doings<'a> {
+pub(crate) struct ActionEffects<'a> {
     /// The transition whose actions are being collected.
     transition: Option<usize>,
     pub(crate) assigned: Vec<Assigned>,
     pub(crate) raised: Vec<Raised<'a>>,
 }
 
-impl<'a> Doings<'a> {
+impl<'a> ActionEffects<'a> {
     pub(crate) fn new(index: &Index<'a>) -> Self {
-        let mut doings = Doings::default();
+        let mut doings = ActionEffects::default();
         for id in index.ids() {
             doings.collect_node(index, id);
         }

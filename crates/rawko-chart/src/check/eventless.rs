@@ -11,7 +11,7 @@
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;
 
-use super::actions::{Assigned, Doings};
+use super::actions::{ActionEffects, Assigned};
 use super::cycles::{Successors, components, cycle_through};
 use super::entry::{self, Entered};
 use super::guards;
@@ -33,7 +33,7 @@ enum Ways {
     Possible,
 }
 
-pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
     let always: Vec<&Edge<'_>> = index.edges.iter().filter(|edge| edge.is_always()).collect();
     if always.is_empty() {
         return;
@@ -178,7 +178,7 @@ impl Eventless<'_, '_> {
 
     fn report_guarded(
         &self,
-        doings: &Doings<'_>,
+        doings: &ActionEffects<'_>,
         possible: &Cycles,
         reported: &[bool],
         findings: &mut Vec<Finding>,
@@ -216,7 +216,7 @@ impl Eventless<'_, '_> {
     }
 
     /// Returns true if all guards of a cycle can hold together and nothing in the cycle can change that.
-    fn nothing_changes(&self, doings: &Doings<'_>, cycle: &[usize]) -> bool {
+    fn nothing_changes(&self, doings: &ActionEffects<'_>, cycle: &[usize]) -> bool {
         let guards: Vec<_> =
             cycle.iter().filter_map(|number| self.always[*number].spec.guard.as_ref()).collect();
         // Candidates before one on the cycle would have to fail, which is not analysed here.

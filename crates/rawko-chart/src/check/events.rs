@@ -5,7 +5,7 @@
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::actions::{Doings, How, Raised};
+use super::actions::{ActionEffects, How, Raised};
 use super::index::{Edge, Index};
 use super::regions;
 use crate::codes::{EVENT_NEVER_HANDLED, EVENT_NEVER_SENT};
@@ -16,7 +16,7 @@ const NAME_MAX: usize = 64;
 /// Searching for a similar name compares all names; beyond this many errors suggestions do not help.
 const SUGGESTIONS_MAX: usize = 20;
 
-pub(crate) fn analyse(index: &Index<'_>, doings: &Doings<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
     completions(index, findings);
     if !doings.raised.is_empty() {
         let handled = Handled::new(index);
@@ -210,7 +210,7 @@ impl<'i, 'a> Handled<'i, 'a> {
 /// A transition for `Region_failed` beside a raised `REGION_FAILED`: one is a typo of the other.
 fn misspelt_handlers(
     index: &Index<'_>,
-    doings: &Doings<'_>,
+    doings: &ActionEffects<'_>,
     handled: &Handled<'_, '_>,
     findings: &mut Vec<Finding>,
 ) {
@@ -247,7 +247,7 @@ fn fold(name: &str) -> u64 {
 
 fn never_handled(
     index: &Index<'_>,
-    doings: &Doings<'_>,
+    doings: &ActionEffects<'_>,
     handled: &Handled<'_, '_>,
     findings: &mut Vec<Finding>,
 ) {

@@ -44,7 +44,7 @@ pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding])
         return Vec::new();
     }
     let index = index::Index::new(lowered, &strays::Strays::new(text, earlier));
-    let doings = actions::Doings::new(&index);
+    let doings = actions::ActionEffects::new(&index);
     let mut findings = Vec::new();
     orphans::analyse(&index, &mut findings);
     regions::analyse(&index, &mut findings);

@@ -101,7 +101,9 @@ impl<'a> Lowering<'a> {
 fn place(view: View<'_>, path: &str) -> Span {
     let keys = path.split(['.', '[', ']']).filter(|key| !key.is_empty());
     let mut at = match said(view) {
-        Some(super::template::Said::Literal(inner) | super::template::Said::Expr(inner)) => inner,
+        Some(
+            super::template::ExplicitValue::Literal(inner) | super::template::ExplicitValue::Expr(inner),
+        ) => inner,
         None => view,
     };
     for key in keys {

@@ -4,7 +4,7 @@ use rawko_core::{Guard, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::expression::Use;
-use super::template::{Said, said};
+use super::template::{ExplicitValue, said};
 use super::{Lowering, language};
 use crate::tree::{Data, View, to_value};
 
@@ -60,8 +60,8 @@ impl<'a> Lowering<'a> {
                 Guard { expr, text: text.into() }
             }
             Data::Map { .. } => match said(view) {
-                Some(Said::Expr(expr)) => self.written_guard(expr),
-                Some(Said::Literal(literal)) => fixed(to_value(literal)),
+                Some(ExplicitValue::Expr(expr)) => self.written_guard(expr),
+                Some(ExplicitValue::Literal(literal)) => fixed(to_value(literal)),
                 None => fixed(Value::Null),
             },
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List { .. } => {

@@ -29,18 +29,18 @@ pub(crate) enum Rule {
 }
 
 /// `{expr: …}` or `{literal: …}`: an explicit choice by the author.
-pub(super) enum Said<'a> {
+pub(super) enum ExplicitValue<'a> {
     Expr(View<'a>),
     Literal(View<'a>),
 }
 
 /// Returns it for a map with only one of these keys; any other map is data.
-pub(super) fn said<'a>(view: View<'a>) -> Option<Said<'a>> {
+pub(super) fn said<'a>(view: View<'a>) -> Option<ExplicitValue<'a>> {
     let mut pairs = view.pairs()?;
     let (only, None) = (pairs.next()?, pairs.next()) else { return None };
     match ExpressionKey::parse(only.key)? {
-        ExpressionKey::Expr => Some(Said::Expr(only.value)),
-        ExpressionKey::Literal => Some(Said::Literal(only.value)),
+        ExpressionKey::Expr => Some(ExplicitValue::Expr(only.value)),
+        ExpressionKey::Literal => Some(ExplicitValue::Literal(only.value)),
     }
 }
 
@@ -69,8 +69,8 @@ impl<'a> Lowering<'a> {
 
     fn map_template(&mut self, view: View<'a>, rule: Rule) -> Template {
         match said(view) {
-            Some(Said::Expr(value)) => return self.said_expression(value),
-            Some(Said::Literal(value)) => return Template::Literal(to_value(value)),
+            Some(ExplicitValue::Expr(value)) => return self.said_expression(value),
+            Some(ExplicitValue::Literal(value)) => return Template::Literal(to_value(value)),
             None => {}
         }
         let mut entries: Vec<(Arc<str>, Template)> = Vec::new();
@@ -244,8 +244,8 @@ fn compose(view: View<'_>, out: &mut String) {
 
 fn compose_map(view: View<'_>, out: &mut String) {
     match said(view) {
-        Some(Said::Expr(value)) => return compose(value, out),
-        Some(Said::Literal(value)) => return out.push_str(&to_value(value).to_json().to_string()),
+        Some(ExplicitValue::Expr(value)) => return compose(value, out),
+        Some(ExplicitValue::Literal(value)) => return out.push_str(&to_value(value).to_json().to_string()),
         None => {}
     }
     out.push('{');

@@ -6,7 +6,7 @@ use rawko_core::{Delay, InvokeSpec, ServiceSpec, Template, TransitionSpec, Trigg
 
 use super::delay::{looks_like_delay, parse_delay};
 use super::expression::Use;
-use super::template::{Said, said};
+use super::template::{ExplicitValue, said};
 use super::{EventData, Lowering};
 use crate::def::{Part, TransitionDef, TriggerDef};
 use crate::finding::{Finding, Severity};
@@ -185,11 +185,11 @@ impl<'a> Lowering<'a> {
             Data::Int(millis) if millis >= 0 => Delay::Millis(millis as u64),
             Data::Float(millis) if millis >= 0.0 => Delay::Millis(millis.round() as u64),
             Data::Map { .. } => match said(view) {
-                Some(Said::Expr(expr)) => match expr.text() {
+                Some(ExplicitValue::Expr(expr)) => match expr.text() {
                     Some(text) => self.delay_expression(text, expr.span()),
                     None => self.invalid_delay("this", view.span()),
                 },
-                Some(Said::Literal(_)) | None => self.invalid_delay("this", view.span()),
+                Some(ExplicitValue::Literal(_)) | None => self.invalid_delay("this", view.span()),
             },
             Data::Int(number) => self.negative_delay(&number.to_string(), view.span()),
             Data::Float(number) if number < 0.0 => self.negative_delay(&number.to_string(), view.span()),

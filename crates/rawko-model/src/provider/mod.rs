@@ -20,7 +20,8 @@ use std::pin::Pin;
 
 pub use back_off::{BackOffSettings, back_off_ms};
 pub use compaction::{
-    Compaction, CompactionLimits, NoProgress, SUMMARY_SYSTEM, Summarising, Tried, answers_so_far, compact,
+    Compaction, CompactionAttempt, CompactionLimits, NoProgress, SUMMARY_SYSTEM, Summarising, answers_so_far,
+    compact,
 };
 pub use completion::{Completion, CompletionRequest, OutputSchema, StreamEvent};
 pub use error::{ErrorCode, ProviderError};

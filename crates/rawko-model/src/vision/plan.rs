@@ -61,7 +61,8 @@ pub fn plan(
     let requests = requests.enumerate().map(|(index, (intent, chosen))| {
         let words = chosen.iter().map(|number| all[*number].message).max();
         let words = words.map(|message| images::words_about(messages, message)).unwrap_or_default();
-        let asked = Asked { model: vision_model, idempotency: format!("{idempotency}/{index}"), intent };
+        let asked =
+            VisionParameters { model: vision_model, idempotency: format!("{idempotency}/{index}"), intent };
         asked.request(&all, &chosen, &words)
     });
     VisionPlan { requests: requests.collect() }
@@ -102,13 +103,13 @@ fn mentions_images(words: &str) -> bool {
 }
 
 /// The parameters of a vision request.
-struct Asked<'a> {
+struct VisionParameters<'a> {
     model: &'a str,
     idempotency: String,
     intent: Intent,
 }
 
-impl Asked<'_> {
+impl VisionParameters<'_> {
     fn request(self, all: &[Image<'_>], chosen: &[usize], words: &str) -> VisionRequest {
         let mut parts = Vec::new();
         for number in chosen {

@@ -4,7 +4,7 @@ use expect_test::expect;
 use proptest::prelude::*;
 use rawko_core::Value;
 use rawko_model::provider::{
-    Compaction, CompactionLimits, NoProgress, Tried, answers_so_far, compact, messages_tokens,
+    Compaction, CompactionAttempt, CompactionLimits, NoProgress, answers_so_far, compact, messages_tokens,
 };
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
 
@@ -45,7 +45,10 @@ fn shown(messages: &[Message]) -> String {
 #[test]
 fn the_middle_becomes_a_summary() {
     let messages = conversation(&[400, 400, 400, 200, 200]);
-    let Compaction::Summarise(summarising) = compact(&messages, 10, LIMITS, Tried::Nothing) else { panic!() };
+    let Compaction::Summarise(summarising) = compact(&messages, 10, LIMITS, CompactionAttempt::Nothing)
+    else {
+        panic!()
+    };
     let shorter = summarising.apply(&messages, "Three files were read.").unwrap();
     expect![[r#"
         User: Make the test pass.
@@ -68,14 +71,16 @@ fn the_middle_becomes_a_summary() {
         shown(&summarising.ask).replace(&"r".repeat(400), "…")
     ));
     assert_eq!(answers_so_far(&shorter), 5, "no answer is forgotten");
-    assert_eq!(compact(&shorter, 10, LIMITS, Tried::Nothing), Compaction::Fits);
+    assert_eq!(compact(&shorter, 10, LIMITS, CompactionAttempt::Nothing), Compaction::Fits);
 
     // It grows again: the old summary becomes part of the new one.
     let mut grown = shorter;
     for number in 5..9 {
         grown.extend(call(&format!("c{number}"), &"r".repeat(400)));
     }
-    let Compaction::Summarise(summarising) = compact(&grown, 10, LIMITS, Tried::Nothing) else { panic!() };
+    let Compaction::Summarise(summarising) = compact(&grown, 10, LIMITS, CompactionAttempt::Nothing) else {
+        panic!()
+    };
     let again = summarising.apply(&grown, "Many files were read.").unwrap();
     expect![[r#"
         User: Make the test pass.
@@ -98,20 +103,26 @@ fn what_is_done_when() {
     };
     let long = Message::text(Role::User, "x".repeat(4_000));
     let table = [
-        ("small", conversation(&[100]), 0, Tried::Nothing, "fits"),
-        ("small, but many tools", conversation(&[100]), 1_000, Tried::Nothing, "give up"),
-        ("many results", conversation(&[400; 6]), 0, Tried::Nothing, "summarise"),
-        ("a summary did not help", conversation(&[900; 6]), 0, Tried::Summary, "shorten"),
-        ("one large result and nothing else", conversation(&[9_000]), 0, Tried::Nothing, "shorten"),
-        ("a long task", vec![long.clone()], 0, Tried::Nothing, "give up"),
+        ("small", conversation(&[100]), 0, CompactionAttempt::Nothing, "fits"),
+        ("small, but many tools", conversation(&[100]), 1_000, CompactionAttempt::Nothing, "give up"),
+        ("many results", conversation(&[400; 6]), 0, CompactionAttempt::Nothing, "summarise"),
+        ("a summary did not help", conversation(&[900; 6]), 0, CompactionAttempt::Summary, "shorten"),
+        (
+            "one large result and nothing else",
+            conversation(&[9_000]),
+            0,
+            CompactionAttempt::Nothing,
+            "shorten",
+        ),
+        ("a long task", vec![long.clone()], 0, CompactionAttempt::Nothing, "give up"),
         (
             "a long task and an answer",
             vec![long, Message::text(Role::Assistant, "no")],
             0,
-            Tried::Nothing,
+            CompactionAttempt::Nothing,
             "give up",
         ),
-        ("nothing", Vec::new(), 0, Tried::Nothing, "fits"),
+        ("nothing", Vec::new(), 0, CompactionAttempt::Nothing, "fits"),
     ];
     for (name, messages, overhead, tried, expected) in table {
         assert_eq!(kind(&compact(&messages, overhead, LIMITS, tried)), expected, "{name}");
@@ -121,7 +132,9 @@ fn what_is_done_when() {
 #[test]
 fn a_summary_that_does_not_help_is_refused() {
     let messages = conversation(&[400; 6]);
-    let Compaction::Summarise(summarising) = compact(&messages, 0, LIMITS, Tried::Nothing) else { panic!() };
+    let Compaction::Summarise(summarising) = compact(&messages, 0, LIMITS, CompactionAttempt::Nothing) else {
+        panic!()
+    };
     for summary in ["", "  \n", &"long ".repeat(2_000)] {
         assert_eq!(summarising.apply(&messages, summary), Err(NoProgress));
     }
@@ -132,7 +145,9 @@ fn a_summary_that_does_not_help_is_refused() {
 fn results_keep_their_beginning_and_end() {
     let mut messages = conversation(&[]);
     messages.extend(call("c0", &format!("first line {} last line", "ü".repeat(5_000))));
-    let Compaction::Shorten(shorter) = compact(&messages, 0, LIMITS, Tried::Nothing) else { panic!() };
+    let Compaction::Shorten(shorter) = compact(&messages, 0, LIMITS, CompactionAttempt::Nothing) else {
+        panic!()
+    };
     let Some(Part::ToolResult(result)) = shorter[2].parts.first() else { panic!() };
     assert!(result.content.starts_with("first line") && result.content.ends_with("last line"));
     assert!(result.content.contains("bytes left out"), "{}", result.content);
@@ -180,7 +195,7 @@ proptest! {
     fn compaction_ends(messages in conversations(), tokens_max in 50..2_000_u64, summary_bytes in 0..3_000_usize) {
         let limits = CompactionLimits { tokens_max, kept_tokens: tokens_max / 4, result_bytes_max: 400 };
         let (answers, task, last) = (answers_so_far(&messages), messages[0].clone(), messages.last().unwrap().role);
-        let (mut messages, mut tried) = (messages, Tried::Nothing);
+        let (mut messages, mut tried) = (messages, CompactionAttempt::Nothing);
         for step in 0.. {
             prop_assert!(step < 50, "it does not end");
             let before = messages_tokens(&messages);
@@ -196,7 +211,7 @@ proptest! {
                 Compaction::Summarise(summarising) => match summarising.apply(&messages, &"s".repeat(summary_bytes)) {
                     Ok(shorter) => shorter,
                     Err(NoProgress) => {
-                        tried = Tried::Summary;
+                        tried = CompactionAttempt::Summary;
                         continue;
                     }
                 },
@@ -207,7 +222,7 @@ proptest! {
             prop_assert_eq!(&next[0], &task);
             prop_assert_eq!(next.last().unwrap().role, last);
             prop_assert_eq!(answers_so_far(&next), answers);
-            (messages, tried) = (next, Tried::Nothing);
+            (messages, tried) = (next, CompactionAttempt::Nothing);
         }
     }
 }

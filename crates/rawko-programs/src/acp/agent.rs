@@ -12,7 +12,7 @@ use super::host::AcpHost;
 use super::program::AcpAgent;
 use super::serve::FromAgent;
 use super::session::{Session, Stopped};
-use super::updates::Heard;
+use super::updates::TurnState;
 use super::wire::{Closed, LINE_BYTES_MAX, Wire};
 use crate::process::{Child, Launch, TurnError, TurnRequest, TurnResult, in_time};
 use rawko_model::provider::ErrorCode;
@@ -65,7 +65,7 @@ impl AcpAgent {
                 agent_client_protocol::on_receive_request!(),
             )
             .connect_with(channel, async move |connection| {
-                let heard = Heard::default();
+                let heard = TurnState::default();
                 let session = Session { agent: self, host, connection, from_agent, closed, heard };
                 Ok(session.run(&request).await)
             })

@@ -18,7 +18,7 @@ pub type Writing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 
 /// Serves a coding agent during its turn. Paths come unchecked from the agent: the host confines them.
 pub trait AcpHost: TurnHost {
     /// Decides if the agent may perform an operation.
-    fn permit(&self, asked: Asked) -> Deciding<'_>;
+    fn permit(&self, asked: AgentOperation) -> Deciding<'_>;
 
     /// `line` is the first line, counted from 1; `limit` is the number of lines.
     fn read_file(&self, path: PathBuf, line: Option<u32>, limit: Option<u32>) -> Reading<'_>;
@@ -28,7 +28,7 @@ pub trait AcpHost: TurnHost {
 
 /// An operation that an agent requests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct AgentOperation {
     /// Id of the tool call.
     pub id: String,
     pub kind: AskedKind,

@@ -18,5 +18,5 @@ mod updates;
 #[cfg(feature = "acp")]
 mod wire;
 
-pub use host::{AcpHost, Asked, AskedKind, Deciding, Reading, Verdict, Writing};
+pub use host::{AcpHost, AgentOperation, AskedKind, Deciding, Reading, Verdict, Writing};
 pub use program::AcpAgent;

@@ -12,7 +12,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode};
 use rawko_core::Value;
 
-use super::host::{AcpHost, Asked, AskedKind, Verdict};
+use super::host::{AcpHost, AgentOperation, AskedKind, Verdict};
 
 /// Messages that the agent sends on its own. Forwarded to the host; the library's callbacks decide nothing.
 pub(super) enum FromAgent {
@@ -93,7 +93,7 @@ fn chosen(options: &[PermissionOption], verdict: &Verdict) -> RequestPermissionO
     })
 }
 
-fn asked(request: RequestPermissionRequest) -> Asked {
+fn asked(request: RequestPermissionRequest) -> AgentOperation {
     let fields = request.tool_call.fields;
     let locations = fields.locations.unwrap_or_default().into_iter().map(|location| location.path);
     // Some agents name a file only in the displayed change.
@@ -104,7 +104,7 @@ fn asked(request: RequestPermissionRequest) -> Asked {
     let mut paths: Vec<PathBuf> = locations.chain(shown).collect();
     paths.sort();
     paths.dedup();
-    Asked {
+    AgentOperation {
         id: request.tool_call.tool_call_id.to_string(),
         kind: fields.kind.map_or(AskedKind::Other, kind),
         tool: fields.name,

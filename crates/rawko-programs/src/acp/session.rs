@@ -20,7 +20,7 @@ use super::host::AcpHost;
 use super::program::AcpAgent;
 use super::prompt::{Prompt, Prompted};
 use super::serve::{self, FromAgent, Serving};
-use super::updates::{Heard, stop_reason};
+use super::updates::{TurnState, stop_reason};
 use super::wire::Closed;
 use crate::process::{Cancelling, TurnRequest, TurnResult};
 use rawko_model::StopReason;
@@ -43,7 +43,7 @@ pub(super) struct Session<'h> {
     pub(super) connection: ConnectionTo<Agent>,
     pub(super) from_agent: mpsc::UnboundedReceiver<FromAgent>,
     pub(super) closed: oneshot::Receiver<Closed>,
-    pub(super) heard: Heard,
+    pub(super) heard: TurnState,
 }
 
 /// The next event while the agent works.

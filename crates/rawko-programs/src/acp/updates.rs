@@ -11,7 +11,7 @@ use rawko_model::{StopReason, Usage};
 
 /// The state accumulated over a turn.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct TurnState {
     pub(super) text: String,
     pub(super) usage: Usage,
     /// The usage that the agent reported.
@@ -22,7 +22,7 @@ pub(super) struct Heard {
     cost_before: f64,
 }
 
-impl Heard {
+impl TurnState {
     /// Applies an update and returns the resulting stream events.
     pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<StreamEvent> {
         match update {

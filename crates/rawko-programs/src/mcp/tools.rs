@@ -9,9 +9,9 @@ use super::names::full_name;
 use rawko_model::ToolSpec;
 
 /// Tools by full name.
-pub(super) type Tools = BTreeMap<String, Known>;
+pub(super) type Tools = BTreeMap<String, McpTool>;
 
-pub(super) struct Known {
+pub(super) struct McpTool {
     /// The server's name of the tool.
     pub(super) name: String,
     pub(super) spec: ToolSpec,
@@ -32,7 +32,7 @@ pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
             description: tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default().to_owned(),
             input_schema: Value::from_json(serde_json::Value::Object((*tool.input_schema).clone())),
         };
-        known.insert(full, Known { name: tool.name.to_string(), spec, is_safe_to_repeat });
+        known.insert(full, McpTool { name: tool.name.to_string(), spec, is_safe_to_repeat });
     }
     known
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use rawko_model::ToolUse;
 use rawko_model::provider::StreamEvent;
-use rawko_programs::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
+use rawko_programs::acp::{AcpHost, AgentOperation, Deciding, Reading, Verdict, Writing};
 use rawko_programs::process::{Cancelling, TurnHost};
 use rawko_tools::Running;
 use tokio::sync::Notify;
@@ -71,7 +71,7 @@ impl TurnHost for Host {
 }
 
 impl AcpHost for Host {
-    fn permit(&self, asked: Asked) -> Deciding<'_> {
+    fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
         self.see(&format!("asked {:?} {:?} {} {}", asked.kind, asked.tool, asked.title, asked.input));
         Box::pin(async { self.verdict.clone() })
     }

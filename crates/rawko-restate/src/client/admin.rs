@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::error::ClientError;
-use super::http::{Asked, Http};
+use super::http::{Http, HttpRequest};
 use super::target::escaped;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -236,7 +236,7 @@ impl Admin {
         path: &str,
         body: Option<String>,
     ) -> Result<String, ClientError> {
-        self.http.ask(&Asked { method, path, body, idempotency: None, within }).await
+        self.http.ask(&HttpRequest { method, path, body, idempotency: None, within }).await
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Http {
 
 /// A request as text.
 #[derive(Clone, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct HttpRequest<'a> {
     pub(super) method: Method,
     /// Relative to the address, escaped.
     pub(super) path: &'a str,
@@ -38,7 +38,7 @@ pub(super) struct Asked<'a> {
 
 /// The body of an error response.
 #[derive(Deserialize)]
-struct Said {
+struct ErrorBody {
     message: String,
 }
 
@@ -75,7 +75,7 @@ impl Http {
     }
 
     /// Returns the text of a successful response. Skips unreachable nodes.
-    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<String, ClientError> {
+    pub(super) async fn ask(&self, asked: &HttpRequest<'_>) -> Result<String, ClientError> {
         let mut outcome = self.ask_node(self.node(), asked).await;
         for _ in 1..self.nodes.len() {
             if !matches!(outcome, Err(ClientError::Unreachable { .. })) {
@@ -87,7 +87,7 @@ impl Http {
         outcome
     }
 
-    async fn ask_node(&self, node: &Url, asked: &Asked<'_>) -> Result<String, ClientError> {
+    async fn ask_node(&self, node: &Url, asked: &HttpRequest<'_>) -> Result<String, ClientError> {
         let url = format!("{node}{}", asked.path);
         let mut request = self.client.request(asked.method.clone(), url).timeout(asked.within);
         request = request.header("accept", "application/json");
@@ -117,7 +117,7 @@ impl Http {
             .map_err(|error| ClientError::Unreadable { place: self.place(), why: error.to_string() })
     }
 
-    fn fault(&self, error: &reqwest::Error, asked: &Asked<'_>) -> ClientError {
+    fn fault(&self, error: &reqwest::Error, asked: &HttpRequest<'_>) -> ClientError {
         if error.is_timeout() && !error.is_connect() {
             return ClientError::Slow {
                 place: self.place(),
@@ -147,7 +147,7 @@ fn shown(node: &Url) -> String {
 }
 
 fn message(text: &str) -> String {
-    serde_json::from_str::<Said>(text).map_or_else(|_| text.trim().to_owned(), |said| said.message)
+    serde_json::from_str::<ErrorBody>(text).map_or_else(|_| text.trim().to_owned(), |said| said.message)
 }
 
 /// Returns the innermost error: the outer ones carry no detail.

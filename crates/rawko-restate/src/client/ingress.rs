@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::ClientError;
-use super::http::{Asked, Http};
+use super::http::{Http, HttpRequest};
 use super::target::Target;
 
 /// Timeout of a call, including retries.
@@ -111,7 +111,8 @@ impl Ingress {
         let begun = Instant::now();
         loop {
             let within = self.patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
-            let asked = Asked { method: Method::POST, path, body: body.clone(), idempotency: key, within };
+            let asked =
+                HttpRequest { method: Method::POST, path, body: body.clone(), idempotency: key, within };
             match self.http.ask(&asked).await {
                 Err(ClientError::Unreachable { .. }) if begun.elapsed() < self.away.min(self.patience) => {
                     tokio::time::sleep(BETWEEN_ATTEMPTS).await;

@@ -6,33 +6,33 @@ use std::sync::Arc;
 use rawko_host::{Noting, Watchtower};
 use rawko_store::AuditLine;
 
-use super::shop::Shop;
+use super::state::WorkerState;
 use crate::client::Target;
 use crate::layout::{INSTANCE, handler};
 
 pub(super) struct Tower {
-    pub(super) shop: Arc<Shop>,
+    pub(super) state: Arc<WorkerState>,
     pub(super) instance: Arc<str>,
 }
 
 impl Watchtower for Tower {
     fn rule(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
-        self.shop.project.gate.by_settings(name, agent)
+        self.state.project.gate.by_settings(name, agent)
     }
 
     fn now_ms(&self) -> i64 {
-        self.shop.now_ms()
+        self.state.now_ms()
     }
 
     fn approved(&self, name: &str) -> Result<Option<String>, String> {
-        self.shop.project.gate.approved(name, self.shop.now_ms())
+        self.state.project.gate.approved(name, self.state.now_ms())
     }
 
     fn note(&self, line: AuditLine) -> Noting {
-        let (shop, target) =
-            (Arc::clone(&self.shop), Target::object(INSTANCE, &self.instance, handler::NOTE));
+        let (state, target) =
+            (Arc::clone(&self.state), Target::object(INSTANCE, &self.instance, handler::NOTE));
         Box::pin(async move {
-            let kept = shop.ingress.call::<_, ()>(&target, &vec![line]).await;
+            let kept = state.ingress.call::<_, ()>(&target, &vec![line]).await;
             kept.map_err(|error| format!("the audit cannot be written: {error}"))
         })
     }

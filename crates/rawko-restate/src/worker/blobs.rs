@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rawko_host::HostError;
 use rawko_store::{Blob, StoreError, content};
 
-use super::shop::passing;
+use super::state::passing;
 use crate::client::{Ingress, Target};
 use crate::layout::{BlobText, BlobsAsk, INSTANCE, from_hex, handler, hex};
 

@@ -8,11 +8,11 @@ use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::charts::read;
-use super::shop::Shop;
+use super::state::WorkerState;
 use crate::layout::{ChartText, from_hex, key};
 
 pub(super) struct ChartObject {
-    pub(super) shop: Arc<Shop>,
+    pub(super) state: Arc<WorkerState>,
 }
 
 /// The decision about a submitted text.
@@ -48,7 +48,7 @@ impl ChartObject {
             Verdict::Refuse(why) => return Err(TerminalError::new(why).into()),
         }
         if let Some(hash) = from_hex(ctx.key()) {
-            self.shop.charts.note_kept(hash);
+            self.state.charts.note_kept(hash);
         }
         Ok(())
     }

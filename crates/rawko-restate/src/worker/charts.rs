@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rawko_host::{Edition, HostError};
 use rawko_store::ChartHash;
 
-use super::shop::passing;
+use super::state::passing;
 use crate::client::{Ingress, Target};
 use crate::layout::{CHART, ChartText, handler, hex};
 

@@ -6,15 +6,15 @@ use std::time::Duration;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 
-use super::outcome::{ResultAsk, Todo, Written};
-use super::shop::Shop;
+use super::outcome::{CommitResult, ResultAsk, Todo};
+use super::state::WorkerState;
 use crate::layout::{CHART, INSTANCE, SnapshotMark, WORK, from_hex, handler, key};
 
 type Marks = Json<Vec<SnapshotMark>>;
 
-impl Shop {
-    pub(super) async fn write(&self, ctx: &ObjectContext<'_>, written: Written) -> HandlerResult<()> {
-        let Written { live, records, snapshot, blobs, deliveries, audit, charts, children, todo, timer } =
+impl WorkerState {
+    pub(super) async fn write(&self, ctx: &ObjectContext<'_>, written: CommitResult) -> HandlerResult<()> {
+        let CommitResult { live, records, snapshot, blobs, deliveries, audit, charts, children, todo, timer } =
             written;
         for chart in charts {
             let target = RequestTarget::object(CHART, chart.hash.as_str(), handler::PUT);

@@ -11,9 +11,9 @@ use rawko_store::AuditLine;
 use restate_sdk::prelude::*;
 
 use super::doing::send;
-use super::outcome::{Outcome, ResultAsk, TimerAsk, Written};
-use super::shop::Shop;
-use super::take::Happening;
+use super::outcome::{CommitResult, Outcome, ResultAsk, TimerAsk};
+use super::state::WorkerState;
+use super::take::InstanceInput;
 use super::written::is_taken;
 use crate::layout::{
     AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, Post, Refusal, Reply, StartAsk,
@@ -24,7 +24,7 @@ use crate::layout::{
 const BLOB_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 pub(super) struct InstanceObject {
-    pub(super) shop: Arc<Shop>,
+    pub(super) state: Arc<WorkerState>,
 }
 
 #[restate_sdk::object(
@@ -42,8 +42,8 @@ impl InstanceObject {
         if live(&ctx).await?.is_some() {
             return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
         }
-        let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
-        self.decide(&ctx, "start", async move { shop.start(&id, ask).await }).await
+        let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
+        self.decide(&ctx, "start", async move { state.start(&id, ask).await }).await
     }
 
     /// Begins an instance that continues from a step of another one.
@@ -52,8 +52,8 @@ impl InstanceObject {
         if live(&ctx).await?.is_some() {
             return Ok(Json(Err(Refusal::Exists(ctx.key().to_owned()))));
         }
-        let (shop, id, ask) = (Arc::clone(&self.shop), ctx.key().to_owned(), ask.into_inner());
-        self.decide(&ctx, "fork", async move { shop.fork(&id, ask).await }).await
+        let (state, id, ask) = (Arc::clone(&self.state), ctx.key().to_owned(), ask.into_inner());
+        self.decide(&ctx, "fork", async move { state.fork(&id, ask).await }).await
     }
 
     /// Delivers an event from outside.
@@ -99,16 +99,16 @@ impl InstanceObject {
         }
         let input = Input::Message { seq: 0, message: Message { event, key, child, spent } };
         let delivered = delivered(&ctx, &input).await?;
-        let happening = Happening { delivered, is_touched: to_itself, ..Happening::new(live, input) };
+        let happening = InstanceInput { delivered, is_touched: to_itself, ..InstanceInput::new(live, input) };
         self.happen(&ctx, happening).await.map(drop)
     }
 
     /// Begins the instance with its first step, which the parent's handler took.
     #[handler(ingress_private)]
-    async fn begin(&self, ctx: ObjectContext<'_>, first: Json<Written>) -> HandlerResult<()> {
+    async fn begin(&self, ctx: ObjectContext<'_>, first: Json<CommitResult>) -> HandlerResult<()> {
         let first = first.into_inner();
         if live(&ctx).await?.is_none() {
-            return self.shop.write(&ctx, first).await;
+            return self.state.write(&ctx, first).await;
         }
         if let Some(parent) = &first.live.row.new.parent {
             let id = Arc::clone(&first.live.row.new.id);
@@ -124,7 +124,7 @@ impl InstanceObject {
         let ResultAsk { place, result, audit } = ask.into_inner();
         let Some(live) = live(&ctx).await? else { return Ok(()) };
         let input = Input::Result { effect: place, result };
-        self.happen(&ctx, Happening { audit, ..Happening::new(live, input) }).await.map(drop)
+        self.happen(&ctx, InstanceInput { audit, ..InstanceInput::new(live, input) }).await.map(drop)
     }
 
     /// Expires a pending request to a person.
@@ -135,7 +135,7 @@ impl InstanceObject {
         if !live.open.iter().any(|effect| (effect.step, effect.index) == (step, index)) {
             return Ok(());
         }
-        self.happen(&ctx, Happening::new(live, Input::Time)).await.map(drop)
+        self.happen(&ctx, InstanceInput::new(live, Input::Time)).await.map(drop)
     }
 
     /// Handles a due timer, unless another one was set meanwhile.
@@ -146,8 +146,10 @@ impl InstanceObject {
             return Ok(());
         };
         live.armed_ms = None;
-        let happening = Happening::new(live, Input::Time);
-        self.happen(&ctx, Happening { not_before_ms: due_ms, is_touched: true, ..happening }).await.map(drop)
+        let happening = InstanceInput::new(live, Input::Time);
+        self.happen(&ctx, InstanceInput { not_before_ms: due_ms, is_touched: true, ..happening })
+            .await
+            .map(drop)
     }
 
     /// Stops the instance because the parent left the invoking state.
@@ -156,7 +158,7 @@ impl InstanceObject {
         // The instance never began: its chart was not found.
         let Some(live) = live(&ctx).await? else { return Ok(()) };
         let reason = Value::str("the parent left the state");
-        self.happen(&ctx, Happening::new(live, Input::Cancel { reason })).await.map(drop)
+        self.happen(&ctx, InstanceInput::new(live, Input::Cancel { reason })).await.map(drop)
     }
 
     /// Stores audit lines of a running call.
@@ -165,7 +167,7 @@ impl InstanceObject {
         let Some(mut live) = live(&ctx).await? else { return Ok(()) };
         let audit = lines.into_inner();
         live.row.audit += audit.len() as u64;
-        self.shop.write(&ctx, Written { audit, ..Written::empty(live) }).await
+        self.state.write(&ctx, CommitResult { audit, ..CommitResult::empty(live) }).await
     }
 
     /// Returns the current state.
@@ -218,13 +220,13 @@ impl InstanceObject {
             return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
         };
         let delivered = delivered(ctx, &input).await?;
-        let happening = Happening { delivered, is_asked: true, ..Happening::new(live, input) };
+        let happening = InstanceInput { delivered, is_asked: true, ..InstanceInput::new(live, input) };
         self.happen(ctx, happening).await
     }
 
-    async fn happen(&self, ctx: &ObjectContext<'_>, happening: Happening) -> HandlerResult<Json<Reply>> {
-        let shop = Arc::clone(&self.shop);
-        self.decide(ctx, "take", async move { shop.take(happening).await }).await
+    async fn happen(&self, ctx: &ObjectContext<'_>, happening: InstanceInput) -> HandlerResult<Json<Reply>> {
+        let state = Arc::clone(&self.state);
+        self.decide(ctx, "take", async move { state.take(happening).await }).await
     }
 
     /// Plans in one journaled run, and then applies its outcome.
@@ -242,9 +244,9 @@ impl InstanceObject {
             Ok(Json(outcome))
         });
         let outcome = run.name(name).await?.into_inner();
-        self.shop.tell(told.try_iter().flatten());
+        self.state.tell(told.try_iter().flatten());
         if let Some(written) = outcome.written {
-            self.shop.write(ctx, *written).await?;
+            self.state.write(ctx, *written).await?;
         }
         Ok(Json(outcome.reply))
     }

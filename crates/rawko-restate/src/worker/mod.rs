@@ -3,16 +3,16 @@
 
 mod audit;
 mod blobs;
-mod book;
 mod calls;
 mod chart;
 mod charts;
 mod doing;
+mod environment;
 mod instance;
 mod outcome;
 #[cfg(test)]
 mod shapes;
-mod shop;
+mod state;
 mod take;
 mod work;
 mod written;
@@ -31,7 +31,7 @@ use crate::client::{ClientError, Restate};
 use crate::store::RestateStore;
 use chart::ChartObject;
 use instance::InstanceObject;
-use shop::Shop;
+use state::WorkerState;
 use work::WorkService;
 
 /// The reason that a worker cannot start.
@@ -54,7 +54,7 @@ pub struct WorkerBuilder {
 
 /// Takes steps and runs effects.
 pub struct Worker {
-    shop: Arc<Shop>,
+    state: Arc<WorkerState>,
     endpoint: Endpoint,
 }
 
@@ -116,17 +116,17 @@ impl WorkerBuilder {
     /// Builds a worker for this server, without connecting or registering.
     pub fn build(self, restate: &Restate) -> Result<Worker, WorkerError> {
         let store = Arc::new(RestateStore::new(restate)?);
-        let shop = Arc::new(Shop::new(self.project, restate.ingress().clone(), store, self.observer));
+        let state = Arc::new(WorkerState::new(self.project, restate.ingress().clone(), store, self.observer));
         let mut endpoint = Endpoint::builder()
-            .bind(InstanceObject { shop: Arc::clone(&shop) })
-            .bind(ChartObject { shop: Arc::clone(&shop) })
-            .bind(WorkService { shop: Arc::clone(&shop) });
+            .bind(InstanceObject { state: Arc::clone(&state) })
+            .bind(ChartObject { state: Arc::clone(&state) })
+            .bind(WorkService { state: Arc::clone(&state) });
         if let Some(key) = self.identity_key {
             endpoint = endpoint
                 .identity_key(&key)
                 .map_err(|error| WorkerError::IdentityKey { key, why: error.to_string() })?;
         }
-        Ok(Worker { shop, endpoint: endpoint.build() })
+        Ok(Worker { state, endpoint: endpoint.build() })
     }
 }
 
@@ -137,7 +137,7 @@ impl Worker {
 
     /// Returns the progress events of calls in this process. Those of other workers are not available.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
-        self.shop.watchers.subscribe()
+        self.state.watchers.subscribe()
     }
 
     /// Serves until `stop`, then waits a few seconds for open requests. Unfinished ones are repeated by another worker,

@@ -15,7 +15,7 @@ use crate::layout::{BlobText, ChartText, Live, Post, Refusal, Reply};
 pub(super) struct Outcome {
     pub(super) reply: Reply,
     /// `None` if nothing changed.
-    pub(super) written: Option<Box<Written>>,
+    pub(super) written: Option<Box<CommitResult>>,
     /// Observations, reported by the worker that computed the outcome once it is in the journal; a replay reports none.
     #[serde(skip)]
     pub(super) seen: Vec<Observation>,
@@ -23,7 +23,7 @@ pub(super) struct Outcome {
 
 /// The new state of one instance, and the sends that follow.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct CommitResult {
     pub(super) live: Live,
     pub(super) records: Vec<Record>,
     pub(super) snapshot: Option<SavedSnapshot>,
@@ -32,7 +32,7 @@ pub(super) struct Written {
     pub(super) audit: Vec<AuditLine>,
     /// Charts that have to be stored before the children begin.
     pub(super) charts: Vec<KeptChart>,
-    pub(super) children: Vec<Written>,
+    pub(super) children: Vec<CommitResult>,
     pub(super) todo: Vec<Todo>,
     pub(super) timer: Option<TimerAsk>,
 }
@@ -105,7 +105,7 @@ impl Outcome {
     }
 }
 
-impl Written {
+impl CommitResult {
     /// Creates an outcome that only updates the state.
     pub(super) fn empty(live: Live) -> Self {
         Self {

@@ -10,9 +10,9 @@ use rawko_store::{AuditLine, ChartHash, Record, RecordKind};
 use restate_sdk::errors::HandlerResult;
 
 use super::blobs::Gathered;
-use super::book::Book;
-use super::outcome::{Outcome, Written};
-use super::shop::{Shop, passing};
+use super::environment::WorkerEnvironment;
+use super::outcome::{CommitResult, Outcome};
+use super::state::{WorkerState, passing};
 use super::written::Planning;
 use crate::client::Target;
 use crate::layout::{ForkAsk, INSTANCE, Live, StartAsk, from_hex, handler, instance_key};
@@ -25,7 +25,7 @@ const FAILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// One input of an instance.
 #[derive(Clone, Debug)]
-pub(super) struct Happening {
+pub(super) struct InstanceInput {
     pub(super) live: Live,
     pub(super) input: Input,
     /// The step that handled the delivery, if it is a duplicate.
@@ -40,14 +40,14 @@ pub(super) struct Happening {
     pub(super) is_asked: bool,
 }
 
-impl Happening {
+impl InstanceInput {
     pub(super) fn new(live: Live, input: Input) -> Self {
         let (not_before_ms, audit) = (i64::MIN, Vec::new());
         Self { live, input, delivered: None, not_before_ms, audit, is_touched: false, is_asked: false }
     }
 }
 
-impl Shop {
+impl WorkerState {
     /// Takes the first step of an instance.
     pub(super) async fn start(&self, id: &str, ask: StartAsk) -> HandlerResult<Outcome> {
         settle(self.try_start(id, ask).await)
@@ -60,10 +60,10 @@ impl Shop {
         let editions = self.brought(&with).await?;
         let now_ms = self.now_ms();
         contained(id, || {
-            let book = Book::new(&self.project, &editions, None);
+            let environment = WorkerEnvironment::new(&self.project, &editions, None);
             let root = NewRoot { id: id.into(), chart: edition.chart, input, budget };
-            let (instance, tx) = rawko_instance::start(root, &book, now_ms)?;
-            let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
+            let (instance, tx) = rawko_instance::start(root, &environment, now_ms)?;
+            let planning = Planning { environment: &environment, with: &with, now_ms, charts: &self.charts };
             self.begun(&instance, tx, &planning)
         })
     }
@@ -84,9 +84,9 @@ impl Shop {
         let past = looked.await.map_err(|_| HostError::Internal(id.to_owned()))??;
         let now_ms = self.now_ms();
         contained(id, || {
-            let book = Book::new(&self.project, &editions, None);
-            let (instance, tx) = past.fork(&set, id, &book, now_ms)?;
-            let planning = Planning { book: &book, with: &with, now_ms, charts: &self.charts };
+            let environment = WorkerEnvironment::new(&self.project, &editions, None);
+            let (instance, tx) = past.fork(&set, id, &environment, now_ms)?;
+            let planning = Planning { environment: &environment, with: &with, now_ms, charts: &self.charts };
             self.begun(&instance, tx, &planning)
         })
     }
@@ -120,7 +120,7 @@ impl Shop {
     }
 
     /// Takes a step of an existing instance.
-    pub(super) async fn take(&self, happening: Happening) -> HandlerResult<Outcome> {
+    pub(super) async fn take(&self, happening: InstanceInput) -> HandlerResult<Outcome> {
         let (live, is_asked) = (happening.live.clone(), happening.is_asked);
         let event = event_of(&happening.input);
         match self.try_take(happening).await {
@@ -133,19 +133,20 @@ impl Shop {
         }
     }
 
-    async fn try_take(&self, happening: Happening) -> Result<Outcome, HostError> {
-        let Happening { live, input, delivered, not_before_ms, audit, is_touched, .. } = happening;
+    async fn try_take(&self, happening: InstanceInput) -> Result<Outcome, HostError> {
+        let InstanceInput { live, input, delivered, not_before_ms, audit, is_touched, .. } = happening;
         let id = live.row.new.id.to_string();
         let edition = self.charts.edition(&live.row.new.chart).await?;
         let editions = self.brought(&live.with).await?;
         let (snapshot, gathered) = self.blobs.unpack(&id, &live.snapshot).await?;
         let now_ms = self.now_ms().max(not_before_ms);
         contained(&id, || {
-            let book = Book::new(&self.project, &editions, delivered);
-            let before = Instance::restore_json(saved_of(&live, &book), edition.chart, &snapshot)?;
+            let environment = WorkerEnvironment::new(&self.project, &editions, delivered);
+            let before = Instance::restore_json(saved_of(&live, &environment), edition.chart, &snapshot)?;
             let mut instance = before.clone();
-            let (mut tx, answer) = take_whole(&mut instance, input, &book, now_ms);
-            let planning = Planning { book: &book, with: &live.with, now_ms, charts: &self.charts };
+            let (mut tx, answer) = take_whole(&mut instance, input, &environment, now_ms);
+            let planning =
+                Planning { environment: &environment, with: &live.with, now_ms, charts: &self.charts };
             let mut seen = Vec::new();
             let written = if tx.is_empty() {
                 is_touched.then(|| planning.touched(live.clone()))
@@ -206,12 +207,12 @@ fn contained<T>(id: &str, plan: impl FnOnce() -> Result<T, HostError>) -> Result
 fn take_whole(
     instance: &mut Instance,
     mut input: Input,
-    book: &Book<'_>,
+    environment: &WorkerEnvironment<'_>,
     now_ms: i64,
 ) -> (Transaction, Result<Receipt, InstanceError>) {
     let mut tx = instance.begin();
     loop {
-        match instance.take(input, book, now_ms, &mut tx) {
+        match instance.take(input, environment, now_ms, &mut tx) {
             Taken::Deferred(again) => input = again,
             Taken::Handled(answer) => {
                 instance.finish(&mut tx);
@@ -221,12 +222,12 @@ fn take_whole(
     }
 }
 
-fn saved_of(live: &Live, book: &Book<'_>) -> Saved {
+fn saved_of(live: &Live, environment: &WorkerEnvironment<'_>) -> Saved {
     let row = &live.row;
-    book.enter(&row.new.id);
+    environment.enter(&row.new.id);
     Saved {
         key: instance_key(&row.new.id),
-        parent: row.new.parent.as_ref().map(|parent| book.enter(&parent.id)),
+        parent: row.new.parent.as_ref().map(|parent| environment.enter(&parent.id)),
         new: row.new.clone(),
         head: row.head.clone(),
         open: live.open.clone(),
@@ -285,7 +286,7 @@ fn faulted(mut live: Live, event: Option<&Event>, error: &HostError, now_ms: i64
     }));
     live.last_ms = at_ms;
     let seen = vec![Observation::Troubled { about: live.row.new.id.to_string(), message: error.to_string() }];
-    let written = Some(Box::new(Written { records, ..Written::empty(live) }));
+    let written = Some(Box::new(CommitResult { records, ..CommitResult::empty(live) }));
     Outcome { reply: Err(HostError::Refused(error.to_string()).into()), written, seen }
 }
 

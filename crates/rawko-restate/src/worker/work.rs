@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::Tower;
 use super::calls::Ended;
 use super::outcome::{ResultAsk, WorkAsk};
-use super::shop::{Shop, passing};
+use super::state::{WorkerState, passing};
 use crate::client::Target;
 use crate::layout::{INSTANCE, handler};
 
@@ -28,12 +28,12 @@ const LOOK: Duration = Duration::from_millis(800);
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 pub(super) struct WorkService {
-    pub(super) shop: Arc<Shop>,
+    pub(super) state: Arc<WorkerState>,
 }
 
 /// The journaled result of running an effect.
 #[derive(Debug, Serialize, Deserialize)]
-struct Worked {
+struct EffectRun {
     ended: Ended,
     audit: Vec<AuditLine>,
 }
@@ -55,12 +55,12 @@ impl WorkService {
         let ask = ask.into_inner();
         let place = EffectPlace { step: ask.effect.step, index: ask.effect.index };
         let instance = Arc::clone(&ask.instance);
-        let boot = self.shop.boot.clone();
+        let boot = self.state.boot.clone();
         let marker = ctx.run(move || async move { Ok(boot) }).name("begun").await?;
-        let (shop, invocation) = (Arc::clone(&self.shop), ctx.invocation_id().to_owned());
-        let run = ctx.run(move || async move { shop.work(ask, &marker, &invocation).await.map(Json) });
-        let Worked { ended, audit } = run.name("call").await?.into_inner();
-        self.shop.calls.forget(ctx.invocation_id());
+        let (state, invocation) = (Arc::clone(&self.state), ctx.invocation_id().to_owned());
+        let run = ctx.run(move || async move { state.work(ask, &marker, &invocation).await.map(Json) });
+        let EffectRun { ended, audit } = run.name("call").await?.into_inner();
+        self.state.calls.forget(ctx.invocation_id());
         if let Some(result) = ended {
             let target = RequestTarget::object(INSTANCE, &*instance, handler::RESULT);
             drop(ctx.request::<_, ()>(target, Json(ResultAsk { place, result, audit })).send());
@@ -69,10 +69,10 @@ impl WorkService {
     }
 }
 
-impl Shop {
-    async fn work(self: Arc<Self>, ask: WorkAsk, marker: &str, invocation: &str) -> HandlerResult<Worked> {
+impl WorkerState {
+    async fn work(self: Arc<Self>, ask: WorkAsk, marker: &str, invocation: &str) -> HandlerResult<EffectRun> {
         if let Some(call) = self.calls.find(invocation) {
-            return Ok(Worked { ended: call.ended().await?, audit: Vec::new() });
+            return Ok(EffectRun { ended: call.ended().await?, audit: Vec::new() });
         }
         let request = match self.request(&ask).await {
             Err(error) if error.is_transient() => return Err(error.into()),
@@ -95,13 +95,13 @@ impl Shop {
             // The call may have happened before: a failure now does not prove that it did not.
             result.note.outcome_open = true;
         }
-        Ok(Worked { ended, audit: Vec::new() })
+        Ok(EffectRun { ended, audit: Vec::new() })
     }
 
     /// Returns the failure of a call that is not made.
-    fn failed(&self, ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> Worked {
+    fn failed(&self, ask: &WorkAsk, error: ServiceError, audit: Vec<AuditLine>) -> EffectRun {
         self.tell([not_called(&ask.effect, Arc::clone(&ask.instance), &error)]);
-        Worked { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
+        EffectRun { ended: Some(EffectResult::of(&ask.effect, Err(error))), audit }
     }
 
     /// Returns the unpacked request.
@@ -150,9 +150,9 @@ impl Shop {
     /// Runs until the service returns, or the effect is no longer awaited.
     async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
         let WorkAsk { instance, effect, .. } = ask;
-        let tower = Box::new(Tower { shop: Arc::clone(&self), instance: Arc::clone(&instance) });
+        let tower = Box::new(Tower { state: Arc::clone(&self), instance: Arc::clone(&instance) });
         let warden = Warden::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
-        let contents = InstanceBlobs { shop: Arc::clone(&self), instance: Arc::clone(&instance) };
+        let contents = InstanceBlobs { state: Arc::clone(&self), instance: Arc::clone(&instance) };
         let handles = (warden, Contents::new(Arc::new(contents)));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
@@ -197,14 +197,14 @@ fn bounded(answer: Value) -> Result<Value, ServiceError> {
 
 /// The blobs that one instance keeps.
 struct InstanceBlobs {
-    shop: Arc<Shop>,
+    state: Arc<WorkerState>,
     instance: Arc<str>,
 }
 
 impl ContentSource for InstanceBlobs {
     fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_> {
         Box::pin(async move {
-            let found = self.shop.blobs.find(&self.instance, name).await;
+            let found = self.state.blobs.find(&self.instance, name).await;
             Ok(found.map_err(|error| error.to_string())?.map(|body| body.to_vec()))
         })
     }

@@ -9,14 +9,14 @@ use rawko_instance::{Action, Child, Instance, Message, Transaction};
 use rawko_store::{Blob, Commit, InstanceKey, content};
 
 use super::blobs::{Gathered, Name};
-use super::book::Book;
 use super::charts::Charts;
-use super::outcome::{KeptChart, TimerAsk, Todo, WorkAsk, Written};
+use super::environment::WorkerEnvironment;
+use super::outcome::{CommitResult, KeptChart, TimerAsk, Todo, WorkAsk};
 use crate::layout::{BlobText, ChartText, Live, Post, Row, hex};
 
 /// One run of the planner.
 pub(super) struct Planning<'a> {
-    pub(super) book: &'a Book<'a>,
+    pub(super) environment: &'a WorkerEnvironment<'a>,
     pub(super) with: &'a [String],
     pub(super) now_ms: i64,
     pub(super) charts: &'a Charts,
@@ -30,7 +30,7 @@ impl Planning<'_> {
         tx: Transaction,
         before: Option<&Live>,
         known: &Gathered,
-    ) -> Result<Written, HostError> {
+    ) -> Result<CommitResult, HostError> {
         let Transaction { commit, children, actions, .. } = tx;
         let mut written = self.one(instance, commit, before, known);
         let agents = children.iter().map(|child| &child.instance).chain([instance]);
@@ -50,14 +50,20 @@ impl Planning<'_> {
     }
 
     /// Writes only the handler's own changes.
-    pub(super) fn touched(&self, live: Live) -> Written {
-        let mut written = Written::empty(live);
+    pub(super) fn touched(&self, live: Live) -> CommitResult {
+        let mut written = CommitResult::empty(live);
         arm(&mut written, self.now_ms);
         written
     }
 
     /// Returns the state and journal of one instance.
-    fn one(&self, instance: &Instance, commit: Commit, before: Option<&Live>, known: &Gathered) -> Written {
+    fn one(
+        &self,
+        instance: &Instance,
+        commit: Commit,
+        before: Option<&Live>,
+        known: &Gathered,
+    ) -> CommitResult {
         let kept = instance.save();
         let (records, lines) = before.map_or((0, 0), |live| (live.row.records, live.row.audit));
         let mut written_records = commit.records;
@@ -90,13 +96,13 @@ impl Planning<'_> {
             armed_ms: before.and_then(|live| live.armed_ms),
             with: self.with.to_vec(),
         };
-        Written {
+        CommitResult {
             records: written_records,
             snapshot: commit.snapshot.map(|snapshot| *snapshot),
             blobs,
             deliveries: commit.deliveries,
             audit: commit.audit,
-            ..Written::empty(live)
+            ..CommitResult::empty(live)
         }
     }
 
@@ -105,7 +111,7 @@ impl Planning<'_> {
         &self,
         action: Action,
         agents: &HashMap<InstanceKey, Option<String>>,
-        written: &mut Written,
+        written: &mut CommitResult,
     ) -> Result<(), HostError> {
         match action {
             Action::Run { effect, .. } => {
@@ -121,10 +127,13 @@ impl Planning<'_> {
         Ok(())
     }
 
-    fn post(&self, to: InstanceKey, message: Message, written: &mut Written) -> Result<(), HostError> {
-        // Every recipient was looked up in the book. A message without an address would be lost.
-        let id = self.book.id(to).ok_or_else(|| HostError::Internal(written.live.row.new.id.to_string()))?;
-        let from = self.book.may_be_absent(to).then(|| sender(&message.event)).flatten();
+    fn post(&self, to: InstanceKey, message: Message, written: &mut CommitResult) -> Result<(), HostError> {
+        // Every recipient was looked up in the environment. A message without an address would be lost.
+        let id = self
+            .environment
+            .id(to)
+            .ok_or_else(|| HostError::Internal(written.live.row.new.id.to_string()))?;
+        let from = self.environment.may_be_absent(to).then(|| sender(&message.event)).flatten();
         let to_itself = written.live.row.key == to;
         if to_itself {
             written.live.row.to_itself += 1;
@@ -141,7 +150,7 @@ impl Planning<'_> {
             let hash = edition.chart.hash();
             seen.insert(hash) && !self.charts.is_kept(&hash)
         };
-        let editions = self.book.take_begun().into_iter().filter(new).collect::<Vec<_>>();
+        let editions = self.environment.take_begun().into_iter().filter(new).collect::<Vec<_>>();
         editions
             .iter()
             .map(|it| KeptChart { hash: hex(&it.chart.hash()), text: ChartText::of(it, self.now_ms) })
@@ -149,7 +158,7 @@ impl Planning<'_> {
     }
 }
 
-fn owner(written: &mut Written, key: InstanceKey) -> &mut Written {
+fn owner(written: &mut CommitResult, key: InstanceKey) -> &mut CommitResult {
     match written.children.iter().position(|child| child.live.row.key == key) {
         Some(at) => &mut written.children[at],
         None => written,
@@ -157,7 +166,7 @@ fn owner(written: &mut Written, key: InstanceKey) -> &mut Written {
 }
 
 /// Sets the next timer, unless it is in flight already.
-fn arm(written: &mut Written, now_ms: i64) {
+fn arm(written: &mut CommitResult, now_ms: i64) {
     let due = written.live.row.head.next_due_ms;
     if written.live.armed_ms == due {
         return;

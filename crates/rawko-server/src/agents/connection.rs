@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::bucket::{Bucket, Flow};
 use super::hub::{Registration, Resume};
-use super::link::{Cut, cut_off};
+use super::link::{DisconnectReason, cut_off};
 use super::requests;
 use super::transport::{Incoming, Transport};
 use crate::channels::Channels;
@@ -26,7 +26,7 @@ const MISSED_MAX: u32 = 3;
 
 /// State shared by all connections.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct AgentConnections {
     pub(crate) channels: Channels,
     pub(crate) tokens: Tokens,
     pub(crate) heartbeat: Duration,
@@ -69,7 +69,7 @@ enum Ending {
 }
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve<T: Transport>(mut transport: T, desk: Desk, door: Door) {
+pub(crate) async fn serve<T: Transport>(mut transport: T, desk: AgentConnections, door: Door) {
     let Some((agent, first)) = let_in(&mut transport, &desk, &door).await else { return };
     let presence = desk.channels.hub().presence(&agent);
     let registration = {
@@ -102,7 +102,11 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, desk: Desk, door: Door
 }
 
 /// Returns the first message, if it registers the agent.
-async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Option<(AgentId, FromAgent)> {
+async fn let_in<T: Transport>(
+    transport: &mut T,
+    desk: &AgentConnections,
+    door: &Door,
+) -> Option<(AgentId, FromAgent)> {
     let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
     let refused = match first {
         Incoming::Text(text) => match may_register(&text, desk, door) {
@@ -118,7 +122,7 @@ async fn let_in<T: Transport>(transport: &mut T, desk: &Desk, door: &Door) -> Op
     None
 }
 
-fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
+fn may_register(text: &str, desk: &AgentConnections, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
     let message: FromAgent = serde_json::from_str(text)
         .map_err(|error| Refused::new("malformed", format!("invalid message: {error}")))?;
     let FromAgent::Register { protocol, agent, token, .. } = &message else {
@@ -149,7 +153,7 @@ fn may_register(text: &str, desk: &Desk, door: &Door) -> Result<(AgentId, FromAg
     }
 }
 
-fn register(desk: &Desk, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
+fn register(desk: &AgentConnections, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
     let FromAgent::Register { session, observe, .. } = first else {
         return desk.channels.hub().register(agent, Resume::With(None), true);
     };
@@ -172,14 +176,14 @@ fn register(desk: &Desk, agent: &AgentId, door: &Door, first: &FromAgent) -> Reg
 }
 
 /// Sends an event to every channel of an agent. A channel that fails to apply it now catches up when it is recovered.
-async fn tell_channels(desk: &Desk, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
+async fn tell_channels(desk: &AgentConnections, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
     for channel in desk.channels.hub().channels_of(agent) {
         let _ = desk.channels.apply(&channel, event(agent.clone())).await;
     }
 }
 
 /// Applies the end of a connection to the agent's channels.
-async fn part(desk: &Desk, agent: &AgentId, door: &Door, ending: Ending) {
+async fn part(desk: &AgentConnections, agent: &AgentId, door: &Door, ending: Ending) {
     let event = |agent: AgentId| match ending {
         Ending::Goodbye => Some(Event::AgentStopped { agent }),
         Ending::Closed => Some(match door {
@@ -197,7 +201,7 @@ async fn part(desk: &Desk, agent: &AgentId, door: &Door, ending: Ending) {
 
 struct Connection<T> {
     transport: T,
-    desk: Desk,
+    desk: AgentConnections,
     agent: AgentId,
     bucket: Bucket,
     nonsense: u32,
@@ -218,7 +222,7 @@ impl<T: Transport> Connection<T> {
                     sent = timeout(WRITE_WITHIN, self.transport.send(text)) => match sent {
                         Ok(true) => {}
                         Ok(false) => return Ending::Closed,
-                        Err(_) => return self.cut(Cut::TooSlow).await,
+                        Err(_) => return self.cut(DisconnectReason::TooSlow).await,
                     },
                 },
                 incoming = self.transport.recv() => {
@@ -241,13 +245,13 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    async fn cut(&mut self, cut: Cut) -> Ending {
+    async fn cut(&mut self, cut: DisconnectReason) -> Ending {
         let (code, words) = cut.words();
         self.last_word(code, words).await;
         match cut {
-            Cut::TooSlow => Ending::CutOff,
-            Cut::Superseded => Ending::Superseded,
-            Cut::Closing => Ending::ServerCloses,
+            DisconnectReason::TooSlow => Ending::CutOff,
+            DisconnectReason::Superseded => Ending::Superseded,
+            DisconnectReason::Closing => Ending::ServerCloses,
         }
     }
 

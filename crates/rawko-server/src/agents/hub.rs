@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rawko_turns::{AgentId, Channel, State};
 
-use super::link::{Cut, Link, Outgoing};
+use super::link::{DisconnectReason, Link, Outgoing};
 use crate::protocol::{ChannelInfo, ToAgent};
 
 #[derive(Clone, Default)]
@@ -18,13 +18,13 @@ pub(crate) struct Hub {
 struct Inner {
     links: HashMap<AgentId, Link>,
     /// Channels of each agent.
-    seats: HashMap<AgentId, BTreeMap<String, Seat>>,
+    seats: HashMap<AgentId, BTreeMap<String, Membership>>,
     presence: HashMap<AgentId, Arc<tokio::sync::Mutex<()>>>,
     generation: u64,
 }
 
 /// Membership of an agent in a channel.
-struct Seat {
+struct Membership {
     state: State,
     session: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Hub {
         };
         let (link, outgoing) = Link::new(generation, session.clone(), observe);
         if let Some(older) = inner.links.insert(agent.clone(), link) {
-            older.cut(Cut::Superseded);
+            older.cut(DisconnectReason::Superseded);
         }
         let channels = inner.channels(agent);
         Registration { generation, session, resumed, outgoing, channels }
@@ -113,7 +113,7 @@ impl Hub {
     pub(crate) fn note_members(&self, channel: &Channel) {
         let mut inner = self.lock();
         for (agent, member) in &channel.members {
-            let seat = Seat { state: member.state, session: member.session.clone() };
+            let seat = Membership { state: member.state, session: member.session.clone() };
             inner.seats.entry(agent.clone()).or_default().insert(channel.name.clone(), seat);
         }
     }
@@ -124,7 +124,7 @@ impl Hub {
 
     /// Closes all connections; their agents may reconnect to the next server.
     pub(crate) fn close(&self) {
-        self.lock().links.values().for_each(|link| link.cut(Cut::Closing));
+        self.lock().links.values().for_each(|link| link.cut(DisconnectReason::Closing));
     }
 }
 
@@ -136,7 +136,7 @@ impl Inner {
     }
 
     fn channels(&self, agent: &AgentId) -> Vec<ChannelInfo> {
-        let info = |(channel, seat): (&String, &Seat)| ChannelInfo {
+        let info = |(channel, seat): (&String, &Membership)| ChannelInfo {
             channel: channel.clone(),
             state: seat.state.as_str().to_owned(),
         };

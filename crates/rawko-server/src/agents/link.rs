@@ -12,7 +12,7 @@ const QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Reason why the server ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum DisconnectReason {
     /// The client does not read its messages.
     TooSlow,
     /// A newer connection of the same agent replaced it.
@@ -30,14 +30,14 @@ pub(crate) struct Link {
     pub(crate) observe: bool,
     queue: mpsc::Sender<String>,
     waiting_bytes: Arc<AtomicUsize>,
-    cut: Arc<watch::Sender<Option<Cut>>>,
+    cut: Arc<watch::Sender<Option<DisconnectReason>>>,
 }
 
 /// The connection's side of the queue.
 pub(crate) struct Outgoing {
     queue: mpsc::Receiver<String>,
     waiting_bytes: Arc<AtomicUsize>,
-    pub(crate) cut: watch::Receiver<Option<Cut>>,
+    pub(crate) cut: watch::Receiver<Option<DisconnectReason>>,
 }
 
 impl Link {
@@ -53,12 +53,12 @@ impl Link {
     pub(crate) fn send(&self, text: String) {
         let waiting = self.waiting_bytes.fetch_add(text.len(), Ordering::Relaxed) + text.len();
         if waiting > QUEUE_BYTES_MAX || self.queue.try_send(text).is_err() {
-            self.cut(Cut::TooSlow);
+            self.cut(DisconnectReason::TooSlow);
         }
     }
 
     /// Only the first reason is kept.
-    pub(crate) fn cut(&self, cut: Cut) {
+    pub(crate) fn cut(&self, cut: DisconnectReason) {
         self.cut.send_if_modified(|reason| {
             let first = reason.is_none();
             reason.get_or_insert(cut);
@@ -76,7 +76,7 @@ impl Outgoing {
 }
 
 /// Waits until the server ends the connection.
-pub(crate) async fn cut_off(cut: &mut watch::Receiver<Option<Cut>>) -> Cut {
+pub(crate) async fn cut_off(cut: &mut watch::Receiver<Option<DisconnectReason>>) -> DisconnectReason {
     loop {
         if let Some(reason) = *cut.borrow_and_update() {
             return reason;
@@ -87,13 +87,15 @@ pub(crate) async fn cut_off(cut: &mut watch::Receiver<Option<Cut>>) -> Cut {
     }
 }
 
-impl Cut {
+impl DisconnectReason {
     /// Returns the code and text that are sent to the agent.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Cut::TooSlow => ("too_slow", "too many unread messages"),
-            Cut::Superseded => ("superseded", "replaced by a newer connection of this agent"),
-            Cut::Closing => ("closing", "the server is shutting down; reconnect with your session"),
+            DisconnectReason::TooSlow => ("too_slow", "too many unread messages"),
+            DisconnectReason::Superseded => ("superseded", "replaced by a newer connection of this agent"),
+            DisconnectReason::Closing => {
+                ("closing", "the server is shutting down; reconnect with your session")
+            }
         }
     }
 }

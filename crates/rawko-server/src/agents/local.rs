@@ -10,7 +10,7 @@ use rawko_turns::AgentId;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::{Desk, Door, serve};
+use super::connection::{AgentConnections, Door, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
@@ -55,7 +55,7 @@ pub enum Taken {
 
 /// Registers an agent and lets it take turns until the connection ends. `again`: it resumes its state.
 pub(crate) fn spawn_taker(
-    desk: Desk,
+    desk: AgentConnections,
     agent: AgentId,
     taker: Arc<dyn TurnTaker>,
     again: bool,

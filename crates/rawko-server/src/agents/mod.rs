@@ -16,7 +16,7 @@ mod transport;
 pub use local::{Taken, TakenTurn, TurnTaker};
 pub use project::ProjectAgents;
 
-pub(crate) use connection::Desk;
+pub(crate) use connection::AgentConnections;
 #[cfg(feature = "http")]
 pub(crate) use connection::OnGuess;
 pub(crate) use hub::Hub;

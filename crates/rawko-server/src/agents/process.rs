@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::{Desk, Door, serve};
+use super::connection::{AgentConnections, Door, serve};
 use super::transport::{Incoming, Transport};
 use crate::protocol::MESSAGE_BYTES_MAX;
 
@@ -53,7 +53,7 @@ impl AgentCommand {
 
 /// Starts the process and serves it until it ends. `again`: it resumes its state from before the server stopped.
 pub(crate) fn spawn_process(
-    desk: Desk,
+    desk: AgentConnections,
     agent: AgentId,
     command: &AgentCommand,
     again: bool,

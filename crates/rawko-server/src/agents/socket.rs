@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 
-use super::connection::{Desk, Door, OnGuess, serve};
+use super::connection::{AgentConnections, Door, OnGuess, serve};
 use super::transport::{Incoming, Transport};
 use crate::http::{Problem, ProblemCode};
 use crate::protocol::MESSAGE_BYTES_MAX;
@@ -18,12 +18,12 @@ const CONNECTIONS_MAX: usize = 10_000;
 /// Accepts agent connections.
 #[derive(Clone)]
 pub(crate) struct Gatekeeper {
-    desk: Desk,
+    desk: AgentConnections,
     room: Arc<tokio::sync::Semaphore>,
 }
 
 impl Gatekeeper {
-    pub(crate) fn new(desk: Desk) -> Self {
+    pub(crate) fn new(desk: AgentConnections) -> Self {
         Self { desk, room: Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX)) }
     }
 }

@@ -19,7 +19,7 @@ use crate::agents::Hub;
 use crate::error::ChannelError;
 
 pub use self::keeping::{Entry, Warning, channel_instance, member_instance};
-pub use self::room::{Glance, LogSink};
+pub use self::room::{ChannelSnapshot, LogSink};
 
 /// The channels of a host. Cheap to clone.
 #[derive(Clone)]
@@ -99,12 +99,12 @@ impl Channels {
     }
 
     /// Returns the current state of the channel.
-    pub async fn look(&self, name: &str) -> Result<Arc<Glance>, ChannelError> {
+    pub async fn look(&self, name: &str) -> Result<Arc<ChannelSnapshot>, ChannelError> {
         Ok(self.room(name).await?.glance())
     }
 
     /// Returns a receiver that is notified of every change of the channel.
-    pub async fn watch(&self, name: &str) -> Result<watch::Receiver<Arc<Glance>>, ChannelError> {
+    pub async fn watch(&self, name: &str) -> Result<watch::Receiver<Arc<ChannelSnapshot>>, ChannelError> {
         Ok(self.room(name).await?.watch())
     }
 

@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// State of a channel, for watchers.
 #[derive(Clone, Debug)]
-pub struct Glance {
+pub struct ChannelSnapshot {
     pub channel: Channel,
     /// Number of changes.
     pub version: u64,
@@ -37,7 +37,7 @@ pub(crate) enum Ask {
 #[derive(Clone)]
 pub(crate) struct RoomHandle {
     asks: mpsc::Sender<Ask>,
-    glance: watch::Receiver<Arc<Glance>>,
+    glance: watch::Receiver<Arc<ChannelSnapshot>>,
 }
 
 /// Receives every entry of the log.
@@ -51,7 +51,7 @@ pub(crate) struct Room {
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
-    glance: watch::Sender<Arc<Glance>>,
+    glance: watch::Sender<Arc<ChannelSnapshot>>,
 }
 
 impl RoomHandle {
@@ -67,11 +67,11 @@ impl RoomHandle {
         answer.await.map_err(|_| ChannelError::Closing)?
     }
 
-    pub(crate) fn glance(&self) -> Arc<Glance> {
+    pub(crate) fn glance(&self) -> Arc<ChannelSnapshot> {
         Arc::clone(&self.glance.borrow())
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<Arc<Glance>> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Arc<ChannelSnapshot>> {
         self.glance.clone()
     }
 }
@@ -86,7 +86,8 @@ impl Room {
         log: LogSink,
     ) -> (RoomHandle, JoinHandle<()>) {
         let (asks, mailbox) = mpsc::channel(MAILBOX);
-        let (glance, watching) = watch::channel(Arc::new(Glance { channel: channel.clone(), version: 0 }));
+        let (glance, watching) =
+            watch::channel(Arc::new(ChannelSnapshot { channel: channel.clone(), version: 0 }));
         let messages = Messages::default();
         let room = Room { channel, messages, version: 0, keeping, hub, clock, log, glance };
         let task = tokio::spawn(room.run(mailbox));
@@ -154,7 +155,7 @@ impl Room {
         entries(&self.channel.name, effects).iter().for_each(|entry| (self.log)(entry));
         self.hub.note_members(&self.channel);
         deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
-        let glance = Glance { channel: self.channel.clone(), version: self.version };
+        let glance = ChannelSnapshot { channel: self.channel.clone(), version: self.version };
         self.glance.send_replace(Arc::new(glance));
     }
 }

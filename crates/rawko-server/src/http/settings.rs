@@ -53,7 +53,7 @@ impl Default for ServerSettings {
 impl ServerSettings {
     /// Reads the section; project settings override user settings. Findings are returned with their file.
     pub fn read(settings: &Settings, root: &Path) -> (Self, Vec<(String, Vec<Finding>)>) {
-        let (mut said, mut problems) = (Said::default(), Vec::new());
+        let (mut said, mut problems) = (SettingsFile::default(), Vec::new());
         for section in settings.sections("server") {
             let mut reader = SettingsReader::new(settings.environment());
             let below = section_of(&mut reader, &section.document, root);
@@ -109,7 +109,7 @@ impl ServerSettings {
 
 /// Settings of one file.
 #[derive(Default)]
-struct Said {
+struct SettingsFile {
     listen: Option<SocketAddr>,
     hosts: Option<Vec<String>>,
     per_second: Option<u32>,
@@ -117,9 +117,9 @@ struct Said {
     tokens: Option<Vec<TokenSettings>>,
 }
 
-impl Said {
-    fn over(self, below: Said) -> Said {
-        Said {
+impl SettingsFile {
+    fn over(self, below: SettingsFile) -> SettingsFile {
+        SettingsFile {
             listen: self.listen.or(below.listen),
             hosts: self.hosts.or(below.hosts),
             per_second: self.per_second.or(below.per_second),
@@ -140,8 +140,8 @@ impl Said {
     }
 }
 
-fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Said {
-    let mut said = Said::default();
+fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> SettingsFile {
+    let mut said = SettingsFile::default();
     for entry in reader.record(at, "`server`", &["listen", "hosts", "rate", "tokens"]) {
         match entry.key.as_str() {
             "listen" => said.listen = address_of(reader, entry),

@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct State {
     pub(super) charts: Vec<ChartRow>,
     pub(super) ids: FxHashMap<Arc<str>, InstanceKey>,
-    pub(super) instances: BTreeMap<InstanceKey, Kept>,
+    pub(super) instances: BTreeMap<InstanceKey, InstanceState>,
     /// A record's sequence number is its position here, counted from 1.
     pub(super) journal: Vec<Record>,
     pub(super) effects: BTreeMap<(InstanceKey, u64, u32), OpenEffect>,
@@ -31,7 +31,7 @@ pub(super) struct State {
 }
 
 /// One instance.
-pub(super) struct Kept {
+pub(super) struct InstanceState {
     new: NewInstance,
     head: Head,
     /// Positions of its records in the journal.
@@ -117,7 +117,7 @@ impl State {
         let key = commit.instance;
         if let Some(new) = &commit.create {
             self.ids.insert(new.id.clone(), key);
-            self.instances.insert(key, Kept::new(new));
+            self.instances.insert(key, InstanceState::new(new));
             self.marks.instance = self.marks.instance.max(key.0);
         }
         let Some(kept) = self.instances.get_mut(&key) else { return };
@@ -194,7 +194,8 @@ impl State {
     }
 
     pub(super) fn children(&self, id: &str) -> Vec<InstanceRow> {
-        let is_child = |kept: &Kept| kept.new.parent.as_ref().is_some_and(|parent| &*parent.id == id);
+        let is_child =
+            |kept: &InstanceState| kept.new.parent.as_ref().is_some_and(|parent| &*parent.id == id);
         let keys = self.instances.iter().filter(|(_, kept)| is_child(kept)).map(|(key, _)| *key);
         keys.filter_map(|key| self.row(key)).collect()
     }
@@ -216,7 +217,7 @@ impl State {
     }
 
     pub(super) fn timers(&self) -> Vec<(InstanceKey, i64)> {
-        let due = |(key, kept): (&InstanceKey, &Kept)| kept.head.next_due_ms.map(|due| (*key, due));
+        let due = |(key, kept): (&InstanceKey, &InstanceState)| kept.head.next_due_ms.map(|due| (*key, due));
         let mut timers: Vec<_> = self.instances.iter().filter_map(due).collect();
         timers.sort_by_key(|(key, due)| (*due, *key));
         timers
@@ -251,9 +252,9 @@ impl State {
     }
 }
 
-impl Kept {
+impl InstanceState {
     fn new(new: &NewInstance) -> Self {
-        Kept {
+        InstanceState {
             new: new.clone(),
             head: Head::default(),
             records: Vec::new(),

@@ -24,14 +24,14 @@ use rawko_settings::Redactor;
 const ATTEMPTS: u32 = 3;
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-enum Parcel {
+enum ExportItem {
     Span(Box<Span>),
     /// Flush, then confirm.
     Last(oneshot::Sender<()>),
 }
 
 pub(crate) struct Export {
-    parcels: mpsc::Sender<Parcel>,
+    parcels: mpsc::Sender<ExportItem>,
     sampling: Sampling,
     metrics: Arc<Metrics>,
     runtime: Handle,
@@ -57,7 +57,7 @@ impl Export {
 
     pub(crate) fn send(&self, span: Span) {
         let is_kept = self.sampling.keeps(span.trace);
-        if is_kept && self.parcels.try_send(Parcel::Span(Box::new(span))).is_err() {
+        if is_kept && self.parcels.try_send(ExportItem::Span(Box::new(span))).is_err() {
             self.metrics.dropped();
         }
     }
@@ -67,7 +67,7 @@ impl Export {
         let (tell, told) = oneshot::channel();
         let parcels = self.parcels.clone();
         let last = async move {
-            if parcels.send(Parcel::Last(tell)).await.is_ok() {
+            if parcels.send(ExportItem::Last(tell)).await.is_ok() {
                 // A dropped sender means that the task has ended, so there is nothing to wait for.
                 let _ = told.await;
             }
@@ -100,7 +100,7 @@ impl Post {
         Ok(Self { client, sending, headers, redactor, metrics, logs, is_failing: AtomicBool::new(false) })
     }
 
-    async fn run(self, mut arriving: mpsc::Receiver<Parcel>) {
+    async fn run(self, mut arriving: mpsc::Receiver<ExportItem>) {
         let mut batch: Vec<Span> = Vec::new();
         let mut due = None;
         loop {
@@ -109,14 +109,14 @@ impl Post {
                 None => Ok(arriving.recv().await),
             };
             match parcel {
-                Ok(Some(Parcel::Span(span))) => {
+                Ok(Some(ExportItem::Span(span))) => {
                     batch.push(*span);
                     due = due.or_else(|| Some(Instant::now() + self.sending.delay));
                     if batch.len() < self.sending.batch_max {
                         continue;
                     }
                 }
-                Ok(Some(Parcel::Last(tell))) => {
+                Ok(Some(ExportItem::Last(tell))) => {
                     self.deliver(std::mem::take(&mut batch)).await;
                     // The receiver may have timed out.
                     let _ = tell.send(());

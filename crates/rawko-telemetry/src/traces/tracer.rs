@@ -9,7 +9,7 @@ use rawko_host::{Calling, Completed, Observation};
 use super::export::Export;
 use super::span::Span;
 use crate::lineage::{Lineage, Lineages, SpanId, span_of};
-use crate::relay::Seen;
+use crate::relay::TimedObservation;
 use rawko_settings::Redactor;
 
 /// Limit on agents with tracked usage; the spans of further agents omit it.
@@ -55,8 +55,8 @@ impl Tracer {
         Self { export, redactor, steps, running: HashMap::new(), tallies: HashMap::new() }
     }
 
-    pub(crate) fn take(&mut self, seen: Seen, lineages: &mut Lineages) {
-        let Seen { observation, at } = seen;
+    pub(crate) fn take(&mut self, seen: TimedObservation, lineages: &mut Lineages) {
+        let TimedObservation { observation, at } = seen;
         match observation {
             Observation::Committed(committed) => {
                 let lineage = lineages.of(&committed.instance);

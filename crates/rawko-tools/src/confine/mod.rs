@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 pub use protected::ProtectedPaths;
-pub(crate) use write::Written;
+pub(crate) use write::WriteResult;
 
 use super::outcome::{Failure, Refused};
 

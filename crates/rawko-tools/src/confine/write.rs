@@ -21,7 +21,7 @@ use crate::outcome::{Failure, Refused};
 
 /// The result of a write.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct WriteResult {
     /// Relative to the root.
     pub(crate) path: PathBuf,
     pub(crate) bytes: usize,
@@ -38,10 +38,10 @@ struct Target {
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl Project {
-    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<Written, Failure> {
+    pub(crate) fn replace(&self, path: &str, content: &[u8]) -> Result<WriteResult, Failure> {
         let target = self.target(path)?;
         self.put(&target, content).map_err(|error| self.said(path, &error))?;
-        Ok(Written { path: target.place, bytes: content.len(), created: target.existing.is_none() })
+        Ok(WriteResult { path: target.place, bytes: content.len(), created: target.existing.is_none() })
     }
 
     /// Checks if a command may write a path, without changing the file system.

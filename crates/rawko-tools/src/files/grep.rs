@@ -27,7 +27,7 @@ pub(crate) fn grep(
     let regex = expression(text(input, "pattern"), flag(input, "ignore_case"))?;
     let only = input.get("glob").as_str().map(|text| pattern(text, true)).transpose()?;
     let mut search = Search::below(project, text(input, "path"), is_hidden)?;
-    let mut found = Found::new(input);
+    let mut found = GrepOutput::new(input);
     for file in &search.files {
         let is_wanted = only
             .as_ref()
@@ -68,7 +68,7 @@ enum Shape {
     Count,
 }
 
-struct Found {
+struct GrepOutput {
     shape: Shape,
     context: usize,
     limit: usize,
@@ -77,7 +77,7 @@ struct Found {
     files: usize,
 }
 
-impl Found {
+impl GrepOutput {
     fn new(input: &Value) -> Self {
         let shape = match text(input, "output") {
             "files" => Shape::Files,

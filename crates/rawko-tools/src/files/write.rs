@@ -2,7 +2,7 @@
 
 use rawko_core::Value;
 
-use crate::confine::{Project, Written};
+use crate::confine::{Project, WriteResult};
 use crate::input::text;
 use crate::outcome::{Failure, ToolOutcome};
 
@@ -14,7 +14,7 @@ pub(crate) fn write(project: &Project, input: &Value) -> Result<ToolOutcome, Fai
 }
 
 /// Returns the changes as data, for accounting.
-pub(super) fn changed(written: &Written, more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+pub(super) fn changed(written: &WriteResult, more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let facts = [
         ("path", Value::from(written.path.display().to_string())),
         ("bytes", Value::Int(written.bytes as i64)),

@@ -91,7 +91,7 @@ impl FaultDocument {
 /// Summary of an entry for lists.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
-pub struct Glimpse {
+pub struct EntrySummary {
     pub instance: String,
     pub chart: String,
     pub seq: u64,
@@ -107,9 +107,9 @@ pub struct Glimpse {
     pub updated_ms: i64,
 }
 
-impl Glimpse {
-    pub fn of(entry: &Entry) -> Glimpse {
-        Glimpse {
+impl EntrySummary {
+    pub fn of(entry: &Entry) -> EntrySummary {
+        EntrySummary {
             instance: entry.instance.to_string(),
             chart: entry.chart.to_string(),
             seq: entry.seq,

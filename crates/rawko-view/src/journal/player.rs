@@ -19,10 +19,10 @@ pub struct Player {
     world: Option<World>,
     /// True if replayed steps also record the reasons.
     has_story: bool,
-    met: HashMap<InstanceKey, Met>,
+    met: HashMap<InstanceKey, PlayedInstance>,
 }
 
-struct Met {
+struct PlayedInstance {
     row: InstanceRow,
     chart: Arc<Chart>,
     /// Snapshot before the next record; `None` before the first one.
@@ -103,7 +103,7 @@ impl Player {
         Ok(entry)
     }
 
-    fn meet(&self, record: &Record) -> Result<Met, ViewError> {
+    fn meet(&self, record: &Record) -> Result<PlayedInstance, ViewError> {
         let row = self.reader.store().instance(record.instance)?;
         let row = row
             .ok_or_else(|| ViewError::Unreadable(format!("record #{} belongs to no instance", record.seq)))?;
@@ -114,13 +114,13 @@ impl Player {
                 Some(self.reader.snapshot(&row, Some(record.step.saturating_sub(1)))?.snapshot)
             }
         };
-        Ok(Met { row, chart, snapshot })
+        Ok(PlayedInstance { row, chart, snapshot })
     }
 }
 
 /// One record between the snapshots before and after it.
 struct Played<'a> {
-    met: &'a Met,
+    met: &'a PlayedInstance,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
     event: &'a str,

@@ -11,7 +11,7 @@ use super::attendant::Attendant;
 use super::permission::{Wish, absolute, directories, wishes};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{ToolUse, Usage};
-use rawko_programs::acp::{AcpHost, Asked, Deciding, Reading, Verdict, Writing};
+use rawko_programs::acp::{AcpHost, AgentOperation, Deciding, Reading, Verdict, Writing};
 use rawko_programs::process::{Cancelling, TurnHost};
 use rawko_tools::{Clearance, Running, ToolCall, ToolOutcome};
 
@@ -60,7 +60,7 @@ impl<'a> Coder<'a> {
     }
 
     /// Checks everything the request needs; returns the first refusal.
-    async fn judge(&self, asked: &Asked) -> ToolOutcome {
+    async fn judge(&self, asked: &AgentOperation) -> ToolOutcome {
         let toolbox = &self.attendant.workshop.toolbox;
         let own = asked.tool.as_deref().and_then(|name| toolbox.canonical_name(name));
         let (all, places) = match (wishes(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
@@ -87,7 +87,7 @@ impl<'a> Coder<'a> {
         outside.unwrap_or_else(|| ToolOutcome::ok("allowed"))
     }
 
-    async fn decide(&self, asked: Asked) -> Verdict {
+    async fn decide(&self, asked: AgentOperation) -> Verdict {
         if self.count(&asked.id).is_err() {
             return Verdict::Deny;
         }
@@ -197,7 +197,7 @@ impl TurnHost for Coder<'_> {
 }
 
 impl AcpHost for Coder<'_> {
-    fn permit(&self, asked: Asked) -> Deciding<'_> {
+    fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
         Box::pin(self.decide(asked))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
 
-use rawko_programs::acp::{Asked, AskedKind};
+use rawko_programs::acp::{AgentOperation, AskedKind};
 
 /// Keys under which agents send the path of a file.
 const PATH_KEYS: [&str; 6] = ["path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path"];
@@ -31,7 +31,7 @@ impl Wish {
 
 /// Returns every tool use that must be allowed, or the reason why the request cannot be allowed at all. `own` is our
 /// name of the agent's tool, if it has one; `cwd` is the agent's working directory.
-pub(super) fn wishes(asked: &Asked, own: Option<&str>, cwd: &Path) -> Result<Vec<Wish>, String> {
+pub(super) fn wishes(asked: &AgentOperation, own: Option<&str>, cwd: &Path) -> Result<Vec<Wish>, String> {
     let mut wishes = match asked.kind {
         AskedKind::Read => on_files("Read", asked, cwd)?,
         AskedKind::Edit => on_files(if own == Some("Write") { "Write" } else { "Edit" }, asked, cwd)?,
@@ -53,7 +53,7 @@ pub(super) fn wishes(asked: &Asked, own: Option<&str>, cwd: &Path) -> Result<Vec
     Ok(wishes)
 }
 
-fn by_name(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn by_name(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
     match tool {
         "Read" | "Write" | "Edit" => on_files(tool, asked, cwd),
         "Glob" | "Grep" => somewhere(tool, asked, cwd),
@@ -64,7 +64,7 @@ fn by_name(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
 }
 
 /// Maps an operation on files, which must name them.
-fn on_files(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn on_files(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
         return Err(format!("it does not say which file `{}` is about", shown(asked)));
@@ -73,7 +73,7 @@ fn on_files(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> 
 }
 
 /// Maps an operation anywhere in the project, unless it names a path.
-fn somewhere(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn somewhere(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
         return Ok(vec![Wish::new(tool, "path", ".")]);
@@ -81,7 +81,7 @@ fn somewhere(tool: &str, asked: &Asked, cwd: &Path) -> Result<Vec<Wish>, String>
     Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
 }
 
-fn command(asked: &Asked) -> Result<Wish, String> {
+fn command(asked: &AgentOperation) -> Result<Wish, String> {
     let line = match asked.input.get("command") {
         Value::Str(line) => line.to_string(),
         Value::List(words) => {
@@ -97,11 +97,11 @@ fn command(asked: &Asked) -> Result<Wish, String> {
 }
 
 /// Returns the working directory, if given: it determines the meaning of paths in a command.
-pub(super) fn directories(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
+pub(super) fn directories(asked: &AgentOperation, cwd: &Path) -> Result<Vec<String>, String> {
     texts(asked, &DIRECTORY_KEYS).map(|directory| absolute(directory, cwd)).collect()
 }
 
-fn fetch(asked: &Asked) -> Wish {
+fn fetch(asked: &AgentOperation) -> Wish {
     match asked.input.get("url").as_str() {
         Some(url) => Wish::new("WebFetch", "url", url),
         // A web search or similar: it cannot be checked without a URL, and the check reports that.
@@ -109,7 +109,7 @@ fn fetch(asked: &Asked) -> Wish {
     }
 }
 
-fn paths(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
+fn paths(asked: &AgentOperation, cwd: &Path) -> Result<Vec<String>, String> {
     let given = asked.paths.iter().map(|path| path.to_str().unwrap_or("\0"));
     let mut paths = Vec::new();
     for path in given.chain(texts(asked, &PATH_KEYS)) {
@@ -120,7 +120,7 @@ fn paths(asked: &Asked, cwd: &Path) -> Result<Vec<String>, String> {
     Ok(paths)
 }
 
-fn texts<'a>(asked: &'a Asked, keys: &[&str]) -> impl Iterator<Item = &'a str> {
+fn texts<'a>(asked: &'a AgentOperation, keys: &[&str]) -> impl Iterator<Item = &'a str> {
     keys.iter().filter_map(|key| asked.input.get(key).as_str()).collect::<Vec<_>>().into_iter()
 }
 
@@ -137,7 +137,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn shown(asked: &Asked) -> &str {
+fn shown(asked: &AgentOperation) -> &str {
     if asked.title.is_empty() { asked.tool.as_deref().unwrap_or("the call") } else { &asked.title }
 }
 
@@ -145,8 +145,8 @@ fn shown(asked: &Asked) -> &str {
 mod tests {
     use super::*;
 
-    fn asked(kind: AskedKind, input: &str, paths: &[&str]) -> Asked {
-        Asked {
+    fn asked(kind: AskedKind, input: &str, paths: &[&str]) -> AgentOperation {
+        AgentOperation {
             id: "t1".into(),
             kind,
             tool: None,
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    fn told(asked: &Asked, own: Option<&str>) -> String {
+    fn told(asked: &AgentOperation, own: Option<&str>) -> String {
         match wishes(asked, own, Path::new("/p")) {
             Ok(wishes) => {
                 let each = wishes.iter().map(|wish| format!("{} {}", wish.tool, wish.input));
@@ -197,11 +197,13 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_called_by_a_harmless_kind_is_what_it_is() {
-        let shell =
-            Asked { tool: Some("shell".into()), ..asked(AskedKind::Think, r#"{"command": "rm -r ."}"#, &[]) };
+        let shell = AgentOperation {
+            tool: Some("shell".into()),
+            ..asked(AskedKind::Think, r#"{"command": "rm -r ."}"#, &[])
+        };
         assert_eq!(told(&shell, Some("Bash")), r#"Bash {"command":"rm -r ."}"#);
         for name in ["shell", "Bash"] {
-            let unknown = Asked { tool: Some(name.into()), kind: AskedKind::Other, ..shell.clone() };
+            let unknown = AgentOperation { tool: Some(name.into()), kind: AskedKind::Other, ..shell.clone() };
             assert_eq!(told(&unknown, Some("Bash")), r#"Bash {"command":"rm -r ."}"#, "{name}");
         }
     }

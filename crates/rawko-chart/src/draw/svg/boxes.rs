@@ -26,7 +26,7 @@ const LABEL_WIDTH: f64 = 170.0;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writing {
     pub(crate) title: Vec<String>,
-    pub(crate) lines: Vec<Written>,
+    pub(crate) lines: Vec<WrappedLine>,
     /// The minimum size: a leaf has exactly this, a composite's header is this high.
     pub(crate) width: f64,
     pub(crate) height: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Writing {
 
 /// One wrapped line of the picture.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrappedLine {
     pub(crate) kind: LineKind,
     pub(crate) rows: Vec<String>,
     pub(crate) full: String,
@@ -69,10 +69,14 @@ pub(crate) fn writing(picture: &Picture, node: &Node) -> Writing {
 
 fn boxed(picture: &Picture, node: &Node) -> Writing {
     let title = wrap(&node.title, TITLE, TITLE_WIDTH, 3);
-    let lines: Vec<Written> = node
+    let lines: Vec<WrappedLine> = node
         .lines
         .iter()
-        .map(|l| Written { kind: l.kind, rows: wrap(&l.text, SMALL, LINE_WIDTH, 3), full: l.text.clone() })
+        .map(|l| WrappedLine {
+            kind: l.kind,
+            rows: wrap(&l.text, SMALL, LINE_WIDTH, 3),
+            full: l.text.clone(),
+        })
         .collect();
     let widest_title = title.iter().map(|t| width(t, TITLE) * BOLD).fold(0.0, f64::max);
     let widest_line = lines.iter().flat_map(|l| &l.rows).map(|r| width(r, SMALL)).fold(0.0, f64::max);

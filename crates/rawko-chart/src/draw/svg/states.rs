@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::boxes::{LINE, PAD, RING, TITLE_LINE, Written};
+use super::boxes::{LINE, PAD, RING, TITLE_LINE, WrappedLine};
 use super::geometry::n;
 use super::layout::{Layout, Plan, Rect};
 use super::straight::crosses;
@@ -220,7 +220,7 @@ impl States<'_> {
         [Side::Left, Side::Middle, Side::Right].into_iter().find(free).unwrap_or(Side::Left)
     }
 
-    fn detail(&self, out: &mut String, line: &Written, rect: Rect, y: &mut f64) {
+    fn detail(&self, out: &mut String, line: &WrappedLine, rect: Rect, y: &mut f64) {
         let mut class = "detail".to_owned();
         let mut data = String::new();
         match line.kind {

@@ -43,7 +43,7 @@ impl CompactionLimits {
 
 /// An attempt on this conversation that did not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tried {
+pub enum CompactionAttempt {
     Nothing,
     /// The summary was not shorter than the messages it replaces, or no model could provide one.
     Summary,
@@ -83,15 +83,15 @@ pub fn compact(
     messages: &[Message],
     overhead_tokens: u64,
     limits: CompactionLimits,
-    tried: Tried,
+    tried: CompactionAttempt,
 ) -> Compaction {
     let tokens = messages_tokens(messages) + overhead_tokens;
     if tokens <= limits.tokens_max {
         return Compaction::Fits;
     }
     let range = match tried {
-        Tried::Nothing => middle(messages, limits.kept_tokens),
-        Tried::Summary => None,
+        CompactionAttempt::Nothing => middle(messages, limits.kept_tokens),
+        CompactionAttempt::Summary => None,
     };
     if let Some(range) = range {
         let ask = vec![Message::text(Role::User, summary_prompt(messages, &range, limits))];

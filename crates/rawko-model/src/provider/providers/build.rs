@@ -9,8 +9,8 @@ use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::definition::{Definition, Kind};
 use super::known::{KNOWN, Known, known};
-use super::read::{Said, adapted};
-use super::{Made, ProviderProblem, Providers, Strict};
+use super::read::{ProviderSettings, adapted};
+use super::{NamedProvider, ProviderProblem, Providers, Strict};
 use crate::provider::http::{Client, HttpProvider, Secret};
 use crate::provider::pricing::Prices;
 use crate::provider::scripted::Scripted;
@@ -28,8 +28,8 @@ struct Building<'b> {
     secrets: Vec<Secret>,
 }
 
-pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Providers {
-    let Said { default, aliases, record, prices, back_off, mut definitions } = said;
+pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Path) -> Providers {
+    let ProviderSettings { default, aliases, record, prices, back_off, mut definitions } = said;
     for known in &KNOWN {
         definitions.entry(known.name.to_owned()).or_default();
     }
@@ -45,7 +45,7 @@ pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Provi
         let made = building.made(&name, definition);
         (name, made)
     });
-    let mut made: BTreeMap<String, Made> = made.collect();
+    let mut made: BTreeMap<String, NamedProvider> = made.collect();
     let secrets = building.secrets;
     let recorder = record.and_then(|path| recorded(&mut made, &root.join(path), secrets));
     let default = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned).or(default);
@@ -54,7 +54,11 @@ pub(super) fn build(said: Said, environment: &Environment, root: &Path) -> Provi
 
 /// Wraps all recordable providers in a recorder. If the tape cannot be written, they are disabled: the recording was
 /// requested.
-fn recorded(made: &mut BTreeMap<String, Made>, path: &Path, secrets: Vec<Secret>) -> Option<Arc<Recorder>> {
+fn recorded(
+    made: &mut BTreeMap<String, NamedProvider>,
+    path: &Path,
+    secrets: Vec<Secret>,
+) -> Option<Arc<Recorder>> {
     let recorder = Recorder::open(path, secrets);
     for (name, made) in made.iter_mut().filter(|(_, made)| !matches!(made.strict, Some(Strict::Replay(_)))) {
         let Ok(inner) = made.provider.clone() else { continue };
@@ -70,7 +74,7 @@ fn recorded(made: &mut BTreeMap<String, Made>, path: &Path, secrets: Vec<Secret>
 }
 
 impl Building<'_> {
-    fn made(&mut self, name: &str, definition: Definition) -> Made {
+    fn made(&mut self, name: &str, definition: Definition) -> NamedProvider {
         let known = known(name);
         let kind = definition.kind.or_else(|| known.map(|known| known.kind));
         let unusable = |why: String| ProviderProblem::Unusable { provider: name.to_owned(), why };
@@ -90,7 +94,7 @@ impl Building<'_> {
             }
             None => (Err(unusable("the settings do not set its `kind`".to_owned())), None),
         };
-        Made { is_given: false, provider, strict }
+        NamedProvider { is_given: false, provider, strict }
     }
 
     fn file(&self, definition: &Definition) -> Result<std::path::PathBuf, String> {

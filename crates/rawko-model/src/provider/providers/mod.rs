@@ -39,7 +39,7 @@ use known::{ALIASES, known, maker};
 pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
 
 /// A provider under its name.
-struct Made {
+struct NamedProvider {
     /// True if the embedder supplied it; such a provider needs no model name.
     is_given: bool,
     provider: Result<Arc<dyn Provider>, ProviderProblem>,
@@ -59,7 +59,7 @@ pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provid
 pub struct Providers {
     default: Option<String>,
     aliases: BTreeMap<String, String>,
-    made: BTreeMap<String, Made>,
+    made: BTreeMap<String, NamedProvider>,
     prices: Arc<Prices>,
     back_off: BackOffSettings,
     recorder: Option<Arc<Recorder>>,
@@ -77,7 +77,7 @@ impl Providers {
     /// Adds a provider, replacing any other of that name: for embedders and tests.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
-        self.made.insert(name.into(), Made { is_given: true, provider: Ok(provider), strict: None });
+        self.made.insert(name.into(), NamedProvider { is_given: true, provider: Ok(provider), strict: None });
         self
     }
 
@@ -131,7 +131,7 @@ impl Providers {
         self.aliases.get(name).map(String::as_str).or_else(built_in)
     }
 
-    fn made(&self, name: &str) -> Result<(&str, &Made), ProviderProblem> {
+    fn made(&self, name: &str) -> Result<(&str, &NamedProvider), ProviderProblem> {
         let own = self.made.get_key_value(name);
         let other = || self.made.get_key_value(known(name)?.name);
         own.or_else(other).map(|(name, made)| (name.as_str(), made)).ok_or_else(|| {

@@ -18,7 +18,7 @@ use crate::provider::wire::{Dialect, SchemaSupport};
 
 /// The merged sections.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ProviderSettings {
     pub(super) default: Option<String>,
     pub(super) aliases: BTreeMap<String, String>,
     pub(super) record: Option<PathBuf>,
@@ -41,9 +41,9 @@ const KEYS: [&str; 9] = [
 const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
 
 /// The project's section overrides the user's, key by key.
-pub(super) fn read(settings: &dyn SectionSource) -> (Said, Problems) {
+pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems) {
     let sections: Vec<&Section> = settings.sections_of("providers");
-    let (mut said, mut problems) = (Said::default(), Vec::new());
+    let (mut said, mut problems) = (ProviderSettings::default(), Vec::new());
     for section in sections.into_iter().rev() {
         let mut reading =
             Reading { reader: SettingsReader::new(settings.environment_of()), settings, said: &mut said };
@@ -59,7 +59,7 @@ pub(super) fn read(settings: &dyn SectionSource) -> (Said, Problems) {
 struct Reading<'s> {
     reader: SettingsReader<'s>,
     settings: &'s dyn SectionSource,
-    said: &'s mut Said,
+    said: &'s mut ProviderSettings,
 }
 
 impl Reading<'_> {

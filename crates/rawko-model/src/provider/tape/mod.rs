@@ -28,12 +28,12 @@ pub(super) struct Exchange {
     hash: String,
     request: CompletionRequest,
     events: Vec<StreamEvent>,
-    result: Ended,
+    result: RecordedEnd,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Ended {
+enum RecordedEnd {
     Completion(Completion),
     Error(ProviderError),
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Ended, Exchange, VERSION, request_hash};
+use super::{Exchange, RecordedEnd, VERSION, request_hash};
 use crate::provider::http::Secret;
 use crate::provider::{
     Completing, Completion, CompletionRequest, Listener, Provider, ProviderError, StreamEvent,
@@ -84,8 +84,8 @@ fn exchange(
     result: &Result<Completion, ProviderError>,
 ) -> Exchange {
     let result = match result {
-        Ok(completion) => Ended::Completion(completion.clone()),
-        Err(error) => Ended::Error(error.clone()),
+        Ok(completion) => RecordedEnd::Completion(completion.clone()),
+        Err(error) => RecordedEnd::Error(error.clone()),
     };
     Exchange { version: VERSION, hash: request_hash(&request), request, events, result }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Ended, Exchange, VERSION, request_hash};
+use super::{Exchange, RecordedEnd, VERSION, request_hash};
 use crate::message::{Message, Part};
 use crate::provider::classify::head;
 use crate::provider::{
@@ -84,8 +84,8 @@ impl Provider for Replay {
             let exchange = self.take(&request)?;
             exchange.events.iter().cloned().for_each(listener);
             match &exchange.result {
-                Ended::Completion(completion) => Ok(Completion::clone(completion)),
-                Ended::Error(error) => Err(error.clone()),
+                RecordedEnd::Completion(completion) => Ok(Completion::clone(completion)),
+                RecordedEnd::Error(error) => Err(error.clone()),
             }
         })
     }

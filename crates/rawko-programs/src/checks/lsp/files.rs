@@ -8,7 +8,7 @@ const FILES_MAX: usize = 500;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// An open file, as sent to the server.
-pub(super) struct Opened {
+pub(super) struct OpenFile {
     /// Path relative to the directory of the check.
     pub(super) shown: String,
     pub(super) uri: String,
@@ -17,7 +17,7 @@ pub(super) struct Opened {
 }
 
 /// Returns the matching files, without ignored ones. No match at all is an error, because it is probably a mistake.
-pub(super) fn open(root: &Path, patterns: &[String]) -> Result<Vec<Opened>, String> {
+pub(super) fn open(root: &Path, patterns: &[String]) -> Result<Vec<OpenFile>, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         set.add(Glob::new(pattern).map_err(|error| error.to_string())?);
@@ -40,7 +40,7 @@ pub(super) fn open(root: &Path, patterns: &[String]) -> Result<Vec<Opened>, Stri
     Ok(opened)
 }
 
-fn read(path: &Path, shown: &Path) -> Result<Opened, String> {
+fn read(path: &Path, shown: &Path) -> Result<OpenFile, String> {
     let shown = shown.display().to_string();
     let is_large = path.metadata().is_ok_and(|metadata| metadata.len() > FILE_BYTES_MAX);
     if is_large {
@@ -48,7 +48,7 @@ fn read(path: &Path, shown: &Path) -> Result<Opened, String> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    Ok(Opened { uri: uri(path), language: language(ending), shown, text })
+    Ok(OpenFile { uri: uri(path), language: language(ending), shown, text })
 }
 
 /// Returns `file:///…` with special characters percent-encoded.

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::formats::{Counted, many};
 use super::process;
 use super::report::{CheckFinding, first};
-use files::Opened;
+use files::OpenFile;
 use talk::Talk;
 
 /// Limit of captured stderr.
@@ -74,7 +74,7 @@ async fn last_line(pipe: Option<ChildStderr>) -> String {
 }
 
 /// Diagnostics are in the order of the files.
-fn counted(opened: &[Opened], diagnostics: &[Vec<Value>]) -> Counted {
+fn counted(opened: &[OpenFile], diagnostics: &[Vec<Value>]) -> Counted {
     let mut findings = Vec::new();
     for (file, diagnostics) in opened.iter().zip(diagnostics) {
         let errors =

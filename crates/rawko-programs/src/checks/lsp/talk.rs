@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
-use super::files::{Opened, uri};
+use super::files::{OpenFile, uri};
 use super::wire::{encode, take};
 
 /// A server that pushes may correct itself; after this much silence its diagnostics are final.
@@ -32,7 +32,7 @@ impl Talk {
     }
 
     /// Returns the diagnostics of each file, in order.
-    pub(super) async fn diagnostics(&mut self, opened: &[Opened]) -> Result<Vec<Vec<Value>>, String> {
+    pub(super) async fn diagnostics(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
         let can_be_asked = self.introduce().await?;
         for file in opened {
             let document =
@@ -58,7 +58,7 @@ impl Talk {
         Ok(answer.pointer("/capabilities/diagnosticProvider").is_some_and(|provider| !provider.is_null()))
     }
 
-    async fn ask(&mut self, opened: &[Opened]) -> Result<Vec<Vec<Value>>, String> {
+    async fn ask(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
         let mut all = Vec::new();
         for file in opened {
             let answer = self
@@ -74,7 +74,7 @@ impl Talk {
         Ok(all)
     }
 
-    async fn wait(&mut self, opened: &[Opened]) -> Result<Vec<Vec<Value>>, String> {
+    async fn wait(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
         loop {
             let is_complete = opened.iter().all(|file| self.pushed.contains_key(&file.uri));
             let heard = match is_complete {

@@ -150,7 +150,7 @@ struct NewMessage {
 
 /// Result of posting a message.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Said {
+pub(crate) struct PostedMessage {
     /// Number of the message; `null` while it is held, and for a repeated message.
     number: Option<u64>,
     /// The message is held until the turn ends.
@@ -161,7 +161,7 @@ pub(crate) struct Said {
 ///
 /// With an `Idempotency-Key` it is posted once, even across a restart.
 #[utoipa::path(post, path = "/v1/channels/{name}/messages", tag = "channels", params(("name" = String, Path)),
-    request_body = NewMessage, responses((status = 201, body = Said)))]
+    request_body = NewMessage, responses((status = 201, body = PostedMessage)))]
 async fn post(
     State(app): State<App>,
     caller: Caller,
@@ -174,7 +174,7 @@ async fn post(
     let number = |effect: &Effect| {
         if let Effect::Posted(Posted { number, .. }) = effect { Some(*number) } else { None }
     };
-    let said = Said {
+    let said = PostedMessage {
         number: effects.iter().find_map(number),
         held: effects.iter().any(|effect| matches!(effect, Effect::Held { .. })),
     };

@@ -28,11 +28,11 @@ type Place = (Arc<str>, Method, String, String);
 
 #[derive(Default)]
 pub(crate) struct Answers {
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredAnswers>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct StoredAnswers {
     answers: HashMap<Place, Entry>,
     /// Oldest first.
     order: VecDeque<Place>,
@@ -102,7 +102,7 @@ enum Joined {
 }
 
 impl Answers {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, StoredAnswers> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use rawko_host::Progress;
 use rawko_view::journal::Entry;
-use rawko_view::journal::document::{EntryDocument, Glimpse};
+use rawko_view::journal::document::{EntryDocument, EntrySummary};
 use serde::Serialize;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(super) fn whole(entry: &Entry) -> Vec<u8> {
 }
 
 pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
-    frame("step", Some(entry.seq), &Glimpse::of(entry))
+    frame("step", Some(entry.seq), &EntrySummary::of(entry))
 }
 
 pub(super) fn progress(told: &Progress, agent: Option<&str>) -> Vec<u8> {

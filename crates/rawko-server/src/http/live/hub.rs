@@ -11,7 +11,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use super::channels::Watching;
 use super::frames;
 use super::members::{Bundle, Group, Interest, Matters, Member, Members};
-use super::telling::Telling;
+use super::reader::RecordReader;
 use crate::http::app::App;
 
 /// Poll interval for records of other processes; the local host notifies immediately.
@@ -46,14 +46,14 @@ pub(super) struct Hub {
     joining: Vec<(Group, Member, u64, oneshot::Sender<u64>)>,
     /// Sequence number up to which everything was streamed.
     seq: u64,
-    telling: Option<Telling>,
+    reader: Option<RecordReader>,
     watching: Watching,
 }
 
 /// Reason why the hub woke up.
 enum Woken {
     Changed,
-    Told(Vec<Progress>),
+    Batch(Vec<Progress>),
     Closing,
 }
 
@@ -61,7 +61,7 @@ impl Hub {
     pub(super) fn start(app: App) -> mpsc::UnboundedSender<Command> {
         let (sender, commands) = mpsc::unbounded_channel();
         let hub = Hub {
-            telling: Some(Telling::new(app.clone())),
+            reader: Some(RecordReader::new(app.clone())),
             own: sender.downgrade(),
             app,
             commands,
@@ -119,7 +119,7 @@ impl Hub {
             self.admit();
             match self.wake(&mut changes, &mut progress, closing).await {
                 Woken::Changed => {}
-                Woken::Told(all) => {
+                Woken::Batch(all) => {
                     // A call starts after the step that requested it; clients receive them in that order.
                     while self.read().await == Some(true) {}
                     self.hand_out_progress(all).await;
@@ -144,7 +144,7 @@ impl Hub {
             }
             // An error means that the host is gone; the store can still be polled.
             Ok(()) = changes.changed() => Woken::Changed,
-            first = progress.recv() => Woken::Told(heard(first, progress)),
+            first = progress.recv() => Woken::Batch(heard(first, progress)),
             () = tokio::time::sleep(LOOK_AGAIN) => Woken::Changed,
         }
     }
@@ -178,7 +178,7 @@ impl Hub {
     /// Streams new records. Returns whether there are more; `None` if the store cannot be read.
     async fn read(&mut self) -> Option<bool> {
         let (after, interest) = (self.seq, self.members.interest());
-        let told = self.blocking(move |telling| telling.read(after, &interest)).await?;
+        let told = self.blocking(move |reader| reader.read(after, &interest)).await?;
         self.seq = told.seq;
         self.members.tell(told.bundle, Matters::Yes);
         if let (Ok(serving), Some(own)) = (self.app.channels(), self.own.upgrade()) {
@@ -192,7 +192,7 @@ impl Hub {
         if all.is_empty() || !interest.is_about_instances() {
             return;
         }
-        if let Some(bundle) = self.blocking(move |telling| telling.progress(&all, &interest)).await {
+        if let Some(bundle) = self.blocking(move |reader| reader.progress(&all, &interest)).await {
             self.members.tell(bundle, Matters::No);
         }
     }
@@ -200,16 +200,16 @@ impl Hub {
     /// Runs a blocking store read on the blocking pool.
     async fn blocking<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Telling) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut RecordReader) -> Result<T, StoreError> + Send + 'static,
     ) -> Option<T> {
-        let mut telling = self.telling.take().unwrap_or_else(|| Telling::new(self.app.clone()));
+        let mut reader = self.reader.take().unwrap_or_else(|| RecordReader::new(self.app.clone()));
         let done = tokio::task::spawn_blocking(move || {
-            let outcome = work(&mut telling);
-            (telling, outcome)
+            let outcome = work(&mut reader);
+            (reader, outcome)
         });
-        // A panic loses only the caches of `Telling`.
-        let (telling, outcome) = done.await.ok()?;
-        self.telling = Some(telling);
+        // A panic loses only the caches of `RecordReader`.
+        let (reader, outcome) = done.await.ok()?;
+        self.reader = Some(reader);
         outcome.ok()
     }
 

@@ -9,7 +9,7 @@ use axum::body::Bytes;
 use tokio::sync::mpsc;
 
 use super::hangup::Hangup;
-use super::kin::Kin;
+use super::path::InstancePath;
 
 /// Limit on bytes queued for one client. Shared bytes are in memory once.
 const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -113,7 +113,7 @@ pub(super) struct Interest {
 
 impl Interest {
     /// Returns the groups that receive full entries of an instance.
-    pub(super) fn in_detail<'a>(&'a self, kin: &'a Kin) -> impl Iterator<Item = &'a Group> + 'a {
+    pub(super) fn in_detail<'a>(&'a self, kin: &'a InstancePath) -> impl Iterator<Item = &'a Group> + 'a {
         let own = self.about.get(&kin.id).into_iter().flatten();
         let above = kin.above.iter().filter_map(|id| self.about.get(id)).flatten();
         own.chain(above.filter(|group| matches!(group, Group::Below(_))))

@@ -7,10 +7,10 @@ mod ended;
 mod frames;
 mod hangup;
 mod hub;
-mod kin;
 mod listener;
 mod members;
-mod telling;
+mod path;
+mod reader;
 
 use std::sync::{Arc, OnceLock};
 

@@ -7,23 +7,23 @@ mod layers;
 mod order;
 mod place;
 mod ports;
+mod requests;
 mod sketch;
 mod tracks;
-mod wanted;
 
 use std::collections::BTreeMap;
 
 use rawko_core::NodeId;
 
 use super::layout::{Layout, Plan};
-use wanted::Wanted;
+use requests::RouteRequests;
 
 /// The children of `scope`, and `scope` itself where it has a box. `block` gives the composites that are laid out
 /// already.
 pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> Option<Layout>) -> Layout {
     let mut blocks = BTreeMap::new();
     find_blocks(plan, scope, &block, &mut blocks);
-    let wanted = Wanted::of(plan, scope, &blocks);
+    let wanted = RouteRequests::of(plan, scope, &blocks);
     let mut out =
         sketch::composite(plan, scope, &wanted, &blocks, scope == NodeId::ROOT && !plan.framed).layout;
     for (at, route) in out.routes.iter_mut().enumerate() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rawko_core::{NodeId, NodeKind};
 
 use super::graph::{Graph, Kind, Link, Vertex};
-use super::wanted::{Piece, Place, Wanted};
+use super::requests::{ArrowEnd, Piece, RouteRequests};
 use super::{layers, order, place, ports, tracks};
 use crate::draw::svg::boxes::{DOT, REGION_GAP};
 use crate::draw::svg::layout::{Layout, Plan, Point, Rect, Route};
@@ -30,9 +30,9 @@ pub(super) struct Block {
 struct Sketch<'a> {
     plan: &'a Plan<'a>,
     id: NodeId,
-    wanted: &'a Wanted,
+    wanted: &'a RouteRequests,
     graph: Graph,
-    by_place: BTreeMap<Place, usize>,
+    by_place: BTreeMap<ArrowEnd, usize>,
     inside: BTreeMap<NodeId, Block>,
     /// Vertices of labels and of border crossings, by arrow.
     labels: BTreeMap<usize, usize>,
@@ -43,7 +43,7 @@ struct Sketch<'a> {
 pub(super) fn composite(
     plan: &Plan<'_>,
     id: NodeId,
-    wanted: &Wanted,
+    wanted: &RouteRequests,
     blocks: &BTreeMap<NodeId, Layout>,
     bare: bool,
 ) -> Block {
@@ -76,7 +76,7 @@ impl Sketch<'_> {
     fn children(&mut self, blocks: &BTreeMap<NodeId, Layout>) {
         if self.plan.has_dot(self.id) {
             let dot = self.graph.add(Vertex::new(Kind::Dot, DOT, DOT));
-            self.by_place.insert(Place::Dot, dot);
+            self.by_place.insert(ArrowEnd::Dot, dot);
         }
         for child in self.plan.picture.node(self.id).children.clone() {
             let block = match blocks.get(&child) {
@@ -90,7 +90,7 @@ impl Sketch<'_> {
             let (margin, least) = self.room_for_loops(child);
             let vertex = Vertex { margin, ..Vertex::new(Kind::State(child), w, h.max(least)) };
             let at = self.graph.add(vertex);
-            self.by_place.insert(Place::Child(child), at);
+            self.by_place.insert(ArrowEnd::Child(child), at);
             self.inside.insert(child, block);
         }
     }
@@ -129,22 +129,22 @@ impl Sketch<'_> {
         self.graph.links.push(Link { upper: vertex, upper_port: None, ..first });
     }
 
-    fn port(&self, place: Place, of: impl Fn(&Block) -> Option<f64>) -> Option<f64> {
+    fn port(&self, place: ArrowEnd, of: impl Fn(&Block) -> Option<f64>) -> Option<f64> {
         match place {
-            Place::Child(child) => self.inside.get(&child).and_then(of),
-            Place::Dot | Place::Top | Place::Bottom => None,
+            ArrowEnd::Child(child) => self.inside.get(&child).and_then(of),
+            ArrowEnd::Dot | ArrowEnd::Top | ArrowEnd::Bottom => None,
         }
     }
 
-    fn end(&mut self, piece: &Piece, place: Place) -> Option<usize> {
+    fn end(&mut self, piece: &Piece, place: ArrowEnd) -> Option<usize> {
         match place {
-            Place::Child(_) | Place::Dot => self.by_place.get(&place).copied(),
-            Place::Top => {
+            ArrowEnd::Child(_) | ArrowEnd::Dot => self.by_place.get(&place).copied(),
+            ArrowEnd::Top => {
                 let at = self.graph.add(Vertex::new(Kind::Top, 0.0, 0.0));
                 self.tops.insert(piece.arrow, at);
                 Some(at)
             }
-            Place::Bottom => {
+            ArrowEnd::Bottom => {
                 let at = self.graph.add(Vertex::new(Kind::Bottom, 0.0, 0.0));
                 self.bottoms.insert(piece.arrow, at);
                 Some(at)
@@ -235,10 +235,10 @@ impl Sketch<'_> {
         let moved = |(x, y): Point| (x + left, y + top);
         let mut all: Vec<Point> = Vec::new();
         let mut label = None;
-        if let Place::Child(child) = piece.upper {
+        if let ArrowEnd::Child(child) = piece.upper {
             self.extend_inner(&mut all, &mut label, piece.arrow, child, out);
         }
-        let ends = |place: Place| self.by_place.get(&place).copied();
+        let ends = |place: ArrowEnd| self.by_place.get(&place).copied();
         // Links of one arrow were made, and split, from the top to the bottom.
         let own = self.graph.links.iter().zip(points).filter(|(link, _)| link.arrow == piece.arrow);
         for (link, points) in own {
@@ -264,7 +264,7 @@ impl Sketch<'_> {
         if let Some(vertex) = self.labels.get(&piece.arrow).map(|at| &self.graph.vertices[*at]) {
             label = Some(Rect { x: vertex.x + left, y: vertex.y + top, w: vertex.w, h: vertex.h });
         }
-        if let Place::Child(child) = piece.lower {
+        if let ArrowEnd::Child(child) = piece.lower {
             self.extend_inner(&mut all, &mut label, piece.arrow, child, out);
         }
         Route { points: all, label }
@@ -274,12 +274,12 @@ impl Sketch<'_> {
     fn reach_box(
         &self,
         all: &mut Vec<Point>,
-        place: Place,
+        place: ArrowEnd,
         x: f64,
         out: &Layout,
         side: impl Fn(Rect) -> f64,
     ) {
-        if let Place::Child(child) = place
+        if let ArrowEnd::Child(child) = place
             && let Some(rect) = out.rects[child.index()]
         {
             all.push((x, side(rect)));

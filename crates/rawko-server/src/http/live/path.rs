@@ -1,4 +1,4 @@
-//! `Kin`: the id and ancestors of an instance, cached.
+//! `InstancePath`: the id and ancestors of an instance, cached.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rawko_store::{InstanceKey, InstanceRow, Store, StoreError};
 /// Cache limit; further instances are looked up again.
 const KNOWN_MAX: usize = 50_000;
 
-pub(super) struct Kin {
+pub(super) struct InstancePath {
     pub(super) id: Arc<str>,
     /// Ancestors of the instance.
     pub(super) above: Vec<Arc<str>>,
@@ -18,27 +18,35 @@ pub(super) struct Kin {
 
 #[derive(Default)]
 pub(super) struct Kinship {
-    by_key: HashMap<InstanceKey, Arc<Kin>>,
-    by_id: HashMap<Arc<str>, Arc<Kin>>,
+    by_key: HashMap<InstanceKey, Arc<InstancePath>>,
+    by_id: HashMap<Arc<str>, Arc<InstancePath>>,
 }
 
 impl Kinship {
     /// Returns `None` if there is no such instance.
-    pub(super) fn of(&mut self, key: InstanceKey, store: &dyn Store) -> Result<Option<Arc<Kin>>, StoreError> {
+    pub(super) fn of(
+        &mut self,
+        key: InstanceKey,
+        store: &dyn Store,
+    ) -> Result<Option<Arc<InstancePath>>, StoreError> {
         if let Some(kin) = self.by_key.get(&key) {
             return Ok(Some(Arc::clone(kin)));
         }
         store.instance(key)?.map(|row| self.meet(&row, store)).transpose()
     }
 
-    pub(super) fn named(&mut self, id: &str, store: &dyn Store) -> Result<Option<Arc<Kin>>, StoreError> {
+    pub(super) fn named(
+        &mut self,
+        id: &str,
+        store: &dyn Store,
+    ) -> Result<Option<Arc<InstancePath>>, StoreError> {
         if let Some(kin) = self.by_id.get(id) {
             return Ok(Some(Arc::clone(kin)));
         }
         store.find(id)?.map(|row| self.meet(&row, store)).transpose()
     }
 
-    fn meet(&mut self, row: &InstanceRow, store: &dyn Store) -> Result<Arc<Kin>, StoreError> {
+    fn meet(&mut self, row: &InstanceRow, store: &dyn Store) -> Result<Arc<InstancePath>, StoreError> {
         let mut above = Vec::new();
         if let Some(parent) = &row.new.parent {
             above.push(Arc::clone(&parent.id));
@@ -50,7 +58,7 @@ impl Kinship {
             self.by_key.clear();
             self.by_id.clear();
         }
-        let kin = Arc::new(Kin { id: Arc::clone(&row.new.id), above, agent: row.new.agent() });
+        let kin = Arc::new(InstancePath { id: Arc::clone(&row.new.id), above, agent: row.new.agent() });
         self.by_key.insert(row.key, Arc::clone(&kin));
         self.by_id.insert(Arc::clone(&kin.id), Arc::clone(&kin));
         Ok(kin)

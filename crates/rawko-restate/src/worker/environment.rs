@@ -1,4 +1,4 @@
-//! `Book`: answers the planner's questions about other instances without a request. Keys are hashes of ids, so every id
+//! `WorkerEnvironment`: answers the planner's questions about other instances without a request. Keys are hashes of ids, so every id
 //! has one, whether the instance exists or not; if it does not, its own handler notifies the sender.
 
 use std::cell::{Cell, RefCell};
@@ -12,7 +12,7 @@ use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::layout::instance_key;
 
-pub(super) struct Book<'a> {
+pub(super) struct WorkerEnvironment<'a> {
     project: &'a Project,
     /// Charts that the client supplied.
     with: Library,
@@ -24,7 +24,7 @@ pub(super) struct Book<'a> {
     inbound: Cell<i64>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> WorkerEnvironment<'a> {
     /// `delivered` is the step that handled the current delivery, if it is a duplicate.
     pub(super) fn new(project: &'a Project, with: &[Edition], delivered: Option<u64>) -> Self {
         let library = Library::default();
@@ -62,7 +62,7 @@ impl<'a> Book<'a> {
     }
 }
 
-impl Book<'_> {
+impl WorkerEnvironment<'_> {
     /// Charts that the client supplied take precedence over those of the worker's project.
     fn resolve(&self, reference: &str) -> Result<Edition, HostError> {
         match self.with.resolve(reference) {
@@ -74,7 +74,7 @@ impl Book<'_> {
     }
 }
 
-impl Environment for Book<'_> {
+impl Environment for WorkerEnvironment<'_> {
     fn world(&self) -> &World {
         &self.project.world
     }

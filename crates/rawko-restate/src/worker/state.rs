@@ -1,4 +1,4 @@
-//! `Shop`: the shared state of a worker. Charts and blobs never change, so caching them is safe; everything else is in
+//! `WorkerState`: the shared state of a worker. Charts and blobs never change, so caching them is safe; everything else is in
 //! Restate.
 
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +17,7 @@ use crate::store::RestateStore;
 /// Number of events a slow watcher may lag behind before it misses some.
 const BEHIND_MAX: usize = 4_096;
 
-pub(super) struct Shop {
+pub(super) struct WorkerState {
     pub(super) project: Project,
     pub(super) ingress: Ingress,
     pub(super) reader: Reader,
@@ -41,7 +41,7 @@ pub(super) fn passing(error: ClientError) -> HostError {
     }
 }
 
-impl Shop {
+impl WorkerState {
     pub(super) fn new(
         project: Project,
         ingress: Ingress,

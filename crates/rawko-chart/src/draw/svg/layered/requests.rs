@@ -10,7 +10,7 @@ use crate::draw::svg::layout::{Arrow, End, Layout, Plan};
 
 /// An end of an arrow, as the composite sees it that the arrow runs through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ArrowEnd {
     /// One of its children, or something inside that child.
     Child(NodeId),
     Dot,
@@ -23,30 +23,30 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) arrow: usize,
-    pub(super) upper: Place,
-    pub(super) lower: Place,
+    pub(super) upper: ArrowEnd,
+    pub(super) lower: ArrowEnd,
     /// The label stands in the outermost composite that the arrow runs through.
     pub(super) is_labelled: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct RouteRequests {
     pieces: BTreeMap<NodeId, Vec<Piece>>,
     loops: BTreeMap<NodeId, Vec<usize>>,
     reversed: BTreeSet<usize>,
 }
 
 /// An arrow between two children of a composite.
-struct Between {
+struct SiblingArrow {
     arrow: usize,
-    from: Place,
-    to: Place,
+    from: ArrowEnd,
+    to: ArrowEnd,
 }
 
-impl Wanted {
+impl RouteRequests {
     pub(super) fn of(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>) -> Self {
-        let mut wanted = Wanted::default();
-        let mut between: BTreeMap<NodeId, Vec<Between>> = BTreeMap::new();
+        let mut wanted = RouteRequests::default();
+        let mut between: BTreeMap<NodeId, Vec<SiblingArrow>> = BTreeMap::new();
         for (at, arrow) in plan.arrows.iter().enumerate().filter(|(_, a)| sees(plan, scope, blocks, a)) {
             let (from, to) = (arrow.from, arrow.to);
             if from == End::Node(to) {
@@ -60,10 +60,10 @@ impl Wanted {
                 && to != level;
             if !is_across && plan.picture.contains(scope, level) {
                 let (from, to) = (
-                    place(plan.picture, level, from, Place::Top),
-                    place(plan.picture, level, End::Node(to), Place::Bottom),
+                    place(plan.picture, level, from, ArrowEnd::Top),
+                    place(plan.picture, level, End::Node(to), ArrowEnd::Bottom),
                 );
-                between.entry(level).or_default().push(Between { arrow: at, from, to });
+                between.entry(level).or_default().push(SiblingArrow { arrow: at, from, to });
             }
         }
         for (level, arrows) in between {
@@ -86,9 +86,9 @@ impl Wanted {
     }
 
     /// Decides which arrows of a level point up, and hands their pieces to the composites inside.
-    fn settle(&mut self, plan: &Plan<'_>, level: NodeId, arrows: &[Between]) {
+    fn settle(&mut self, plan: &Plan<'_>, level: NodeId, arrows: &[SiblingArrow]) {
         let backward = backward(plan.picture, level, arrows);
-        for (Between { arrow, from, to }, is_backward) in arrows.iter().zip(backward) {
+        for (SiblingArrow { arrow, from, to }, is_backward) in arrows.iter().zip(backward) {
             if is_backward {
                 self.reversed.insert(*arrow);
             }
@@ -100,14 +100,14 @@ impl Wanted {
                 plan.picture,
                 (level, upper),
                 above,
-                |arrow, inside| Piece { arrow, upper: inside, lower: Place::Bottom, is_labelled: false },
+                |arrow, inside| Piece { arrow, upper: inside, lower: ArrowEnd::Bottom, is_labelled: false },
                 *arrow,
             );
             self.descend(
                 plan.picture,
                 (level, lower),
                 below,
-                |arrow, inside| Piece { arrow, upper: Place::Top, lower: inside, is_labelled: false },
+                |arrow, inside| Piece { arrow, upper: ArrowEnd::Top, lower: inside, is_labelled: false },
                 *arrow,
             );
         }
@@ -117,18 +117,18 @@ impl Wanted {
     fn descend(
         &mut self,
         picture: &Picture,
-        (_, start): (NodeId, Place),
+        (_, start): (NodeId, ArrowEnd),
         end: End,
-        piece: impl Fn(usize, Place) -> Piece,
+        piece: impl Fn(usize, ArrowEnd) -> Piece,
         arrow: usize,
     ) {
-        let Place::Child(mut composite) = start else { return };
+        let ArrowEnd::Child(mut composite) = start else { return };
         while end != End::Node(composite) {
-            let inside = place(picture, composite, end, Place::Top);
+            let inside = place(picture, composite, end, ArrowEnd::Top);
             self.push(composite, piece(arrow, inside));
             match inside {
-                Place::Child(child) => composite = child,
-                Place::Dot | Place::Top | Place::Bottom => return,
+                ArrowEnd::Child(child) => composite = child,
+                ArrowEnd::Dot | ArrowEnd::Top | ArrowEnd::Bottom => return,
             }
         }
     }
@@ -168,24 +168,25 @@ fn level(picture: &Picture, from: End, to: NodeId) -> NodeId {
 }
 
 /// An end as `composite` sees it; `border` where the end is the composite itself.
-fn place(picture: &Picture, composite: NodeId, end: End, border: Place) -> Place {
+fn place(picture: &Picture, composite: NodeId, end: End, border: ArrowEnd) -> ArrowEnd {
     let id = match end {
-        End::Dot(id) if id == composite => return Place::Dot,
+        End::Dot(id) if id == composite => return ArrowEnd::Dot,
         End::Node(id) if id == composite => return border,
         End::Dot(id) | End::Node(id) => id,
     };
     let inside = std::iter::successors(Some(id), |id| picture.node(*id).parent);
     let child = inside.take_while(|id| *id != composite).last();
-    child.map_or(border, Place::Child)
+    child.map_or(border, ArrowEnd::Child)
 }
 
 /// Which arrows close a cycle: those that lead back to where a walk in depth is just coming from. The walk begins where
 /// the composite begins.
-fn backward(picture: &Picture, level: NodeId, arrows: &[Between]) -> Vec<bool> {
+fn backward(picture: &Picture, level: NodeId, arrows: &[SiblingArrow]) -> Vec<bool> {
     let mut walk =
         Walk { arrows, backward: vec![false; arrows.len()], open: BTreeSet::new(), seen: BTreeSet::new() };
     let node = picture.node(level);
-    let starts = [Place::Top, Place::Dot].into_iter().chain(node.children.iter().map(|c| Place::Child(*c)));
+    let starts =
+        [ArrowEnd::Top, ArrowEnd::Dot].into_iter().chain(node.children.iter().map(|c| ArrowEnd::Child(*c)));
     for start in starts {
         walk.visit(start);
     }
@@ -193,15 +194,15 @@ fn backward(picture: &Picture, level: NodeId, arrows: &[Between]) -> Vec<bool> {
 }
 
 struct Walk<'a> {
-    arrows: &'a [Between],
+    arrows: &'a [SiblingArrow],
     backward: Vec<bool>,
-    open: BTreeSet<Place>,
-    seen: BTreeSet<Place>,
+    open: BTreeSet<ArrowEnd>,
+    seen: BTreeSet<ArrowEnd>,
 }
 
 impl Walk<'_> {
     /// Without recursion: a chart may be a chain of thousands of states.
-    fn visit(&mut self, start: Place) {
+    fn visit(&mut self, start: ArrowEnd) {
         let mut stack = vec![(start, 0_usize)];
         if !self.seen.insert(start) {
             return;

@@ -6,8 +6,8 @@ use rawko_view::journal::Player;
 
 use super::ended::Ended;
 use super::frames;
-use super::kin::Kinship;
 use super::members::{Bundle, Group, Interest};
+use super::path::Kinship;
 use crate::http::app::App;
 
 /// Records per read.
@@ -17,7 +17,7 @@ const MET_MAX: usize = 2_048;
 /// Id prefix of channel instances.
 const CHANNEL: &str = "channel.";
 
-pub(super) struct Telling {
+pub(super) struct RecordReader {
     app: App,
     player: Player,
     kinship: Kinship,
@@ -25,7 +25,7 @@ pub(super) struct Telling {
 }
 
 /// A batch of records, serialized.
-pub(super) struct Told {
+pub(super) struct RecordBatch {
     pub(super) bundle: Bundle,
     /// Sequence number of the last record.
     pub(super) seq: u64,
@@ -35,16 +35,16 @@ pub(super) struct Told {
     pub(super) channels: Vec<String>,
 }
 
-impl Telling {
-    pub(super) fn new(app: App) -> Telling {
+impl RecordReader {
+    pub(super) fn new(app: App) -> RecordReader {
         let player = Player::moving(app.reader().clone(), app.world().clone());
-        Telling { app, player, kinship: Kinship::default(), ended: Ended::default() }
+        RecordReader { app, player, kinship: Kinship::default(), ended: Ended::default() }
     }
 
     /// Returns the records after a position.
-    pub(super) fn read(&mut self, after: u64, interest: &Interest) -> Result<Told, StoreError> {
+    pub(super) fn read(&mut self, after: u64, interest: &Interest) -> Result<RecordBatch, StoreError> {
         let records = self.app.reader().store().tail(after, RECORDS_PER_READ)?;
-        let mut told = Told {
+        let mut told = RecordBatch {
             bundle: Bundle::default(),
             seq: records.last().map_or(after, |record| record.seq),
             is_full: records.len() == RECORDS_PER_READ,
@@ -59,7 +59,12 @@ impl Telling {
         Ok(told)
     }
 
-    fn tell(&mut self, record: &Record, interest: &Interest, told: &mut Told) -> Result<(), StoreError> {
+    fn tell(
+        &mut self,
+        record: &Record,
+        interest: &Interest,
+        told: &mut RecordBatch,
+    ) -> Result<(), StoreError> {
         let store = self.app.reader().store();
         let Some(kin) = self.kinship.of(record.instance, &**store)? else { return Ok(()) };
         if let Some(name) = kin.id.strip_prefix(CHANNEL) {
