@@ -1,10 +1,12 @@
-//! The user's state directory: `RAWKO_STATE_DIR`, else `$XDG_STATE_HOME/rawko`, else `~/.local/state/rawko`. Outside
-//! every project, because agents can write below a project.
+//! Folders of the user's state directory, as records of trust need them. `rawko_settings::StateDir` decides where it is:
+//! outside every project, because agents can write below a project.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use rawko_settings::{Environment, StateDir};
 
 use crate::failure::Failure;
 
@@ -15,20 +17,8 @@ const SHARED: u32 = 0o022;
 
 /// Returns the path of the user's state directory, without creating it.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let absolute = |name: &str| set(name).filter(|path| path.is_absolute());
-    if let Some(own) = set("RAWKO_STATE_DIR") {
-        return std::path::absolute(&own).map_err(|error| {
-            Failure::Usage(format!("invalid RAWKO_STATE_DIR `{}`: {error}", own.display()))
-        });
-    }
-    if let Some(state) = absolute("XDG_STATE_HOME") {
-        return Ok(state.join("rawko"));
-    }
-    match absolute("HOME").or_else(std::env::home_dir) {
-        Some(home) => Ok(home.join(".local/state/rawko")),
-        None => Err(Failure::Usage("there is no home directory; set RAWKO_STATE_DIR".to_owned())),
-    }
+    let state = StateDir::of(&Environment::of_process());
+    state.map(|state| state.path().to_owned()).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Creates a directory below the state directory, with mode 0700, and returns it.
