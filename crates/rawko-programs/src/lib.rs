@@ -2,6 +2,7 @@
 //! Separate from tools, because each of these speaks a protocol with an external program.
 
 pub mod acp;
+pub mod changes;
 pub mod checks;
 pub mod mcp;
 pub mod process;

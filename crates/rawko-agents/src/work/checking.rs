@@ -11,7 +11,7 @@ use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     match &*call.name {
-        "checks:base" => evidence::base(workshop).await,
+        "checks:base" => evidence::base(workshop, &call).await,
         "checks:round" => evidence::round(workshop, &call).await,
         _ => project(workshop, &call).await,
     }

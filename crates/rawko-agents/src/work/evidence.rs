@@ -1,11 +1,15 @@
 //! `checks:base` and `checks:round`: the evidence of a task. The base is taken when the task begins; after each round the
 //! checks of that base run, and the progress is judged. Separate from `checks:project`, which has no task.
 
+use std::path::PathBuf;
+
 use rawko_arbiter::Plan;
 use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standing};
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
+use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
 use rawko_programs::checks::{Base, Check, CheckReport, detect, run_all, tree_hash};
+use rawko_settings::StateDir;
 use serde::{Deserialize, Serialize};
 
 use super::checking::{shorten_paths, text};
@@ -27,11 +31,22 @@ struct Evidence {
     text: String,
     /// Files that agents had changed although a check depends on them.
     restored: Vec<String>,
+    /// Files that differ from the beginning of the task; `None` if that is unknown.
+    changes: Option<Vec<FileChange>>,
 }
 
-pub(super) async fn base(workshop: &Workshop) -> Result<Value, ServiceError> {
+pub(super) async fn base(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
     let (root, checks, protected) = (workshop.root.clone(), checks_of(workshop), workshop.protected.clone());
-    let (base, tree) = blocking(move || (Base::of(&root, checks, &protected), tree_hash(&root))).await?;
+    let (snapshots, name) = (snapshots(workshop), Snapshot::name_of(&call.idempotency));
+    let record = move || {
+        let mut base = Base::of(&root, checks, &protected);
+        let taken = snapshots.map(|all| Snapshot::take(&root, &all, &name));
+        // Without a snapshot the result lists no changes; the checks decide as ever.
+        base.snapshot = taken.and_then(Result::ok).map(|_| name);
+        let tree = tree_hash(&root);
+        (base, tree)
+    };
+    let (base, tree) = blocking(record).await?;
     Ok(Value::map([("base", value(&base)), ("progress", value(&Progress::begun(&tree)))]))
 }
 
@@ -75,15 +90,18 @@ async fn evidence(
     base: Base,
     before: Option<Evidence>,
 ) -> Result<Evidence, ServiceError> {
-    let (root, now) = (workshop.root.clone(), checks_of(workshop));
-    let ((restored, lost), redefined, checks, tree) = blocking(move || {
+    let (root, now, snapshots) = (workshop.root.clone(), checks_of(workshop), snapshots(workshop));
+    let ((restored, lost), redefined, checks, tree, changes) = blocking(move || {
         let restored = base.restore(&root);
-        (restored, base.redefined(&root), base.with_new(now), tree_hash(&root))
+        let taken = snapshots.zip(base.snapshot.as_ref());
+        let taken = taken.and_then(|(all, name)| Snapshot::open(&all, name).ok().flatten());
+        let changes = taken.map(|snapshot| snapshot.changes(&root));
+        (restored, base.redefined(&root), base.with_new(now), tree_hash(&root), changes)
     })
     .await?;
     let is_known = |evidence: &Evidence| evidence.tree == tree && restored.is_empty() && lost.is_empty();
     if let Some(known) = before.filter(is_known) {
-        return Ok(Evidence { restored, ..known });
+        return Ok(Evidence { restored, changes, ..known });
     }
     let report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
     let mut report = CheckReport::of(report.checks.into_iter().chain(lost).chain(redefined).collect());
@@ -91,11 +109,34 @@ async fn evidence(
     Ok(Evidence {
         verified: !report.checks.is_empty(),
         clean: report.clean,
-        text: text(&report),
+        text: format!("{}{}", text(&report), changed_tests(changes.as_deref().unwrap_or_default())),
         tree,
         report,
         restored,
+        changes,
     })
+}
+
+/// Returns the folder of snapshots, in the user's state directory: agents cannot reach it.
+fn snapshots(workshop: &Workshop) -> Option<PathBuf> {
+    let state = StateDir::of(&workshop.environment).ok()?;
+    Some(state.project(&workshop.root).join("snapshots"))
+}
+
+/// Names changed tests to the arbiter: changing them is allowed, and must not go unnoticed.
+fn changed_tests(changes: &[FileChange]) -> String {
+    let tests = changes.iter().filter(|change| change.is_test && change.status != ChangeStatus::Added);
+    let shown: Vec<String> = tests
+        .map(|change| match change.status {
+            ChangeStatus::Deleted => format!("{} (deleted)", change.path),
+            ChangeStatus::Added | ChangeStatus::Modified => change.path.clone(),
+        })
+        .collect();
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!("\nTests that agents changed: {}", shown.join(", "))
+    }
 }
 
 fn the_round(evidence: &Evidence, input: &Value) -> Round {

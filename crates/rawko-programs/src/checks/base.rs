@@ -24,6 +24,8 @@ pub struct Base {
     pub files: BTreeMap<String, KeptFile>,
     /// Hashes of what defines each check elsewhere, such as a script in `package.json`.
     pub settings: BTreeMap<String, String>,
+    /// Name of the snapshot of the project's files; `None` if it could not be taken.
+    pub snapshot: Option<String>,
 }
 
 /// A file at the start of the task.
@@ -132,9 +134,9 @@ fn failing(name: &str, why: &str) -> CheckResult {
     }
 }
 
-/// Returns the files of the project that a command names.
+/// Returns the files of the project that a command names, or the script or rule that it runs.
 fn named_files(root: &Path, check: &Check) -> Vec<String> {
-    let text = shown(&check.command);
+    let text = format!("{} {}", shown(&check.command), settings_of::commands(root, check));
     let words = text.split(|c: char| c.is_whitespace() || "\"'`;&|()<>=$".contains(c));
     let folders = [check.cwd.clone(), PathBuf::from(".")];
     let mut found = Vec::new();

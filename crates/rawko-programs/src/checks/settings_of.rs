@@ -1,5 +1,5 @@
-//! What defines a check besides its command: the script of `package.json`, the rule of a `Makefile`, the options of
-//! pytest. An agent that changes one of them changes what the check runs.
+//! Definitions of a check besides its command: the script of `package.json`, the rule of a `Makefile`, the options of
+//! pytest, the configuration of a linter. An agent that changes one of them changes what the check runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,6 +26,75 @@ pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
     found
 }
 
+/// Returns the scripts and rules that the command of a check runs.
+pub(super) fn commands(root: &Path, check: &Check) -> String {
+    let (folder, text) = (root.join(&check.cwd), shown(&check.command));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let all = scripts(&folder, &words).into_iter().chain(rules(&folder, &words));
+    all.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+}
+
+/// Tools, the files that configure them, and the sections of shared files.
+const TOOLS: [(&str, &[&str], &[(&str, &str)]); 12] = [
+    (
+        "pytest",
+        &["pytest.ini", ".pytest.ini"],
+        &[("pyproject.toml", "[tool.pytest"), ("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")],
+    ),
+    ("tox", &["tox.ini"], &[("pyproject.toml", "[tool.tox")]),
+    ("nox", &["noxfile.py"], &[]),
+    ("mypy", &["mypy.ini", ".mypy.ini"], &[("pyproject.toml", "[tool.mypy"), ("setup.cfg", "[mypy")]),
+    ("pyright", &["pyrightconfig.json"], &[("pyproject.toml", "[tool.pyright")]),
+    ("ruff", &["ruff.toml", ".ruff.toml"], &[("pyproject.toml", "[tool.ruff")]),
+    ("flake8", &[".flake8"], &[("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]")]),
+    ("tsc", &["tsconfig.json"], &[]),
+    (
+        "eslint",
+        &[
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            "eslint.config.ts",
+            ".eslintrc",
+            ".eslintrc.json",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.yml",
+            ".eslintrc.yaml",
+            ".eslintignore",
+        ],
+        &[],
+    ),
+    (
+        "jest",
+        &["jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs", "jest.config.json"],
+        &[],
+    ),
+    ("vitest", &["vitest.config.js", "vitest.config.ts", "vitest.config.mjs", "vitest.config.mts"], &[]),
+    ("mocha", &[".mocharc.js", ".mocharc.json", ".mocharc.yml", ".mocharc.yaml", ".mocharc.cjs"], &[]),
+];
+/// Further tools that one file configures.
+const FILES: [(&str, &str); 6] = [
+    ("just", "justfile"),
+    ("just", "Justfile"),
+    ("task", "Taskfile.yml"),
+    ("phpunit", "phpunit.xml"),
+    ("golangci-lint", ".golangci.yml"),
+    ("rake", "Rakefile"),
+];
+/// Keys of `Cargo.toml` that leave tests or packages out.
+const CARGO_KEYS: [&str; 9] = [
+    "autotests",
+    "test",
+    "doctest",
+    "harness",
+    "members",
+    "default-members",
+    "exclude",
+    "path",
+    "required-features",
+];
+
 fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let has = |name: &str| words.iter().any(|word| word.rsplit('/').next() == Some(name));
     let mut found = Vec::new();
@@ -35,14 +104,45 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     if has("make") {
         found.extend(rules(folder, words));
     }
-    if has("pytest") {
-        found.extend(pytest(folder));
+    // The tools may be named by the command, or by the script or rule that it runs.
+    let inner: Vec<String> = found.iter().map(|(_, text)| text.clone()).collect();
+    let inner: Vec<&str> = inner.iter().flat_map(|text| text.split_whitespace()).collect();
+    let runs = |name: &str| has(name) || inner.iter().any(|word| word.rsplit('/').next() == Some(name));
+    for (_, files, sections) in TOOLS.iter().filter(|(tool, ..)| runs(tool)) {
+        found.extend(files.iter().map(|file| whole(folder, file)));
+        found.extend(sections.iter().map(|(file, start)| section(folder, file, start)));
     }
-    if has("cargo") {
-        let files = [".cargo/config.toml", ".cargo/config"];
+    found.extend(FILES.iter().filter(|(tool, _)| runs(tool)).map(|(_, file)| whole(folder, file)));
+    if runs("jest") {
+        let package: Value = serde_json::from_str(&read(folder, "package.json")).unwrap_or_default();
+        let text = package.get("jest").map(Value::to_string).unwrap_or_default();
+        found.push(("`jest` of `package.json`".to_owned(), text));
+    }
+    if runs("cargo") {
+        let files = [".cargo/config.toml", ".cargo/config", "clippy.toml", ".clippy.toml"];
         found.extend(files.into_iter().map(|file| whole(folder, file)));
+        found.push(cargo(folder));
     }
     found
+}
+
+/// The lines of `Cargo.toml` that leave tests or packages out, and its lints.
+fn cargo(folder: &Path) -> (String, String) {
+    let text = read(folder, "Cargo.toml");
+    let mut is_lints = false;
+    let mut kept = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_lints = line.contains("lints");
+        }
+        let key = line.split('=').next().unwrap_or_default().trim();
+        // `path` of a target, not of a dependency.
+        let is_target = line.starts_with("path");
+        if is_lints || (CARGO_KEYS.contains(&key) && (key != "path" || is_target)) {
+            kept.push(line);
+        }
+    }
+    ("the targets, members and lints in `Cargo.toml`".to_owned(), kept.join("\n"))
 }
 
 fn whole(folder: &Path, file: &str) -> (String, String) {
@@ -92,24 +192,21 @@ fn rule(text: &str, target: &str) -> Option<String> {
     Some(std::iter::once(head).chain(recipe).collect::<Vec<_>>().join("\n").trim_end().to_owned())
 }
 
-/// Files and sections with pytest's options, which can deselect tests.
-fn pytest(folder: &Path) -> Vec<(String, String)> {
-    let section = |file: &str, start: &str| {
-        let text = read(folder, file);
-        let lines = text.lines().skip_while(|line| !line.trim_start().starts_with(start));
-        let own: Vec<&str> = lines
-            .enumerate()
-            .take_while(|(at, line)| *at == 0 || !line.starts_with('[') || line.starts_with(start))
-            .map(|(_, line)| line)
-            .collect();
-        (format!("the pytest options in `{file}`"), own.join("\n").trim_end().to_owned())
-    };
-    vec![
-        whole(folder, "pytest.ini"),
-        section("pyproject.toml", "[tool.pytest"),
-        section("setup.cfg", "[tool:pytest]"),
-        section("tox.ini", "[pytest]"),
-    ]
+/// The sections of a file whose heads begin so.
+fn section(folder: &Path, file: &str, start: &str) -> (String, String) {
+    let text = read(folder, file);
+    let mut is_own = false;
+    let mut own = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with('[') {
+            is_own = line.trim_start().starts_with(start);
+        }
+        if is_own {
+            own.push(line.trim_end());
+        }
+    }
+    own.retain(|line| !line.is_empty());
+    (format!("`{start}` in `{file}`").replace("[tool.pytest`", "[tool.pytest]`"), own.join("\n"))
 }
 
 #[cfg(test)]

@@ -8,15 +8,27 @@ use std::path::Path;
 /// Larger files are hashed by length and time: reading them after every round would take longer than the round.
 const READ_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Returns a hash of all files that git would not ignore, with their paths. Files of rawko and git are left out.
-pub fn tree_hash(root: &Path) -> String {
+/// Walks over everything that git would not ignore, in one order. Files of rawko and git are left out.
+fn walk(root: &Path) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(root);
     walk.require_git(false).hidden(false).sort_by_file_name(|a, b| a.cmp(b));
     walk.filter_entry(|entry| {
         entry.depth() != 1 || (entry.file_name() != ".git" && entry.file_name() != ".rawko")
     });
+    walk.build()
+}
+
+/// Returns the files and links that git would not ignore, by path in the project. Names that are not UTF-8 are left out.
+pub(crate) fn walk_files(root: &Path) -> Vec<String> {
+    let files = walk(root).flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
+    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()));
+    paths.collect()
+}
+
+/// Returns a hash of all files that git would not ignore, with their paths.
+pub fn tree_hash(root: &Path) -> String {
     let mut hasher = blake3::Hasher::new();
-    for entry in walk.build().flatten() {
+    for entry in walk(root).flatten() {
         let Some(kind) = entry.file_type() else { continue };
         let name = entry.path().strip_prefix(root).unwrap_or(entry.path());
         if kind.is_dir() {

@@ -41,6 +41,9 @@ impl TaskEnding<'_> {
     }
 }
 
+/// Changed files that are listed by name.
+const CHANGES_MAX: usize = 8;
+
 /// Prints the outcome: `complete  after 4 iterations: all tests pass`, `stopped: reached the limit of 2 iterations`
 fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let outcome = output.get("outcome").as_str().unwrap_or("done");
@@ -81,6 +84,7 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         let summary = check.get("summary").as_str().unwrap_or_default();
         console.line(format!("{word}  {name}: {summary}").trim_end())?;
     }
+    tell_changes(output, console)?;
     let restored: Vec<&str> =
         output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
     if !restored.is_empty() {
@@ -88,6 +92,33 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         console.line(&format!("{word}  {}: agents changed what a check depends on", restored.join(", ")))?;
     }
     Ok(())
+}
+
+/// Prints the files that differ from the beginning: `changed  slugs.py (+3 -1), tests/test_slugs.py (+8 -0, test)`
+fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
+    let changes = output.get("changes").as_list().unwrap_or_default();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let shown = changes.iter().take(CHANGES_MAX).map(|change| {
+        let path = change.get("path").as_str().unwrap_or_default();
+        let count = |key: &str| change.get(key).as_i64().unwrap_or(0);
+        let mut about = match change.get("status").as_str() {
+            Some("deleted") => "deleted".to_owned(),
+            _ if change.get("diff").is_null() => "no diff".to_owned(),
+            _ => format!("+{} -{}", count("added"), count("removed")),
+        };
+        if change.get("is_test").as_bool() == Some(true) {
+            about += ", test";
+        }
+        format!("{path} ({about})")
+    });
+    let mut shown: Vec<String> = shown.collect();
+    if changes.len() > CHANGES_MAX {
+        shown.push(format!("and {} more", changes.len() - CHANGES_MAX));
+    }
+    let word = console.paint(Style::Notice, "changed");
+    console.line(&format!("{word}  {}", shown.join(", ")))
 }
 
 /// Formats the spending: `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`
