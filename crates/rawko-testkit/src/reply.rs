@@ -57,7 +57,7 @@ impl Reply {
         Self::new(status, "application/json", vec![body.to_string().into_bytes()])
     }
 
-    /// Creates an HTML response in one piece, as a proxy in front of a model service sends it.
+    /// Creates a response in one piece with the content type `text/html`, as proxies send errors.
     pub fn text(status: u16, body: &str) -> Self {
         Self::new(status, "text/html", vec![body.as_bytes().to_vec()])
     }

@@ -68,7 +68,7 @@ pub enum Refusal {
         /// The last step.
         last: u64,
     },
-    /// A retry of an instance whose last step did not fail.
+    /// A retry was requested, and the instance did not fail.
     NotFailed {
         /// Id of the instance.
         id: String,
