@@ -8,25 +8,39 @@ use crate::tree::{Data, Tree, View};
 /// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
+    /// Location of the value in its text, without the key.
     pub span: Span,
+    /// The value itself.
     pub data: DocumentData,
 }
 
+/// A value of YAML or JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DocumentData {
+    /// `null`, `~`, or nothing after a key.
     Null,
+    /// `true` or `false`; words such as `yes` are text.
     Bool(bool),
+    /// A number without a fraction or exponent that fits 64 bits, also in YAML as `0x…` and `0o…`.
     Int(i64),
+    /// Any other number, always finite.
     Float(f64),
+    /// Quoted text, or plain text that is no other scalar.
     Str(String),
+    /// Items in document order.
     List(Vec<Document>),
+    /// Entries in document order; no key occurs twice.
     Map(Vec<DocumentEntry>),
 }
 
+/// One entry of a map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentEntry {
+    /// The key as text.
     pub key: String,
+    /// Location of the key.
     pub key_span: Span,
+    /// The value of the key, with its own location.
     pub value: Document,
 }
 
@@ -41,14 +55,17 @@ impl Document {
         self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
+    /// Returns the entries if this is a map.
     pub fn entries(&self) -> Option<&[DocumentEntry]> {
         if let DocumentData::Map(entries) = &self.data { Some(entries) } else { None }
     }
 
+    /// Returns the items if this is a list.
     pub fn items(&self) -> Option<&[Document]> {
         if let DocumentData::List(items) = &self.data { Some(items) } else { None }
     }
 
+    /// Returns the text if this is a string; numbers and booleans are not converted.
     pub fn text(&self) -> Option<&str> {
         if let DocumentData::Str(text) = &self.data { Some(text) } else { None }
     }
@@ -66,6 +83,7 @@ impl Document {
         }
     }
 
+    /// Returns the value as JSON, without locations.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.data {
             DocumentData::Null => serde_json::Value::Null,

@@ -14,6 +14,7 @@
 //! assert!(step.handled);
 //! assert_eq!(chart.leaf_paths(door.configuration()).collect::<Vec<_>>(), ["open"]);
 //! ```
+#![warn(missing_docs)]
 
 mod check;
 pub mod codes;

@@ -44,19 +44,24 @@ pub enum Resolution {
     Found(String),
     /// The chart is known, but not in a matching version; lists the existing ones.
     NoVersion(Vec<String>),
+    /// The text after the `@` is not a version range.
     BadRange,
+    /// No chart has this id.
     Unknown,
 }
 
 impl Registry {
+    /// Adds one version of a chart; call it once for each version.
     pub fn add_chart(&mut self, id: impl Into<String>, version: impl Into<String>) {
         self.charts.entry(id.into()).or_default().push(version.into());
     }
 
+    /// Adds an agent, by the name after `agent:`.
     pub fn add_agent(&mut self, id: impl Into<String>) {
         self.agents.insert(id.into());
     }
 
+    /// Adds a service, by the `src` that invokes it.
     pub fn add_service(&mut self, name: impl Into<String>) {
         self.services.insert(name.into());
     }
@@ -76,10 +81,12 @@ impl Registry {
         self.endpoints.insert(name.into());
     }
 
+    /// Returns true if an endpoint with this name was added.
     pub fn has_endpoint(&self, name: &str) -> bool {
         self.endpoints.contains(name)
     }
 
+    /// Returns the names of endpoints, sorted.
     pub fn endpoints(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(String::as_str)
     }
@@ -91,26 +98,32 @@ impl Registry {
         self
     }
 
+    /// Returns true after [`Registry::complete`].
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
+    /// Returns true if an agent with this id was added.
     pub fn has_agent(&self, id: &str) -> bool {
         self.agents.contains(id)
     }
 
+    /// Returns true if a service was added, or is the built-in `human`.
     pub fn has_service(&self, name: &str) -> bool {
         is_person(name) || self.services.contains(name)
     }
 
+    /// Returns the ids of charts, sorted, each once.
     pub fn charts(&self) -> impl Iterator<Item = &str> {
         self.charts.keys().map(String::as_str)
     }
 
+    /// Returns the ids of agents, sorted.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
         self.agents.iter().map(String::as_str)
     }
 
+    /// Returns the names of added services, sorted, then the built-in `human`.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         let people = self.specs.iter().map(|spec| &*spec.name).filter(|name| is_person(name));
         self.services.iter().map(String::as_str).chain(people)
@@ -138,17 +151,22 @@ fn is_person(name: &str) -> bool {
 /// One line of a `machine_registry`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistryEntry {
+    /// Id of the chart.
     pub id: String,
+    /// Version of the chart as text, also if it is written as a number.
     pub version: String,
     /// The file, relative to the registry's own.
     pub src: String,
+    /// Location of the entry in the registry.
     pub span: Span,
 }
 
 /// A `machine_registry` document, as far as it could be read.
 #[derive(Clone, Debug, Default)]
 pub struct RegistryFile {
+    /// Entries with `id`, `version` and `src`, in document order; incomplete ones are left out.
     pub entries: Vec<RegistryEntry>,
+    /// Problems of the document, including duplicate entries.
     pub findings: Vec<Finding>,
 }
 

@@ -10,6 +10,7 @@ use crate::source::{Source, Span};
 /// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
+    /// Adds ANSI colours.
     pub color: bool,
 }
 

@@ -1,6 +1,20 @@
 //! Importers: other statechart formats as our YAML, with a list of the constructs that could not be translated. This
 //! file defines an import; each language (`scxml`, `xstate`) has a folder. Pure: the caller provides the files a chart
 //! refers to.
+//!
+//! ```
+//! use rawko_import::{ImportOptions, import};
+//!
+//! let door = r#"<scxml xmlns="http://www.w3.org/2005/07/scxml" name="door" initial="shut">
+//!   <state id="shut"><transition event="open" target="opened"/></state>
+//!   <state id="opened"/>
+//! </scxml>"#;
+//! let imported = import(door, ImportOptions::default())?;
+//! assert_eq!(imported.id, "door");
+//! assert!(imported.yaml.starts_with("# Imported from SCXML."));
+//! # Ok::<(), rawko_import::ImportError>(())
+//! ```
+#![warn(missing_docs)]
 
 mod ecmascript;
 mod scxml;
@@ -27,7 +41,9 @@ pub struct Imported {
 /// A chart that was nested in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedChart {
+    /// Id of the chart, unique among the charts of one import.
     pub id: String,
+    /// The chart in our format, without the comment that heads `Imported::yaml`.
     pub yaml: String,
 }
 
@@ -36,7 +52,9 @@ pub struct ImportedChart {
 pub struct Note {
     /// Line of the imported document, from 1.
     pub line: u32,
+    /// The effect on behaviour: changed or lost.
     pub kind: NoteKind,
+    /// The construct and the reason, without the line.
     pub message: String,
 }
 
@@ -62,7 +80,9 @@ impl std::fmt::Display for Note {
 /// The language of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
+    /// State Chart XML of the W3C, with the ECMAScript data model.
     Scxml,
+    /// An XState machine configuration as JSON.
     Xstate,
 }
 
@@ -84,14 +104,27 @@ pub struct ImportOptions<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
+    /// The text starts with neither an `<scxml>` element nor a JSON object with `states`.
     #[error(
         "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
     )]
     UnknownLanguage,
+    /// The document is not well-formed XML or JSON, or has another root element.
     #[error("line {line}: {message}")]
-    Malformed { line: u32, message: String },
+    Malformed {
+        /// Line of the document, from 1.
+        line: u32,
+        /// The error of the parser.
+        message: String,
+    },
+    /// States are nested too deeply; protects the stack.
     #[error("line {line}: states are nested more than {max} deep")]
-    TooDeep { line: u32, max: usize },
+    TooDeep {
+        /// Line of the first state beyond the limit, from 1.
+        line: u32,
+        /// The limit.
+        max: usize,
+    },
 }
 
 /// Detects the language of a text from its first characters.

@@ -38,6 +38,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![warn(missing_docs)]
 
 mod contained;
 mod egress;

@@ -21,6 +21,7 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Creates a mark with a random number, unique among the processes of this machine.
     #[expect(clippy::new_without_default, reason = "each is another one")]
     pub fn new() -> Self {
         // Random keys without a dependency: unique among all processes of this machine is all that is needed.

@@ -110,10 +110,12 @@ pub fn instance_key(id: &str) -> InstanceKey {
     InstanceKey(i64::from_be_bytes(bytes) & i64::MAX)
 }
 
+/// Formats bytes as lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Parses 32 hex digits; `None` for any other text.
 pub fn from_hex(text: &str) -> Option<[u8; 16]> {
     if text.len() != 32 || !text.is_ascii() {
         return None;
@@ -128,10 +130,15 @@ pub fn from_hex(text: &str) -> Option<[u8; 16]> {
 /// The state under [`key::ROW`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
+    /// Time of the last committed record, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
+    /// [`instance_key`] of the id.
     pub key: InstanceKey,
+    /// Id, chart and parent, as at its start.
     pub new: NewInstance,
+    /// Status, wait and outcome after the last commit.
     pub head: Head,
+    /// The last successful step.
     pub step: u64,
     /// Number of records.
     pub records: u64,
@@ -151,9 +158,11 @@ impl From<Row> for InstanceRow {
 /// The state under [`key::LIVE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Live {
+    /// The same value as under [`key::ROW`].
     pub row: Row,
     /// The snapshot after the last step, packed.
     pub snapshot: String,
+    /// Effects that are pending or running.
     pub open: Vec<OpenEffect>,
     /// Number of service calls so far.
     pub calls: u64,
@@ -161,6 +170,7 @@ pub struct Live {
     pub last_ms: i64,
     /// Bytes of the last stored snapshot, and of the changes since.
     pub snapshot_bytes: usize,
+    /// Bytes of the changes since the last stored snapshot.
     pub delta_bytes: usize,
     /// The timer in flight.
     pub armed_ms: Option<i64>,
@@ -172,6 +182,7 @@ pub struct Live {
 /// One entry of [`key::SNAPSHOTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotMark {
+    /// The step after which the snapshot was stored.
     pub step: u64,
     /// The number of the last included record.
     pub record: u64,
@@ -180,10 +191,12 @@ pub struct SnapshotMark {
 /// The response to a request. Refusals travel as values, so that their type is kept.
 pub type Reply = Result<Receipt, Refusal>;
 
+/// Argument of [`handler::START`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StartAsk {
     /// The chart's hash in hex. Its text was stored before.
     pub chart: String,
+    /// Input of the chart.
     pub input: Value,
     /// The budget of the instance and its descendants; null for none.
     #[serde(default)]
@@ -193,41 +206,55 @@ pub struct StartAsk {
     pub with: Vec<String>,
 }
 
+/// Argument of [`handler::FORK`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForkAsk {
+    /// Id of the instance to fork.
     pub from: String,
+    /// The step to fork from; `None`: the last one.
     pub at: Option<u64>,
+    /// Context keys to set, each with an expression.
     pub set: Vec<(String, String)>,
     /// Parts of the budget to replace, key by key; null to keep it.
     #[serde(default)]
     pub budget: Value,
 }
 
+/// Argument of [`handler::DELIVER`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliverAsk {
+    /// The event to deliver, with its data.
     pub event: NamedEvent,
     /// The same key again changes nothing.
     #[serde(default)]
     pub key: Option<Arc<str>>,
 }
 
+/// Argument of [`handler::CANCEL`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CancelAsk {
+    /// Reason for the cancellation, stored in the journal.
     pub reason: Value,
 }
 
+/// Argument of [`handler::ANSWER`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerAsk {
     /// Selects one of several pending requests.
     #[serde(default)]
     pub invoke: Option<String>,
+    /// True to approve or submit, false to deny.
     pub approved: bool,
+    /// The proven author; `None` if the caller is not authenticated.
     #[serde(default)]
     pub by: Option<String>,
+    /// Another name that the author claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<String>,
+    /// Free text of the author.
     #[serde(default)]
     pub comment: Option<String>,
+    /// The fields of a form; null for an approval.
     #[serde(default)]
     pub data: Value,
 }
@@ -235,10 +262,12 @@ pub struct AnswerAsk {
 /// An event in flight to an instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Post {
+    /// The event as the recipient's step receives it.
     pub event: Event,
     /// The child whose result this is.
     #[serde(default)]
     pub child: Option<Arc<str>>,
+    /// Usage of the child, added to the recipient's ledger; zero if `child` is `None`.
     #[serde(default)]
     pub spent: Spent,
     /// The instance to notify if the recipient does not exist.
@@ -269,27 +298,36 @@ impl Post {
 /// Names of blobs in hex.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobsAsk {
+    /// Each 32 hex digits.
     pub names: Vec<String>,
 }
 
+/// A blob of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobText {
+    /// Content hash in hex.
     pub name: String,
+    /// The text that the hash stands for.
     pub body: String,
 }
 
 /// The source of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChartText {
+    /// Id of the chart.
     pub id: String,
+    /// Version of the chart.
     pub version: String,
     /// The name of the source, for messages.
     pub name: String,
+    /// The exact source text.
     pub text: String,
+    /// Time when it was first stored, in milliseconds since 1970 UTC.
     pub added_ms: i64,
 }
 
 impl ChartText {
+    /// Returns the source of a loaded chart.
     pub fn of(edition: &Edition, added_ms: i64) -> Self {
         Self {
             id: edition.chart.id().to_owned(),

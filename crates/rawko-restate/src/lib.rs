@@ -1,6 +1,7 @@
 //! The same charts on Restate: an instance is a virtual object, a step runs in its handler, timers and messages are
 //! durable sends, and effects are calls that any worker can run. The planning is that of `rawko_instance`, the same as
 //! on one machine.
+#![warn(missing_docs)]
 
 pub mod client;
 mod engine;

@@ -28,6 +28,7 @@ impl Environment {
         &NONE
     }
 
+    /// Returns the value of a variable; `None` if it was not set, or was not UTF-8.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

@@ -1,6 +1,22 @@
 //! Reads settings: values with a finding for each that is wrong, sections that other crates interpret, and the
 //! environment variables they refer to. Separate from the host, so that providers, tools and agents read their own
 //! sections without linking a runtime.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use rawko_chart::Document;
+//! use rawko_settings::{Environment, SettingsReader};
+//!
+//! let settings = Document::read("timeout: 30s\nretries: many").unwrap();
+//! let mut reader = SettingsReader::new(Environment::none());
+//! let timeout = reader.duration(settings.get("timeout").unwrap(), "`timeout`");
+//! assert_eq!(timeout, Some(Duration::from_secs(30)));
+//!
+//! assert_eq!(reader.whole(settings.get("retries").unwrap(), "`retries`", 0), None);
+//! assert_eq!(reader.findings[0].message, "`retries` must be a whole number");
+//! ```
+#![warn(missing_docs)]
 
 mod confinement;
 mod environment;

@@ -16,25 +16,30 @@ const FINDINGS_MAX: usize = 1000;
 /// Reads values and reports a finding for each invalid one. Public, so that readers of other sections of a settings file,
 /// or of an agent's file, use the same messages.
 pub struct Reader<'e> {
+    /// Findings in the order in which they were reported, at most 1,000.
     pub findings: Vec<Finding>,
     environment: &'e Environment,
 }
 
 impl<'e> Reader<'e> {
+    /// Creates a reader without findings.
     pub fn new(environment: &'e Environment) -> Self {
         Self { findings: Vec::new(), environment }
     }
 
+    /// Returns the environment for references such as `${NAME}`; the reader itself does not expand them.
     pub fn environment(&self) -> &Environment {
         self.environment
     }
 
+    /// Adds a finding; drops it once there are 1,000.
     pub fn report(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         }
     }
 
+    /// Reports a finding with this code, message and help.
     pub fn say(&mut self, code: &Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.report(code.at(span, message).help(help));
     }
@@ -71,6 +76,7 @@ impl<'e> Reader<'e> {
         is_known
     }
 
+    /// Reads a string. Reports anything else, including unquoted numbers, as a wrong type.
     pub fn text<'d>(&mut self, at: &'d Document, what: &str) -> Option<&'d str> {
         let text = at.text();
         if text.is_none() {
@@ -93,6 +99,7 @@ impl<'e> Reader<'e> {
         }
     }
 
+    /// Reads a list of strings with their spans; null is an empty list. Reports and skips other items.
     pub fn texts<'d>(&mut self, at: &'d Document, what: &str) -> Vec<(&'d str, Span)> {
         if at.data == DocumentData::Null {
             return Vec::new();
@@ -105,6 +112,7 @@ impl<'e> Reader<'e> {
         items.unwrap_or_default().iter().filter_map(item).collect()
     }
 
+    /// Reads an integer of at least `least`; reports a smaller one as invalid.
     pub fn whole(&mut self, at: &Document, what: &str, least: u64) -> Option<u64> {
         let DocumentData::Int(number) = at.data else {
             self.wrong_type(at, what, "a whole number");
@@ -117,6 +125,7 @@ impl<'e> Reader<'e> {
         number
     }
 
+    /// Reads a duration such as `30s`, or a number of milliseconds; 0 is invalid.
     pub fn duration(&mut self, at: &Document, what: &str) -> Option<Duration> {
         let text = self.scalar(at, what)?;
         match parse_ms(&text) {
@@ -129,6 +138,7 @@ impl<'e> Reader<'e> {
         None
     }
 
+    /// Reads a size such as `500MB` as a number of bytes; 0 is invalid.
     pub fn size(&mut self, at: &Document, what: &str) -> Option<u64> {
         let text = self.scalar(at, what)?;
         let size = parse_size(&text).filter(|bytes| *bytes > 0);
@@ -138,16 +148,19 @@ impl<'e> Reader<'e> {
         size
     }
 
+    /// Reports that `what` must be `expected`, with the actual type of the value.
     pub fn wrong_type(&mut self, at: &Document, what: &str, expected: &str) {
         let message = format!("{what} must be {expected}");
         self.report(WRONG_TYPE.at(at.span, message).label(format!("found {}", at.kind_words())));
     }
 
+    /// Reports a value of the right type that is not allowed.
     pub fn invalid(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.say(&INVALID_VALUE, span, message, help);
     }
 }
 
+/// Help for a value that is not a size.
 pub const SIZE_HELP: &str = "write for example `500MB`, `2GiB` or a number of bytes";
 
 /// `` `a`, `b` and `c` ``

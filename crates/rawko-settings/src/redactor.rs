@@ -73,6 +73,7 @@ impl Redactor {
         Self::new(std::env::vars_os().filter_map(text), settings)
     }
 
+    /// Hides these values. Skips values shorter than 4 bytes and common words such as `true` or `default`.
     pub fn of_values(values: impl IntoIterator<Item = String>) -> Self {
         let mut redactor = Self::default();
         for value in values {

@@ -9,9 +9,11 @@ use crate::Environment;
 /// One top-level key of a settings file with its value.
 #[derive(Clone, Debug)]
 pub struct Section {
+    /// The top-level key, such as `providers`.
     pub key: String,
     /// The file that contains it, as messages name it.
     pub file: Arc<str>,
+    /// The value below the key, with spans into the file.
     pub document: Document,
 }
 

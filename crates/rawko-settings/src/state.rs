@@ -45,6 +45,7 @@ impl StateDir {
         base.map(|base| StateDir { path: base.join("rawko") }).ok_or(NoStateDir)
     }
 
+    /// Returns the absolute path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,5 +1,28 @@
 //! The storage of rawko: records, the `Store` trait, a SQLite store and a memory store, the writer that lets many
 //! instances share one fsync, and a conformance kit for authors of other stores.
+//!
+//! ```
+//! use rawko_store::{Commit, Filter, InstanceKey, MemoryStore, NewInstance, Store};
+//!
+//! let store = MemoryStore::new();
+//! let new = NewInstance {
+//!     id: "order-17".into(),
+//!     chart: [7; 16],
+//!     chart_id: "order".into(),
+//!     version: "1.0.0".into(),
+//!     parent: None,
+//!     origin: None,
+//!     created_ms: 1_000,
+//!     policy: "".into(),
+//! };
+//! let commit = Commit { instance: InstanceKey(1), create: Some(Box::new(new)), ..Commit::default() };
+//! store.commit(&[commit])?;
+//!
+//! assert_eq!(store.find("order-17")?.map(|row| row.key), Some(InstanceKey(1)));
+//! assert_eq!(store.list(&Filter::default())?.total, 1);
+//! # Ok::<(), rawko_store::StoreError>(())
+//! ```
+#![warn(missing_docs)]
 
 pub mod chain;
 pub mod conformance;

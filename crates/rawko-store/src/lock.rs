@@ -18,9 +18,11 @@ const ATTEMPTS: usize = 5;
 /// The holder of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
+    /// Process id, in the PID namespace of the holder.
     pub pid: u32,
     /// The command line.
     pub command: String,
+    /// Time at which it took the lock, in milliseconds since 1970 UTC.
     pub started_ms: i64,
     /// The socket of the holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,11 +21,14 @@ pub trait Store: Send + Sync {
 
     /// Stores a chart's text. The same chart again changes nothing.
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError>;
+    /// Returns the chart with this content hash; `None` if it was never stored.
     fn chart(&self, hash: &ChartHash) -> Result<Option<ChartRow>, StoreError>;
     /// Returns all charts ever run, by id and version, newest first within.
     fn charts(&self) -> Result<Vec<ChartRow>, StoreError>;
 
+    /// Returns the instance with this id; `None` if there is none.
     fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError>;
+    /// Returns the instance with this key; `None` if there is none.
     fn instance(&self, key: InstanceKey) -> Result<Option<InstanceRow>, StoreError>;
     /// Returns a page of instances, newest first.
     fn list(&self, filter: &Filter) -> Result<Page, StoreError>;
@@ -84,6 +87,7 @@ pub trait Store: Send + Sync {
     /// Returns the step that handled the delivery with this key.
     fn delivered(&self, key: InstanceKey, delivery: &str) -> Result<Option<u64>, StoreError>;
 
+    /// Returns the blob with this content hash; `None` if there is none.
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError>;
     /// Returns the last lines of the audit, oldest first, of one instance or of all.
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
@@ -103,7 +107,9 @@ pub trait Store: Send + Sync {
 pub struct Filter {
     /// Any of these; empty: all.
     pub statuses: Vec<Status>,
+    /// Any of these reasons to wait; empty: all.
     pub waits: Vec<Wait>,
+    /// Any of these outcomes; empty: all, including instances that have not ended.
     pub outcomes: Vec<Outcome>,
     /// The chart's id.
     pub chart: Option<String>,
@@ -124,8 +130,10 @@ impl Filter {
     }
 }
 
+/// A page of [`Store::list`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
+    /// At most `Filter::limit` instances, newest first.
     pub rows: Vec<InstanceRow>,
     /// The start of the next page (`Filter::before`), if there is one.
     pub next: Option<InstanceKey>,
@@ -136,10 +144,13 @@ pub struct Page {
 /// The number of instances of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
+    /// Status of all counted instances.
     pub status: Status,
+    /// Reason why the counted instances wait.
     pub wait: Wait,
     /// True for instances without a parent.
     pub is_root: bool,
+    /// Number of instances with this status, wait and position; never 0.
     pub count: u64,
 }
 
@@ -162,13 +173,18 @@ impl Tally {
 /// The base from which a snapshot is rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
+    /// The nearest snapshot at or before the requested step.
     pub snapshot: SavedSnapshot,
+    /// Records after the snapshot up to the requested step, without failed steps.
     pub records: Vec<Record>,
 }
 
+/// The highest numbers ever used, including those of pruned instances; a host continues above them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
+    /// Highest [`InstanceKey`]; 0 in an empty store.
     pub instance: i64,
+    /// Highest sequence number of an inbound event; 0 if there was none.
     pub inbound: i64,
 }
 
@@ -177,9 +193,13 @@ pub struct Marks {
 pub struct Report {
     /// A description of its location.
     pub place: String,
+    /// Version of the file format; 0 for a store without a file.
     pub format: u32,
+    /// Size of the file and its write-ahead log in bytes; 0 for a store without a file.
     pub bytes: u64,
+    /// Number of instances, including ended ones and children.
     pub instances: u64,
+    /// Number of journal records of all instances.
     pub records: u64,
     /// Records of the last 24 hours, by the clock of this machine.
     pub recent_records: u64,

@@ -33,6 +33,7 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// Starts the thread `rawko-writer` for this store; without a thread, commits run on the caller's thread.
     pub fn new(store: Arc<dyn Store>) -> Writer {
         let queue = Arc::new(Queue::default());
         let (served, used) = (queue.clone(), store.clone());

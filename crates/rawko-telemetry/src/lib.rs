@@ -15,6 +15,7 @@
 //! assert!(telemetry.metrics().render().contains("rawko_steps_total"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![warn(missing_docs)]
 
 mod lineage;
 mod logs;

@@ -18,7 +18,9 @@ use rawko_settings::Redactor;
 /// Verbosity of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
+    /// No log at all; the default of a process that is not a server.
     Off,
+    /// Failed requests of a server; observations of a host are at most warnings.
     Error,
     /// Conditions that need attention.
     Warn,
@@ -28,21 +30,27 @@ pub enum LogLevel {
     Debug,
 }
 
+/// Format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
+    /// `TIME LEVEL message key=value …`; line breaks are replaced by spaces.
     #[default]
     Text,
     /// One JSON object per line.
     Json,
 }
 
+/// Settings of the log, after environment and command line have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSettings {
+    /// Lines above this level are dropped.
     pub level: LogLevel,
+    /// Format of all lines.
     pub format: LogFormat,
 }
 
 impl LogLevel {
+    /// Parses a level, ignoring case and surrounding space; `trace` means debug. `None` if it is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         match text.trim().to_ascii_lowercase().as_str() {
             "off" | "none" => Some(Self::Off),
@@ -67,6 +75,7 @@ impl LogLevel {
 }
 
 impl LogFormat {
+    /// Parses `text` or `json`, in lower case only.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "text" => Some(Self::Text),

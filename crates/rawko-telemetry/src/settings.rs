@@ -27,7 +27,9 @@ const KEYS: [&str; 6] = ["endpoint", "headers", "service_name", "content", "step
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TelemetrySettings {
     traces: TraceSettings,
+    /// `log.level` of the section; `RAWKO_LOG` overrides it.
     pub log_level: Option<LogLevel>,
+    /// `log.format` of the section; `--log-format` overrides it.
     pub log_format: Option<LogFormat>,
 }
 

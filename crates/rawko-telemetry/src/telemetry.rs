@@ -26,20 +26,25 @@ pub struct Plan {
     pub metrics: bool,
     /// Log lines on standard error.
     pub logs: Option<LogSettings>,
+    /// Hides secrets in log lines, spans and errors of the exporter.
     pub redactor: Redactor,
     /// Environment with the standard variables.
     pub environment: Environment,
 }
 
+/// The reason that telemetry cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TelemetryError {
+    /// The exporter cannot be configured, or there is no tokio runtime; secrets are hidden.
     #[error("traces cannot be sent: {0}")]
     Traces(String),
+    /// The thread that creates spans and log lines could not be started.
     #[error("cannot start a thread for telemetry: {0}")]
     Thread(#[from] std::io::Error),
 }
 
+/// Counts metrics, exports traces and writes the log of one host.
 pub struct Telemetry {
     metrics: Arc<Metrics>,
     logs: Option<Arc<Logs>>,
@@ -82,6 +87,7 @@ impl Telemetry {
         Ok(Some(Arc::new(Self { metrics, logs, relay, export, content })))
     }
 
+    /// Returns the metrics, which are counted even if only traces or logs are enabled.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }

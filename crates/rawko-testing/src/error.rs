@@ -7,26 +7,70 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TestError {
+    /// The path exists, but no scenario file belongs to it.
     #[error(
         "there are no scenario files {place} `{}` (a scenario file is called NAME.scenario.yaml and lies beside \
          NAME.yaml)",
         path.display()
     )]
-    NoScenarios { place: &'static str, path: PathBuf },
+    NoScenarios {
+        /// `below` for a directory, `beside` for a chart.
+        place: &'static str,
+        /// The path as passed by the caller.
+        path: PathBuf,
+    },
+    /// A directory below the path cannot be listed.
     #[error("cannot read the directory `{}`: {source}", path.display())]
-    Directory { path: PathBuf, source: io::Error },
+    Directory {
+        /// The directory passed by the caller, not the one that failed.
+        path: PathBuf,
+        /// The error of the first directory that failed.
+        source: io::Error,
+    },
+    /// A scenario file does not exist.
     #[error("there is no file `{name}`")]
-    NoFile { name: String },
+    NoFile {
+        /// Path as shown in reports, without a leading `./`.
+        name: String,
+    },
+    /// A scenario file was expected, and the path is a directory.
     #[error("`{name}` is a directory; a file is needed here")]
-    IsDirectory { name: String },
+    IsDirectory {
+        /// Path as shown in reports, without a leading `./`.
+        name: String,
+    },
+    /// A scenario file cannot be opened or read.
     #[error("cannot read `{name}`: {source}")]
-    Read { name: String, source: io::Error },
+    Read {
+        /// Path as shown in reports, without a leading `./`.
+        name: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A scenario file is larger than the limit.
     #[error("`{name}` is larger than {limit_mb} MB")]
-    TooLarge { name: String, limit_mb: u64 },
+    TooLarge {
+        /// Path as shown in reports, without a leading `./`.
+        name: String,
+        /// The limit in MiB.
+        limit_mb: u64,
+    },
+    /// A scenario file is not UTF-8.
     #[error("`{name}` is not UTF-8 text (byte {at} is the first that is not)")]
-    NotText { name: String, at: usize },
+    NotText {
+        /// Path as shown in reports, without a leading `./`.
+        name: String,
+        /// Offset of the first invalid byte, from 0.
+        at: usize,
+    },
+    /// A scenario or its chart is invalid; only [`Suite::plans`](crate::Suite::plans) returns this.
     #[error("`{name}` cannot be played: {problem}")]
-    Content { name: String, problem: String },
+    Content {
+        /// Path of the scenario file, as shown in reports.
+        name: String,
+        /// The reason, or rendered findings with line breaks.
+        problem: String,
+    },
 }
 
 impl TestError {

@@ -1,5 +1,6 @@
 //! Scenarios as a library: what a chart should do, run from any `cargo test`.
 #![doc = include_str!("docs/crate.md")]
+#![warn(missing_docs)]
 
 mod compare;
 mod coverage;

@@ -14,14 +14,19 @@ use crate::read::stimulus;
 /// The initial setup and the stimuli of a scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioPlan {
+    /// Path of the scenario file.
     pub file: PathBuf,
+    /// `name` of the scenario; not necessarily unique within its file.
     pub name: String,
     /// The chart under test first, then those it may invoke.
     pub charts: Vec<Arc<Chart>>,
     /// Answers of services, in the form that [`Stubs::from_value`] reads.
     pub stubs: Value,
+    /// `env` and `agents` of the scenario; without `agents`, those of the project.
     pub world: World,
+    /// `input` of the chart under test: a map, empty if the scenario has none.
     pub input: Value,
+    /// Events and waits in the order of the steps; steps that only have expectations are left out.
     pub stimuli: Vec<Stimulus>,
 }
 

@@ -7,9 +7,13 @@ use crate::report::{ChartCoverage, FileReport, ItemCoverage, ScenarioReport, Tes
 /// The meaning of a stretch of text, for the caller to colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
+    /// A file name or the heading of a coverage section.
     Title,
+    /// `ok`, or the summary of a successful report.
     Good,
+    /// `FAILED`, or the summary of a report with failures.
     Bad,
+    /// The label of a fault or of missing coverage.
     Notice,
 }
 

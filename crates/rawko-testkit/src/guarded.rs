@@ -20,8 +20,11 @@ wait "$program"
 /// Process to start.
 #[derive(Clone, Debug, Default)]
 pub struct Spawn {
+    /// A path, or a name that the shell looks up in PATH.
     pub program: PathBuf,
+    /// Arguments after the program name.
     pub arguments: Vec<String>,
+    /// Variables added to the environment of the test; the same name overrides.
     pub environment: Vec<(String, String)>,
     /// Working directory; the current one if empty.
     pub folder: PathBuf,
@@ -40,6 +43,7 @@ pub struct Guarded {
 }
 
 impl Guarded {
+    /// Starts a shell that starts the process, and waits until its pid is known.
     pub fn start(spawn: &Spawn) -> io::Result<Guarded> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(WATCH).arg("guard").arg(&spawn.log).arg(&spawn.program).args(&spawn.arguments);
@@ -58,6 +62,7 @@ impl Guarded {
         Ok(Guarded { shell, stdin, pid, log: spawn.log.clone() })
     }
 
+    /// Returns the process id of the program, not of the shell that guards it.
     pub fn pid(&self) -> u32 {
         self.pid
     }

@@ -1,6 +1,7 @@
 //! Shared test support: a server that emulates model services, over real sockets and in their real wire formats; real
 //! Restate servers; processes that end with the test. Not part of the product, and independent of its code: a mistake
 //! in a codec cannot be hidden by the same mistake in its test.
+#![warn(missing_docs)]
 
 mod guarded;
 mod reply;

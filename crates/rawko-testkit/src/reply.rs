@@ -15,12 +15,16 @@ pub enum Ending {
     Repeating,
 }
 
+/// A response that the server sends for one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
+    /// HTTP status.
     pub status: u16,
+    /// Headers in the order in which they are sent; a content type comes first.
     pub headers: Vec<(String, String)>,
     /// Each chunk is sent separately.
     pub pieces: Vec<Vec<u8>>,
+    /// The end of the connection; [`Ending::Whole`] by default.
     pub ending: Ending,
 }
 
@@ -48,20 +52,24 @@ impl Reply {
         )
     }
 
+    /// Creates a JSON response in one piece.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", vec![body.to_string().into_bytes()])
     }
 
+    /// Creates a response in one piece with the content type `text/html`, as proxies send errors.
     pub fn text(status: u16, body: &str) -> Self {
         Self::new(status, "text/html", vec![body.as_bytes().to_vec()])
     }
 
+    /// Adds a header; does not replace one with the same name.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
+    /// Sets the end of the connection.
     #[must_use]
     pub fn ending(self, ending: Ending) -> Self {
         Self { ending, ..self }

@@ -12,6 +12,7 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
+    /// In upper case, as sent: `POST`.
     pub method: String,
     /// Includes the query string.
     pub path: String,

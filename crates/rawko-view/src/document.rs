@@ -22,6 +22,7 @@ pub struct Document {
     /// Row of the instance list, with `step`, `status` and `configuration` as of this step.
     #[serde(flatten)]
     pub row: Row,
+    /// Version of the document format: 1.
     pub v: u32,
     /// Number of the latest step.
     pub last_step: u64,
@@ -29,26 +30,34 @@ pub struct Document {
     pub at_ms: i64,
     /// All active states, including those that contain other active states.
     pub active: Vec<String>,
+    /// Context of the chart, by key.
     pub context: Value,
+    /// Input that the instance started with.
     pub input: Value,
+    /// Output of the instance; null until it is done.
     pub output: Value,
     /// Failed work that no transition handles.
     pub failure: Option<FailureDocument>,
     /// Failed expressions and steps among the latest steps.
     pub faults: FaultsDocument,
+    /// Running services, agents, children, calls and sends; requests to people are in `waits`.
     pub running: Vec<RunningDocument>,
+    /// Requests, events and timers that can continue the instance.
     pub waits: WaitsDocument,
     /// Ids of the invoked instances, oldest first.
     pub children: Vec<String>,
+    /// Rows of the invoked instances, in the order of `children`.
     pub child_rows: Vec<Row>,
 }
 
+/// Failed work that stopped the instance.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Failure))]
 pub struct FailureDocument {
     /// Id of the invoke; for a timer its label and state.
     pub invoke: String,
+    /// The error, usually with `category` and `message`.
     pub error: Value,
 }
 
@@ -57,15 +66,19 @@ pub struct FailureDocument {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Faults))]
 pub struct FaultsDocument {
+    /// Number of faults; 0 if `last` is null.
     pub count: usize,
     /// Most recent fault.
     pub last: Option<LastFault>,
 }
 
+/// A fault of an instance.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct LastFault {
+    /// Step in which the fault occurred.
     pub step: u64,
+    /// Time of that step, in milliseconds since 1970 UTC.
     pub at_ms: i64,
     /// One line: place and reason.
     pub text: String,
@@ -87,12 +100,17 @@ impl FaultsDocument {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Running))]
 pub struct RunningDocument {
+    /// Id of the invoke; the name of the service for a call or a send.
     pub invoke: String,
+    /// Service, chart, agent or endpoint, as the chart names it.
     pub src: String,
     /// `service`, `agent`, `child`, `call`, `send`, `unknown`; null for past steps.
     pub kind: Option<&'static str>,
+    /// Number of the attempt, from 1; null for a call or a send.
     pub attempt: Option<u32>,
+    /// Idempotency key of the attempt; null for past steps.
     pub idempotency: Option<String>,
+    /// Time when the work was requested; null for past steps.
     pub since_ms: Option<i64>,
 }
 
@@ -101,9 +119,11 @@ pub struct RunningDocument {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Moves))]
 pub struct WaitsDocument {
+    /// Pending requests to people, including those of descendants; empty for past steps.
     pub asks: Vec<AskDocument>,
     /// Events that the instance accepts now.
     pub events: Vec<String>,
+    /// Timers that are set, without those of descendants.
     pub timers: Vec<TimerDocument>,
 }
 
@@ -114,12 +134,15 @@ pub struct WaitsDocument {
 pub struct AskDocument {
     /// Requesting instance: this one, or a descendant.
     pub id: String,
+    /// Id of the invoke, which names the request in an answer.
     pub invoke: String,
     /// `title`, `prompt`, `form` and other keys from the chart.
     pub input: Value,
+    /// Time at which the request expires; null if it does not.
     pub expires_ms: Option<i64>,
 }
 
+/// A timer that is set.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Timer))]
@@ -129,10 +152,12 @@ pub struct TimerDocument {
     /// Purpose as text.
     #[serde(rename = "for")]
     pub purpose: String,
+    /// Due time, in milliseconds since 1970 UTC.
     pub due_ms: i64,
 }
 
 impl Document {
+    /// Builds the document; reads recent faults and the states of children from the store.
     pub fn of(reader: &Reader, standing: &Standing) -> Result<Document, ViewError> {
         let (snapshot, chart) = (&standing.snapshot, &standing.chart);
         let configuration = standing.configuration().into_iter().map(str::to_owned).collect();
@@ -199,6 +224,7 @@ impl RunningDocument {
 }
 
 impl AskDocument {
+    /// Converts a pending request.
     pub fn of(ask: &standing::Ask) -> AskDocument {
         AskDocument {
             id: ask.instance.to_string(),
@@ -210,6 +236,7 @@ impl AskDocument {
 }
 
 impl WaitsDocument {
+    /// Collects the requests, events and timers of an instance.
     pub fn of(standing: &Standing) -> WaitsDocument {
         let timers = standing.timers.iter().map(|timer| TimerDocument {
             kind: timer.kind.as_str(),

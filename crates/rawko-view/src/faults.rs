@@ -20,7 +20,9 @@ const RECORDS_PER_READ: usize = 1_024;
 /// One fault as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultLine {
+    /// Step in which the fault occurred; for a failed step, the number that it would have had.
     pub step: u64,
+    /// Time of the record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
     /// Place and reason.
     pub text: String,
@@ -29,8 +31,11 @@ pub struct FaultLine {
 /// Faults of one instance since a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceFaults {
+    /// Id of the instance.
     pub instance: Arc<str>,
+    /// Number of faults found; at least 1.
     pub count: usize,
+    /// The most recent fault.
     pub last: FaultLine,
 }
 

@@ -1,5 +1,27 @@
 //! Read models of instances: lists, current state, journal. The terminal and the page share this data; only the
 //! presentation is theirs.
+//!
+//! ```
+//! use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, Wait};
+//! use rawko_view::rows::{Life, Row};
+//!
+//! let new = NewInstance {
+//!     id: "order-17".into(),
+//!     chart: [7; 16],
+//!     chart_id: "order".into(),
+//!     version: "1.0.0".into(),
+//!     parent: None,
+//!     origin: None,
+//!     created_ms: 1_000,
+//!     policy: "".into(),
+//! };
+//! let head = Head { wait: Wait::Person, ..Head::default() };
+//! let stored = InstanceRow { key: InstanceKey(1), new, head, step: 3, updated_ms: 2_000 };
+//!
+//! assert_eq!(Row::of(&stored).chart, "order");
+//! assert_eq!(Life::of(&stored), Life::Waiting);
+//! ```
+#![warn(missing_docs)]
 
 pub mod document;
 mod error;

@@ -9,6 +9,7 @@ use crate::explain;
 /// Event that a person can send, with the result of each of its transitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
+    /// Name of the event.
     pub event: String,
     /// `→ charging`, or `[guard] → x (no: its guard is false)`.
     pub transitions: Vec<String>,

@@ -14,11 +14,15 @@ use crate::vocabulary::{OutcomeWord, StatusWord, WaitWord};
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Row {
+    /// Id of the instance, unique in the store.
     pub id: String,
+    /// Id of the chart.
     pub chart: String,
+    /// Version of the chart.
     pub version: String,
     /// Hash of the chart version that the instance started with.
     pub chart_hash: String,
+    /// Status after `step`.
     #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// How it ended; null until then.
@@ -33,13 +37,19 @@ pub struct Row {
     pub next_due_ms: Option<i64>,
     /// Reason why the host stopped driving it: a step failed.
     pub fault: Option<String>,
+    /// Number of the last successful step.
     pub step: u64,
+    /// Start time, in milliseconds since 1970 UTC.
     pub created_ms: i64,
+    /// Time of the last record, including failed steps, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
+    /// Invoking instance; null for a top-level instance.
     pub parent: Option<ParentRef>,
+    /// Origin of a fork; null for other instances.
     pub forked_from: Option<OriginRef>,
     /// Agent that the instance runs.
     pub agent: Option<String>,
+    /// Usage so far, including descendants.
     pub spent: SpentDocument,
     /// Innermost active states; null if they cannot be read.
     pub configuration: Option<Vec<String>>,
@@ -49,7 +59,9 @@ pub struct Row {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct ParentRef {
+    /// Id of the parent.
     pub id: String,
+    /// Id of the invoke in the parent's chart.
     pub invoke: String,
 }
 
@@ -57,7 +69,9 @@ pub struct ParentRef {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct OriginRef {
+    /// Id of the original instance.
     pub id: String,
+    /// Step that the fork continues from.
     pub step: u64,
 }
 
@@ -66,10 +80,13 @@ pub struct OriginRef {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Spent))]
 pub struct SpentDocument {
+    /// Input and output tokens of completions.
     pub tokens: u64,
+    /// Cost in US dollars, as far as prices are known.
     pub cost_usd: f64,
     /// Time that agents were running.
     pub time_ms: u64,
+    /// Number of calls of tools and services.
     pub tool_calls: u64,
 }
 
@@ -157,12 +174,15 @@ pub enum Life {
     Waiting,
     /// Nothing moves it any more: a step or a call failed.
     Stalled,
+    /// Done or cancelled.
     Ended,
 }
 
 impl Life {
+    /// All values, from most to least active.
     pub const ALL: [Life; 4] = [Life::Running, Life::Waiting, Life::Stalled, Life::Ended];
 
+    /// Derives the value from status, wait and fault.
     pub fn of(row: &InstanceRow) -> Life {
         match (row.head.status, row.head.wait) {
             (Status::Done | Status::Cancelled, _) => Life::Ended,
@@ -174,6 +194,7 @@ impl Life {
         }
     }
 
+    /// Returns the lower-case name, as in lists.
     pub fn as_str(self) -> &'static str {
         match self {
             Life::Running => "running",

@@ -14,15 +14,23 @@ use crate::rows;
 
 /// An instance after a step.
 pub struct Standing {
+    /// The instance after its last step, also if this is a past step.
     pub row: InstanceRow,
+    /// The chart in the version that the instance runs.
     pub chart: Arc<Chart>,
+    /// Snapshot after the step.
     pub snapshot: Snapshot,
     /// Time of that step.
     pub at_ms: i64,
+    /// Timers that are set after the step.
     pub timers: Vec<Timer>,
+    /// Work that runs after the step, without requests to people in `asks`.
     pub running: Vec<Running>,
+    /// Pending requests of the instance and its descendants; empty for a past step.
     pub asks: Vec<Ask>,
+    /// Invoked instances, oldest first, including those of later steps.
     pub children: Vec<InstanceRow>,
+    /// Events that the instance accepts after the step.
     pub offers: Vec<Offer>,
 }
 
@@ -31,7 +39,9 @@ pub struct Standing {
 pub struct Running {
     /// Id of the invoke; the name for a call or a send.
     pub invoke: String,
+    /// Service, chart, agent or endpoint, as the chart names it.
     pub name: Arc<str>,
+    /// Number of the attempt, from 1; `None` for a call or a send.
     pub attempt: Option<u32>,
     /// `None` for past steps.
     pub open: Option<OpenEffect>,
@@ -42,9 +52,13 @@ pub struct Running {
 pub struct Ask {
     /// Requesting instance: this one, or a descendant.
     pub instance: Arc<str>,
+    /// Id of the invoke, which names the request in an answer.
     pub invoke: String,
+    /// `title`, `prompt`, `form` and other keys from the chart.
     pub input: Value,
+    /// Time of the request, in milliseconds since 1970 UTC.
     pub since_ms: i64,
+    /// Time at which the request expires; `None` if it does not.
     pub expires_ms: Option<i64>,
 }
 
@@ -56,6 +70,7 @@ pub fn asked(reader: &Reader, row: &InstanceRow) -> Result<Vec<Ask>, ViewError> 
 }
 
 impl Standing {
+    /// Reads the current state of an instance.
     pub fn of(reader: &Reader, id: &str, world: &World, now_ms: i64) -> Result<Standing, ViewError> {
         Standing::at(reader, id, None, world, now_ms)
     }
@@ -91,6 +106,7 @@ impl Standing {
         Ok(Standing { row, at_ms: restored.at_ms, timers, running, asks, children, offers, chart, snapshot })
     }
 
+    /// Returns the paths of the innermost active states.
     pub fn configuration(&self) -> Vec<&str> {
         self.chart.leaf_paths(self.snapshot.configuration()).collect()
     }
@@ -100,6 +116,7 @@ impl Standing {
         rows::spent(&self.row)
     }
 
+    /// Returns the id of the instance.
     pub fn id(&self) -> &str {
         &self.row.new.id
     }

@@ -14,6 +14,7 @@ use crate::rows::Row;
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Task))]
 pub struct TaskDocument {
+    /// Row of the orchestrator instance.
     #[serde(flatten)]
     pub row: Row,
     /// Description of the task.
@@ -27,6 +28,7 @@ pub struct TaskDocument {
 }
 
 impl TaskDocument {
+    /// Reads the task from the context; its own fields are empty if the snapshot cannot be read.
     pub fn of(reader: &Reader, row: &InstanceRow) -> TaskDocument {
         let restored = reader.snapshot(row, None).ok();
         let context = restored.as_ref().map(|restored| restored.snapshot.context_map(&restored.chart));

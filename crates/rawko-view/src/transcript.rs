@@ -21,7 +21,9 @@ const RECORDS_PER_READ: usize = 200;
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Transcript {
+    /// Version of the document format: 1.
     pub v: u32,
+    /// Turns, oldest first; those of one record are on the same page.
     pub turns: Vec<Turn>,
     /// `before` of the page with earlier turns, which may be empty; null at the beginning.
     pub next: Option<u64>,
@@ -31,17 +33,23 @@ pub struct Transcript {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct Turn {
+    /// Id of the instance that the turn belongs to.
     pub instance: String,
     /// Agent; null if the turn belongs to no agent.
     pub agent: Option<String>,
     /// Sequence number of its record.
     pub seq: u64,
+    /// Step of its record.
     pub step: u64,
+    /// Time of its record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
     /// `says`, `calls`, `gets`, `decision`, `plan`, `note`, `fails`.
     pub kind: &'static str,
+    /// Short description in one line.
     pub title: String,
+    /// Full text of the message, result or plan; may be empty.
     pub text: String,
+    /// Tool call, result, decision or plan as JSON; depends on `kind`, may be null.
     pub data: Value,
 }
 

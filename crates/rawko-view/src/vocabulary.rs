@@ -7,9 +7,13 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Status)]
 pub enum StatusWord {
+    /// Not ended: work runs, or input is awaited.
     Active,
+    /// A top-level final state was reached.
     Done,
+    /// Work failed and no transition handles it; retry, an event or cancel continue.
     Error,
+    /// Ended by a cancel request.
     Cancelled,
 }
 
@@ -17,11 +21,17 @@ pub enum StatusWord {
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Outcome)]
 pub enum OutcomeWord {
+    /// Done, without a tag of another outcome.
     Succeeded,
+    /// Done in a final state with the tag `error` or `failed`.
     Failed,
+    /// A budget or a limit was exhausted; the work is kept.
     Limit,
+    /// A loop was detected.
     Loop,
+    /// No progress was made.
     Stuck,
+    /// Ended by a cancel request, or in a final state with the tag `cancelled`.
     Cancelled,
 }
 
@@ -29,10 +39,15 @@ pub enum OutcomeWord {
 #[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Waits)]
 pub enum WaitWord {
+    /// It has ended, or waits for nothing in particular.
     Nothing,
+    /// A service, an agent or a child is running.
     Work,
+    /// A person has to answer.
     Person,
+    /// A timer is set, and nothing else can happen by itself.
     Timer,
+    /// Only an event from outside can continue it.
     Event,
 }
 

@@ -24,6 +24,7 @@ const ROUTE_MAX: usize = 8;
 /// A chart that every instance of another chart invokes: no guard and no event comes before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartStart {
+    /// Id of the invoked chart, without `statechart:` and version range.
     pub id: String,
     /// The text after the `@`; empty without one.
     pub range: String,
@@ -148,8 +149,11 @@ fn fits(range: &str, version: &str) -> bool {
 /// One chart of a project, with the charts that every instance of it invokes.
 #[derive(Clone, Debug)]
 pub struct ChartStarts {
+    /// Id of the chart.
     pub id: String,
+    /// Version of the chart; `0.0.0` if its file has none.
     pub version: String,
+    /// Charts that every instance invokes: [`crate::Loaded::starts`].
     pub starts: Vec<ChartStart>,
 }
 

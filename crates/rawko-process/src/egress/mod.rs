@@ -21,17 +21,25 @@ pub struct Egress {
 /// The reason why an address is not reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EgressRefusal {
+    /// The host matches neither [`Egress::hosts`] nor [`Egress::private`].
     NotListed {
+        /// The requested host.
         host: String,
+        /// The patterns of [`Egress::hosts`].
         hosts: Vec<String>,
     },
+    /// An address of the host is private, and [`Egress::private`] does not list the host.
     Private {
+        /// The requested host.
         host: String,
+        /// The first private address that the name resolved to.
         address: IpAddr,
     },
     /// The name has no address.
     Unknown {
+        /// The requested host, without brackets of an IPv6 address.
         host: String,
+        /// The rest of the sentence: `has no address`, or `is not known: …` with the error of the resolver.
         why: String,
     },
 }

@@ -11,18 +11,21 @@ use super::profile::{Profile, Sandbox};
 pub struct Confinement {
     /// The project.
     pub root: PathBuf,
+    /// The required level of confinement; [`Sandbox::Off`] makes every profile [`Profile::Trusted`].
     pub sandbox: Sandbox,
     /// The person's home directory, which is replaced.
     pub home: Option<PathBuf>,
-    /// Paths outside the project that programs may read, and write.
+    /// Paths outside the project that programs of every profile may read.
     pub extra_read: Vec<PathBuf>,
+    /// Paths outside the project that programs of every profile may write.
     pub extra_write: Vec<PathBuf>,
     /// Programs that the person does not want confined: `mcp:NAME`, `agent:NAME`, `service:NAME`, `checks`.
     pub unconfined: Vec<String>,
     /// Hosts that programs may reach through a proxy; `None`: no network.
     pub egress: Option<Egress>,
-    /// Files that programs must not read, or must not write, although they lie in the project.
+    /// Files that programs must not read, although they lie in a readable directory.
     pub hidden: Vec<PathBuf>,
+    /// Existing files that programs must not write, although they lie in a writable directory.
     pub protected: Vec<PathBuf>,
     /// The reason why a program must not start unless the kernel stops its writes and connections, for any value of
     /// `sandbox`.
@@ -55,6 +58,7 @@ impl Confinement {
         if self.unconfined.contains(&named) { Profile::Trusted } else { usual }
     }
 
+    /// Sets the directory that is `/tmp` for the programs, so that its files survive a call.
     #[must_use]
     pub fn with_scratch(mut self, scratch: &Path) -> Self {
         self.scratch = Some(scratch.to_owned());

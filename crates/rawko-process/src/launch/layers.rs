@@ -9,13 +9,19 @@ use serde::{Deserialize, Serialize};
 pub enum Layer {
     /// A session without a controlling terminal.
     Session,
+    /// An identity without privileges on the host; root does not need it for the other namespaces.
     UserNamespace,
+    /// A process table of its own; all processes end with its first one.
     PidNamespace,
+    /// A file system with only the paths of the profile.
     MountNamespace,
+    /// A loopback interface without a route to the host's network.
     NetworkNamespace,
     /// No capability, and no way to gain one.
     Privileges,
+    /// File access rules of the kernel; the detail is the ABI version, such as `v7`.
     Landlock,
+    /// A filter that rejects dangerous system calls.
     Seccomp,
 }
 
@@ -76,6 +82,7 @@ impl Layers {
         })
     }
 
+    /// Returns true if the layer is in force; false also if it was not attempted.
     pub fn has(&self, layer: Layer) -> bool {
         self.0.iter().any(|(found, state)| *found == layer && state.is_ok())
     }

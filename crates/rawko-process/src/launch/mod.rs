@@ -44,25 +44,36 @@ pub(crate) const TERMINATE: u8 = b't';
 pub struct Launch {
     /// A bare name is looked up in PATH.
     pub program: PathBuf,
+    /// Arguments after the program name.
     pub args: Vec<String>,
+    /// Working directory; [`Launch::new`] sets it to the root of the project.
     pub cwd: PathBuf,
     /// The environment to inherit from; only listed variables reach the program.
     pub inherited: Vec<(String, String)>,
     /// Variables that settings or rawko itself give to this program.
     pub set: Vec<(String, String)>,
+    /// Standard input of the program.
     pub input: Input,
+    /// Standard output and standard error of the program.
     pub output: Output,
+    /// Resource limits; none by default.
     pub limits: Limits,
+    /// Permissions of the program; ignored if the confinement is switched off.
     pub profile: Profile,
+    /// The bounds of the project; the profile narrows them.
     pub confinement: Confinement,
 }
 
+/// Standard input of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
+    /// `/dev/null`.
     Null,
+    /// A pipe, as `stdin` of [`Launched::child`].
     Pipe,
 }
 
+/// Standard output and standard error of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A pipe for each.
@@ -76,6 +87,7 @@ pub enum Output {
 pub struct Launched {
     /// Has the pipes; ends as the program ends, after everything that the program started.
     pub child: Child,
+    /// All processes of the call; they are killed when this is dropped.
     pub processes: Processes,
     /// What confines it; `None`: the profile does not.
     pub layers: Option<Layers>,
@@ -90,6 +102,7 @@ impl Launched {
     }
 }
 
+/// The reason why a program was not started.
 #[derive(Debug)]
 pub enum LaunchError {
     /// The program could not be executed.

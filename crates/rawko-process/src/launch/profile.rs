@@ -19,7 +19,9 @@ pub enum Profile {
 /// What a program may do with the project: as much as the agent that can influence it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectAccess {
+    /// Reads the project, and writes only to its private `/tmp` and home.
     Read,
+    /// Writes below the project too, except files of authority.
     Write,
 }
 
@@ -47,6 +49,7 @@ pub enum Sandbox {
     /// As much as the kernel supports, with a warning about the rest.
     #[default]
     Auto,
+    /// No confinement; programs still run without a terminal and end with their call.
     Off,
     /// Start nothing without every layer.
     Require,

@@ -85,7 +85,9 @@ pub(crate) enum Network {
 /// Resource limits of the started processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
+    /// Maximum size in bytes of a file that a process writes (`RLIMIT_FSIZE`); `None`: as inherited.
     pub file_bytes: Option<u64>,
+    /// CPU time of each process in seconds (`RLIMIT_CPU`); `None`: as inherited.
     pub cpu_seconds: Option<u64>,
     /// The kernel counts processes per user, so this only stops runaways.
     pub processes: Option<u64>,

@@ -15,6 +15,7 @@ pub struct AuthorityWatch {
 }
 
 impl AuthorityWatch {
+    /// Records which files of authority are absent, and the targets of those that are links.
     pub fn of_project(project: &Path) -> Self {
         let mut paths: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
         // A project without a git directory may get one.

@@ -30,7 +30,9 @@ pub struct Admin {
 /// Replaces or keeps an existing registration of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
+    /// Discovers the services again and overwrites the registration.
     Replace,
+    /// Leaves an existing registration as it is.
     Keep,
 }
 
@@ -38,33 +40,43 @@ pub enum Force {
 /// revision of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Deployment {
+    /// Id assigned by the server (`dp_…`).
     pub id: String,
     /// The URL; `None` for a deployment that is not an HTTP server.
     #[serde(default)]
     pub uri: Option<String>,
+    /// Time of the registration, in RFC 3339.
     pub created_at: String,
     /// Metadata set at registration.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+    /// Services that the server discovered at this address.
     #[serde(default)]
     pub services: Vec<ServiceRevision>,
 }
 
+/// A service of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ServiceRevision {
+    /// Name of the service, such as `RawkoInstance`.
     pub name: String,
+    /// Revision of the service, from 1; increases with each registration of a change.
     pub revision: u32,
 }
 
+/// The response to a registration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Registered {
+    /// Id of the new or existing deployment.
     pub id: String,
 }
 
 /// The result of resuming invocations that waited for a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resumed {
+    /// Number of invocations that waited; at most 10,000 per call.
     pub tried: usize,
+    /// Number of invocations that the server accepted to resume.
     pub resumed: usize,
 }
 
@@ -90,6 +102,7 @@ struct Query<'a> {
 }
 
 impl Admin {
+    /// Validates the address without connecting; the nodes of a cluster are comma-separated.
     pub fn new(address: &str) -> Result<Admin, ClientError> {
         let help = "is it running, and is this its admin address (RAWKO_RESTATE_ADMIN, --admin)?";
         let slow = "is it busy, or are its other nodes down?";
@@ -106,6 +119,7 @@ impl Admin {
         self.http.address()
     }
 
+    /// Checks that the server responds; an error if it is down or unhealthy.
     pub async fn health(&self) -> Result<(), ClientError> {
         self.ask(Method::GET, "health", None).await.map(drop)
     }
@@ -122,6 +136,7 @@ impl Admin {
         self.http.read(&text)
     }
 
+    /// Returns all registered deployments, including those of old revisions.
     pub async fn deployments(&self) -> Result<Vec<Deployment>, ClientError> {
         let text = self.ask(Method::GET, "deployments", None).await?;
         Ok(self.http.read::<Deployments>(&text)?.deployments)

@@ -3,24 +3,52 @@
 use rawko_host::HostError;
 use rawko_store::StoreError;
 
+/// A failed request to a Restate server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
+    /// The address is not an HTTP or HTTPS URL.
     #[error("`{0}` is not the address of a Restate server; write for example http://127.0.0.1:8080")]
     BadAddress(String),
     /// The server is down or the connection was lost. The same request may succeed later.
     #[error("the Restate server at {place} cannot be reached ({why}); {help}")]
-    Unreachable { place: String, why: String, help: &'static str },
+    Unreachable {
+        /// URL of the node that was tried last.
+        place: String,
+        /// The innermost network error, or the status of an unavailable node.
+        why: String,
+        /// Advice, as the end of the sentence.
+        help: &'static str,
+    },
     /// The server is up, but did not respond in time.
     #[error("the Restate server at {place} did not answer within {seconds} s; {help}")]
-    Slow { place: String, seconds: u64, help: &'static str },
+    Slow {
+        /// URL of the node.
+        place: String,
+        /// The timeout of the request.
+        seconds: u64,
+        /// Advice, as the end of the sentence.
+        help: &'static str,
+    },
+    /// The service, handler or invocation does not exist (status 404); the message of the server.
     #[error("{0}; start `rawko worker` to register its services")]
     Missing(String),
     /// The server or a handler rejected the request permanently.
     #[error("Restate refused: {message} (status {status})")]
-    Refused { status: u16, message: String },
+    Refused {
+        /// HTTP status; 0 if the argument could not be serialised.
+        status: u16,
+        /// The message of the server or handler.
+        message: String,
+    },
+    /// The response is not the expected JSON.
     #[error("the Restate server at {place} returned an unreadable response: {why}")]
-    Unreadable { place: String, why: String },
+    Unreadable {
+        /// URL of the node.
+        place: String,
+        /// The parse error.
+        why: String,
+    },
 }
 
 impl ClientError {

@@ -32,10 +32,12 @@ pub struct Ingress {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
+    /// Id of the invocation (`inv_…`), for the admin API.
     pub invocation_id: String,
 }
 
 impl Ingress {
+    /// Validates the address without connecting; the nodes of a cluster are comma-separated.
     pub fn new(address: &str) -> Result<Ingress, ClientError> {
         let help = "is it running, and is this the address of its ingress (RAWKO_RESTATE, --restate)?";
         let slow = "is a `rawko worker` running, and registered?";

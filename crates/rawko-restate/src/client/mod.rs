@@ -31,10 +31,12 @@ impl Restate {
         Ok(Restate { ingress: Ingress::new(ingress)?, admin: Admin::new(admin)? })
     }
 
+    /// Returns the client that calls handlers.
     pub fn ingress(&self) -> &Ingress {
         &self.ingress
     }
 
+    /// Returns the client that registers workers and queries state.
     pub fn admin(&self) -> &Admin {
         &self.admin
     }

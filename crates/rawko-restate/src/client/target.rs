@@ -7,10 +7,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// Creates the target of a handler of a stateless service.
     pub fn service(service: &str, handler: &str) -> Target {
         Target { path: format!("{}/{}", escaped(service), escaped(handler)) }
     }
 
+    /// Creates the target of a handler of the virtual object with this key, which may contain any character.
     pub fn object(service: &str, key: &str, handler: &str) -> Target {
         Target { path: format!("{}/{}/{}", escaped(service), escaped(key), escaped(handler)) }
     }

@@ -9,46 +9,78 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
+    /// There is no instance with this id.
     NoInstance(String),
+    /// An instance with this id exists already.
     Exists(String),
+    /// There is no chart with this id, or hash in hex.
     NoChart(String),
+    /// The instance has ended.
     Over {
+        /// Id of the instance.
         id: String,
+        /// Its final status.
         status: Status,
     },
+    /// An answer was sent, and the instance has no pending request.
     NothingAsked {
+        /// Id of the instance.
         id: String,
     },
+    /// An answer did not select one of several pending requests.
     SeveralAsked {
+        /// Id of the instance.
         id: String,
+        /// The pending requests, comma-separated.
         asked: String,
     },
+    /// An answer selected a request that is not pending.
     NotAsked {
+        /// Id of the instance.
         id: String,
+        /// The selected request: an invoke's id.
         invoke: String,
+        /// The pending requests, comma-separated.
         asked: String,
     },
+    /// The chart does not accept the event, or not with this data.
     EventRefused {
+        /// Id of the instance.
         id: String,
+        /// The reason of the chart.
         refusal: EventRefusal,
     },
+    /// The data does not match the form; the request stays pending.
     AnswerRefused {
+        /// Id of the instance.
         id: String,
+        /// The answered request: an invoke's id.
         invoke: String,
+        /// Each mismatch with the path of its field.
         violations: Vec<Violation>,
     },
+    /// A fork from a step that does not exist.
     NoStep {
+        /// Id of the instance to fork.
         id: String,
+        /// The requested step.
         step: u64,
+        /// The last step.
         last: u64,
     },
+    /// A retry was requested, and the instance did not fail.
     NotFailed {
+        /// Id of the instance.
         id: String,
     },
+    /// A fork sets a context key to a value that the chart does not accept.
     BadEdit {
+        /// The context key.
         key: String,
+        /// The reason: an unknown key, an invalid expression or a wrong type.
         why: String,
     },
+    /// An internal error in a step of the instance with this id, which is unchanged.
     Internal(String),
     /// All other errors, as text.
     Other(String),

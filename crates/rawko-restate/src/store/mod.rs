@@ -48,6 +48,7 @@ struct Memory {
 }
 
 impl RestateStore {
+    /// Starts a thread for requests to the admin API, without connecting.
     pub fn new(restate: &Restate) -> Result<RestateStore, ClientError> {
         Ok(RestateStore { state: State::new(restate)?, memory: Mutex::default() })
     }

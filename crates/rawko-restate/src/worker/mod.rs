@@ -38,10 +38,17 @@ use work::WorkService;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
+    /// The store of the worker could not be created.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Requests could not be restricted to a signing key.
     #[error("`{key}` is not a public key of a Restate server: {why}")]
-    IdentityKey { key: String, why: String },
+    IdentityKey {
+        /// The key as configured.
+        key: String,
+        /// The error of the Restate SDK.
+        why: String,
+    },
 }
 
 /// The parts of a worker. Defaults: no services, and a gate that denies every call.
@@ -66,6 +73,7 @@ impl WorkerBuilder {
         self
     }
 
+    /// Sets the services that invokes and calls can name.
     #[must_use]
     pub fn services(mut self, services: Services) -> Self {
         self.project.services = services;
@@ -79,6 +87,7 @@ impl WorkerBuilder {
         self
     }
 
+    /// Sets the gate that allows or denies each call.
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.project.gate = gate;
@@ -131,6 +140,7 @@ impl WorkerBuilder {
 }
 
 impl Worker {
+    /// Returns a builder with the defaults of [`WorkerBuilder`].
     pub fn builder() -> WorkerBuilder {
         WorkerBuilder::default()
     }

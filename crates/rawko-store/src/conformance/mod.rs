@@ -20,6 +20,7 @@ use crate::store::Store;
 /// One guarantee of a store.
 #[derive(Clone, Copy)]
 pub struct Case {
+    /// The guarantee as a sentence, printed with a failure.
     pub name: &'static str,
     /// Runs against an empty store.
     pub run: fn(&dyn Store) -> Result<(), Broken>,

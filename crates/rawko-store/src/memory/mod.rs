@@ -24,6 +24,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }

@@ -89,6 +89,7 @@ impl SqliteStore {
         write::accept_loss(path)
     }
 
+    /// Returns the path of the SQLite file, as passed to [`SqliteStore::open`].
     pub fn path(&self) -> &Path {
         &self.place
     }

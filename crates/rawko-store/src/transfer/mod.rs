@@ -18,7 +18,9 @@ pub use read::ReadExportError;
 /// An instance with its descendants, parents before their children, and their charts and blobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family {
+    /// Each chart of a member once.
     pub charts: Vec<ChartRow>,
+    /// The root first; each parent precedes its children.
     pub members: Vec<Member>,
     /// All blobs that the texts of the members refer to.
     pub blobs: Vec<Blob>,
@@ -27,14 +29,21 @@ pub struct Family {
 /// One instance of a family. Keys and sequence numbers are those of the original store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
+    /// Id, chart and parent, as committed at its start.
     pub new: NewInstance,
+    /// Status, wait and outcome at the time of the export.
     pub head: Head,
+    /// The complete journal, in the order of steps.
     pub records: Vec<Record>,
+    /// All stored snapshots, by step.
     pub snapshots: Vec<SavedSnapshot>,
+    /// Effects that were open at the time of the export, by step and index.
     pub effects: Vec<OpenEffect>,
     /// Events in flight to it, packed, in order.
     pub inbound: Vec<String>,
+    /// Keys of past deliveries from outside, so that duplicates are still detected after the import.
     pub deliveries: Vec<Delivery>,
+    /// Its audit lines, oldest first.
     pub audit: Vec<AuditLine>,
 }
 

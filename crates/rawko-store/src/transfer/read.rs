@@ -12,14 +12,29 @@ use rawko_instance::content;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadExportError {
+    /// The source returned an error, or its text is not UTF-8.
     #[error("cannot read the file: {0}")]
     Io(#[from] std::io::Error),
+    /// A line is not valid JSON, has an unknown kind or an invalid hash, or is misplaced.
     #[error("line {line} is invalid: {why}")]
-    Malformed { line: usize, why: String },
+    Malformed {
+        /// Line number, from 1.
+        line: usize,
+        /// The parse error or the violated rule.
+        why: String,
+    },
+    /// The export has this version, which is not supported.
     #[error("unsupported export version {0}; this rawko reads version {VERSION}")]
     Version(u32),
+    /// A record or a blob does not match its hash.
     #[error("line {line} was modified: {what}")]
-    Changed { line: usize, what: String },
+    Changed {
+        /// Line number, from 1.
+        line: usize,
+        /// Description of the mismatch.
+        what: String,
+    },
+    /// The last line is missing or has another hash, or the file contains no instance.
     #[error(
         "the file is incomplete or was modified: its last line does not match; export the instance again"
     )]

@@ -11,6 +11,7 @@ use super::family::{Family, Kind};
 pub struct Readings {
     /// Load of the host in this process, if any.
     pub load: Option<Load>,
+    /// Number of instances of each status, including children; 0 if the store cannot be read.
     pub statuses: Vec<(Status, u64)>,
     /// Waits of the active instances.
     pub waits: Vec<(Wait, u64)>,
@@ -20,6 +21,7 @@ const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Stat
 const WAITS: [Wait; 4] = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event];
 
 impl Readings {
+    /// Reads the load of a host, and the counts from its store.
     pub fn of(host: &Host) -> Self {
         Self { load: Some(host.load()), ..Self::of_store(&**host.reader().store()) }
     }

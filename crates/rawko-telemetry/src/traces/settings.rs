@@ -10,6 +10,7 @@ pub struct TraceSettings {
     pub endpoint: Option<String>,
     /// Sent with each batch; may contain secrets.
     pub headers: BTreeMap<String, String>,
+    /// Name of this service in traces; `None`: `rawko`.
     pub service_name: Option<String>,
     /// Include prompts, responses, and the inputs and outputs of tools.
     pub content: bool,

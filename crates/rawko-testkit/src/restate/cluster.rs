@@ -16,6 +16,7 @@ pub struct RestateCluster {
 }
 
 impl RestateCluster {
+    /// Number of nodes: the fewest that keep a majority when one is killed.
     pub const NODES: usize = 3;
 
     /// Starts the nodes and waits until each serves all partitions.
@@ -42,6 +43,7 @@ impl RestateCluster {
         format!("http://127.0.0.1:{}", self.nodes[node].ports.ingress)
     }
 
+    /// Returns the admin URL of a node; nodes are counted from 0.
     pub fn admin(&self, node: usize) -> String {
         format!("http://127.0.0.1:{}", self.nodes[node].ports.admin)
     }
@@ -61,6 +63,7 @@ impl RestateCluster {
         self.nodes[node].wait_ready()
     }
 
+    /// Returns the log of a node; empty if it cannot be read.
     pub fn said(&self, node: usize) -> String {
         std::fs::read_to_string(self.nodes[node].log()).unwrap_or_default()
     }

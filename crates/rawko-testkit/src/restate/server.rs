@@ -14,6 +14,7 @@ const ATTEMPTS: usize = 3;
 /// Server configuration.
 #[derive(Clone, Debug)]
 pub struct RestateOptions {
+    /// Number of partitions; 4 by default.
     pub partitions: usize,
     /// Concurrent requests per connection to a worker. Few, if several workers share an address.
     pub streams_per_connection: usize,
@@ -62,6 +63,7 @@ impl RestateServer {
         format!("http://127.0.0.1:{}", self.node.ports.ingress)
     }
 
+    /// Returns the admin URL.
     pub fn admin(&self) -> String {
         format!("http://127.0.0.1:{}", self.node.ports.admin)
     }
@@ -86,6 +88,7 @@ impl RestateServer {
         self.node.start()
     }
 
+    /// Waits until the server answers queries over all partitions.
     pub fn wait_ready(&self) -> io::Result<()> {
         self.node.wait_ready()
     }

@@ -11,6 +11,7 @@ pub fn event(data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }
 
+/// Formats `message_start`, with an empty message and the usage of the prompt.
 pub fn start(input_tokens: u64) -> String {
     let usage = json!({"input_tokens": input_tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
         "output_tokens": 1});
@@ -19,31 +20,38 @@ pub fn start(input_tokens: u64) -> String {
     event(&json!({"type": "message_start", "message": message}))
 }
 
+/// Formats `content_block_start` with an empty text or tool call.
 pub fn block_start(index: usize, block: Value) -> String {
     event(&json!({"type": "content_block_start", "index": index, "content_block": block}))
 }
 
+/// Formats `content_block_delta`.
 pub fn block_delta(index: usize, delta: Value) -> String {
     event(&json!({"type": "content_block_delta", "index": index, "delta": delta}))
 }
 
+/// Formats `content_block_stop`.
 pub fn block_stop(index: usize) -> String {
     event(&json!({"type": "content_block_stop", "index": index}))
 }
 
+/// Formats `message_delta` with the stop reason and the output usage.
 pub fn end(reason: &str, output_tokens: u64) -> String {
     event(&json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
         "usage": {"output_tokens": output_tokens}}))
 }
 
+/// Formats `message_stop`, the last event.
 pub fn stop() -> String {
     event(&json!({"type": "message_stop"}))
 }
 
+/// Formats `ping`, which may occur anywhere in a stream.
 pub fn ping() -> String {
     event(&json!({"type": "ping"}))
 }
 
+/// Formats a whole stream: text first, then each tool call with its input in pieces.
 pub fn reply(answer: &Answer) -> Reply {
     let mut events = vec![start(answer.input_tokens), ping()];
     let first_call = usize::from(!answer.text.is_empty());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Answer, Reason};
 use crate::reply::Reply;
 
+/// Formats an event; lines end with CR LF, as Gemini sends them.
 pub fn event(data: &Value) -> String {
     format!("data: {data}\r\n\r\n")
 }
@@ -15,6 +16,7 @@ pub fn parts(parts: Value) -> String {
         "modelVersion": "test-model", "responseId": "r1"}))
 }
 
+/// Formats the last event: an empty text with finish reason and usage.
 pub fn end(reason: &str, input: u64, output: u64) -> String {
     let usage =
         json!({"promptTokenCount": input, "candidatesTokenCount": output, "totalTokenCount": input + output});
@@ -24,6 +26,7 @@ pub fn end(reason: &str, input: u64, output: u64) -> String {
     )
 }
 
+/// Formats a whole stream: text first, then one event per tool call.
 pub fn reply(answer: &Answer) -> Reply {
     let mut events: Vec<String> = answer.text.iter().map(|piece| parts(json!([{ "text": piece }]))).collect();
     let call = |call: &super::Call| parts(json!([{"functionCall": {"name": call.name, "args": call.input}}]));

@@ -14,54 +14,75 @@ use crate::reply::Reply;
 pub struct Answer {
     /// Text chunks, as streamed.
     pub text: Vec<String>,
+    /// Tool calls, after the text.
     pub calls: Vec<Call>,
+    /// Reason for the end; the finish reason of a format also depends on `calls`.
     pub reason: Reason,
+    /// Reported size of the prompt.
     pub input_tokens: u64,
+    /// Reported size of the response.
     pub output_tokens: u64,
 }
 
+/// A tool call of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
+    /// Id of the call; Gemini and Ollama have none.
     pub id: String,
+    /// Name of the tool.
     pub name: String,
+    /// Input of the tool as JSON, usually an object.
     pub input: Value,
 }
 
+/// The reason why a model ended its response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
+    /// The response is complete, or waits for the results of its tool calls.
     #[default]
     Stop,
+    /// The token limit was reached.
     Length,
+    /// The content was filtered; Ollama reports it as `stop`.
     Filter,
 }
 
 impl Answer {
+    /// Creates a response with these text chunks, 11 input tokens and 7 output tokens.
     pub fn text(pieces: &[&str]) -> Self {
         let text = pieces.iter().map(|piece| (*piece).to_owned()).collect();
         Self { text, input_tokens: 11, output_tokens: 7, ..Self::default() }
     }
 
+    /// Adds a tool call.
     #[must_use]
     pub fn call(mut self, id: &str, name: &str, input: Value) -> Self {
         self.calls.push(Call { id: id.to_owned(), name: name.to_owned(), input });
         self
     }
 
+    /// Sets the reason for the end.
     #[must_use]
     pub fn because(self, reason: Reason) -> Self {
         Self { reason, ..self }
     }
 }
 
+/// The wire format of a model service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
+    /// Chat completions as server-sent events.
     OpenAi,
+    /// Messages as named server-sent events.
     Anthropic,
+    /// Generated content as server-sent events.
     Gemini,
+    /// Chats as JSON lines.
     Ollama,
 }
 
 impl Format {
+    /// All formats, for tests that run once for each.
     pub const ALL: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::Gemini, Format::Ollama];
 
     /// Formats the whole response as the service streams it.

@@ -11,6 +11,7 @@ pub fn line(message: Value) -> String {
     format!("{line}\n")
 }
 
+/// Formats the last line: finish reason and usage.
 pub fn end(reason: &str, input: u64, output: u64) -> String {
     let line = json!({"model": "test-model", "created_at": "2025-01-01T00:00:01Z",
         "message": {"role": "assistant", "content": ""}, "done_reason": reason, "done": true, "total_duration": 5,
@@ -19,6 +20,7 @@ pub fn end(reason: &str, input: u64, output: u64) -> String {
     format!("{line}\n")
 }
 
+/// Formats a whole stream: text first, then one line per tool call.
 pub fn reply(answer: &Answer) -> Reply {
     let text = |piece: &String| line(json!({"role": "assistant", "content": piece}));
     let mut lines: Vec<String> = answer.text.iter().map(text).collect();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{Answer, Reason, pieces};
 use crate::reply::Reply;
 
+/// The last event of every stream.
 pub const DONE: &str = "data: [DONE]\n\n";
 
 /// Formats one event with these choices.
@@ -14,14 +15,17 @@ pub fn chunk(choices: Value) -> String {
     event(&chunk)
 }
 
+/// Formats an event without a name.
 pub fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
+/// Formats a chunk with a part of the first choice.
 pub fn delta(delta: Value) -> String {
     chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]))
 }
 
+/// Formats the chunk with the finish reason and an empty delta.
 pub fn finish(reason: &str) -> String {
     chunk(json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": reason}]))
 }
@@ -33,6 +37,7 @@ pub fn usage(input: u64, output: u64) -> String {
             "total_tokens": input + output, "prompt_tokens_details": {"cached_tokens": 0}}}))
 }
 
+/// Formats a whole stream: text first, then each tool call with its input in pieces.
 pub fn reply(answer: &Answer) -> Reply {
     let mut events = vec![delta(json!({"role": "assistant", "content": "", "refusal": null}))];
     events.extend(answer.text.iter().map(|piece| delta(json!({ "content": piece }))));

@@ -20,6 +20,7 @@ pub struct EntryDocument {
     pub seq: u64,
     /// Number of the resulting step, or of the step that failed.
     pub step: u64,
+    /// Time of the record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
     /// `started`, `forked`, `step`, `ignored` or `refused`.
     pub kind: &'static str,
@@ -42,6 +43,7 @@ pub struct EntryDocument {
     pub effects: Vec<Value>,
     /// Expressions of the chart that failed in this step.
     pub faults: Vec<FaultDocument>,
+    /// Status of the instance after the step.
     #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
     /// Output of the instance, if this step completed it.
@@ -57,8 +59,11 @@ pub struct EntryDocument {
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = Change))]
 pub struct ChangeDocument {
+    /// The context key.
     pub key: String,
+    /// Value before the step; null if the key is new.
     pub before: Value,
+    /// Value after the step.
     pub after: Value,
 }
 
@@ -92,22 +97,32 @@ impl FaultDocument {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct EntrySummary {
+    /// Id of the instance.
     pub instance: String,
+    /// Id of the chart.
     pub chart: String,
+    /// Position in the journal of the store.
     pub seq: u64,
+    /// Number of the resulting step, or of the step that failed.
     pub step: u64,
+    /// Status of the instance after the step.
     #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
     pub status: Status,
+    /// Short description of the event.
     pub title: String,
+    /// Innermost active states after the step.
     pub configuration: Vec<String>,
     /// Number of faults in this step; a failed step counts as one.
     pub faults: usize,
+    /// Kind of input that the instance waits for after the step.
     #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
+    /// Time of the record, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
 }
 
 impl EntrySummary {
+    /// Summarises an entry, without its changes and effects.
     pub fn of(entry: &Entry) -> EntrySummary {
         EntrySummary {
             instance: entry.instance.to_string(),
@@ -125,6 +140,7 @@ impl EntrySummary {
 }
 
 impl EntryDocument {
+    /// Converts an entry; `entered`, `left` and `transitions` are empty unless its step was replayed.
     pub fn of(entry: &Entry) -> EntryDocument {
         let changes = entry.changes.iter().map(|change| ChangeDocument {
             key: change.key.to_string(),

@@ -26,19 +26,27 @@ pub use tree::Tree;
 pub struct Entry {
     /// Position in the journal of the store.
     pub seq: u64,
+    /// Id of the instance.
     pub instance: Arc<str>,
     /// Id of the chart.
     pub chart: Arc<str>,
     /// Agent that the instance runs.
     pub agent: Option<Arc<str>>,
+    /// Number of the resulting step, or of the step that failed.
     pub step: u64,
+    /// Time of the record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
+    /// Kind of the stored record.
     pub kind: RecordKind,
+    /// The event of the record, or the beginning of the instance.
     pub what: What,
     /// Active states after the step.
     pub configuration: Vec<String>,
+    /// Context keys whose value changed; all keys for the first record.
     pub changes: Vec<Change>,
+    /// Effects that the step requested from the host, in order.
     pub effects: Vec<Told>,
+    /// Status of the instance after the step.
     pub status: Status,
     /// Kind of input that the instance waits for, as far as it is known for a past step.
     pub wait: Wait,
@@ -46,6 +54,7 @@ pub struct Entry {
     pub moves: Moves,
     /// True if this step changed the status.
     pub status_changed: bool,
+    /// Output of the instance; null until it is done.
     pub output: Value,
     /// Reason why the step failed.
     pub refusal: Option<String>,
@@ -78,6 +87,7 @@ impl Entry {
 pub struct Moves {
     /// Paths, in order.
     pub entered: Vec<String>,
+    /// Paths of exited states, in order.
     pub left: Vec<String>,
     /// Numbered as `data-transition` in a drawing.
     pub transitions: Vec<u32>,
@@ -86,34 +96,54 @@ pub struct Moves {
 /// Kind of a record, with its data.
 #[derive(Clone, Debug)]
 pub enum What {
+    /// The instance started.
     Started {
+        /// Id of the chart.
         chart: String,
+        /// Version of the chart.
         version: String,
+        /// Id of the invoking instance; `None` for a top-level instance.
         parent: Option<Arc<str>>,
+        /// Input of the chart.
         input: Value,
     },
+    /// The instance started as a fork.
     Forked {
+        /// Id and step of the origin; `None` if they are not stored.
         from: Option<(Arc<str>, u64)>,
+        /// Context keys that the fork set, with their values.
         edits: Value,
     },
     /// Named event; `origin` is null for events from outside.
     Event {
+        /// Name of the event.
         name: Arc<str>,
+        /// Data of the event; null if it has none.
         data: Value,
+        /// The sender, as a target of `send`.
         origin: Value,
     },
     /// A timer fired; holds its purpose as text.
     Timer(String),
+    /// An invoke returned its result.
     Answered {
+        /// Id of the invoke; a description if it is no longer pending.
         invoke: String,
+        /// The result.
         data: Value,
     },
+    /// An invoke failed.
     CallFailed {
+        /// Id of the invoke; a description if it is no longer pending.
         invoke: String,
+        /// The error, usually with `category` and `message`.
         error: Value,
     },
+    /// A retry of failed work was requested.
     Retried,
+    /// Cancellation was requested.
     Cancelled {
+        /// Reason given by the caller; null if there is none.
         reason: Value,
     },
     /// Record that this version of rawko cannot read.
@@ -123,15 +153,18 @@ pub enum What {
 /// Context key whose value changed.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// The context key.
     pub key: Arc<str>,
     /// `None` if the key is new.
     pub before: Option<Value>,
+    /// Value after the step.
     pub after: Value,
 }
 
 /// Effect, with data from the snapshot.
 #[derive(Clone, Debug)]
 pub struct Told {
+    /// The effect as stored in the record.
     pub effect: Effect,
     /// Purpose of a timer; `None` for effects without a timer worth showing.
     pub timer: Option<Timer>,
@@ -140,20 +173,29 @@ pub struct Told {
 /// Pending timer as text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timer {
+    /// Description, such as `timeout of payment`.
     pub purpose: String,
+    /// The construct that set the timer.
     pub kind: TimerKind,
+    /// Due time, in milliseconds since 1970 UTC.
     pub due_ms: i64,
 }
 
+/// The construct of a chart that sets a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerKind {
+    /// `after` of a state.
     After,
+    /// A `send` with a delay.
     Send,
+    /// The timeout of an invoke.
     Timeout,
+    /// The delay before the next attempt of an invoke.
     Retry,
 }
 
 impl TimerKind {
+    /// Returns the lower-case name, as in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             TimerKind::After => "after",

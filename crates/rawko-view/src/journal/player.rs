@@ -50,6 +50,7 @@ impl Player {
         self.met.len()
     }
 
+    /// Drops the snapshots of all instances; the next record of each restores it from the store.
     pub fn forget_all(&mut self) {
         self.met.clear();
     }

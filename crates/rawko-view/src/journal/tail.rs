@@ -12,6 +12,7 @@ use crate::error::ViewError;
 /// Records per read.
 const RECORDS_PER_READ: usize = 512;
 
+/// Reads new entries of an instance tree, from a position in the journal.
 pub struct Tail {
     reader: Reader,
     tree: Tree,

@@ -8,7 +8,9 @@ use super::{Entry, What, lines};
 
 /// Arbiter decision in an entry: the decision, the chosen agent, and the record of the request.
 pub struct Decision<'e> {
+    /// The decision: `type`, `reason` and further keys that depend on the type.
     pub decision: &'e Value,
+    /// Name of the chosen agent; `None` if the decision chooses none.
     pub agent: Option<&'e str>,
     /// `{moment, input, prompt, schema, attempts, model}`
     pub record: &'e Value,

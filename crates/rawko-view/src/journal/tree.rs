@@ -13,10 +13,12 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Creates a tree of one instance and its descendants; the instance need not exist yet.
     pub fn below(root: &str) -> Self {
         Self { root: Some(root.into()), known: HashMap::new() }
     }
 
+    /// Creates a tree that contains every instance of the store.
     pub fn all() -> Self {
         Self { root: None, known: HashMap::new() }
     }

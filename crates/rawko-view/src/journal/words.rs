@@ -10,6 +10,7 @@ use crate::explain;
 /// Longer values are cut in text for people; `-v` and JSON show them in full.
 const VALUE_CHARS_MAX: usize = 160;
 
+/// Describes a pending timer; an unknown invocation is shown as `?`.
 pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer {
     let name = |id: u64| invoke_name(chart, snapshot, id).unwrap_or_else(|| "?".to_owned());
     let (kind, purpose) = match &timer.purpose {

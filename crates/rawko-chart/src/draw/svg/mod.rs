@@ -22,11 +22,13 @@ pub use theme::Theme;
 /// Options for painting a chart.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SvgOptions<'a> {
+    /// Colours; by the viewer's preference by default.
     pub theme: Theme,
     /// State nodes to highlight, usually a configuration.
     pub active: &'a [NodeId],
-    /// State nodes and transitions to mark as never reached.
+    /// State nodes to mark as never entered.
     pub uncovered_nodes: &'a [NodeId],
+    /// Transitions to mark as never taken.
     pub uncovered: &'a [TransitionId],
     /// The subjects of findings, with their codes.
     pub findings: &'a [(Spot, &'a str)],
@@ -35,7 +37,9 @@ pub struct SvgOptions<'a> {
 /// A part of a chart that can be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spot {
+    /// A state node; [`NodeId::ROOT`] is the chart.
     Node(NodeId),
+    /// A transition, marked along its line.
     Transition(TransitionId),
 }
 

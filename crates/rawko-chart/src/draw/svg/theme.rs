@@ -9,7 +9,9 @@ pub enum Theme {
     /// Light or dark, by the viewer's preference.
     #[default]
     Auto,
+    /// Dark text on white.
     Light,
+    /// Light text on a dark background.
     Dark,
 }
 

@@ -24,12 +24,17 @@ pub struct Retention {
 /// A root instance to remove, with its descendants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prunable {
+    /// Key of the root, for [`SqliteStore::prune`].
     pub key: InstanceKey,
+    /// Id of the root.
     pub id: String,
+    /// Outcome of the root; derived from its status in stores of releases that did not record outcomes.
     pub outcome: Outcome,
+    /// Time of the root's last record, in milliseconds since 1970 UTC.
     pub ended_ms: i64,
     /// Including descendants.
     pub instances: u64,
+    /// Number of journal records, including those of descendants.
     pub records: u64,
     /// Approximate size. Shared values are counted once.
     pub bytes: u64,
@@ -38,8 +43,11 @@ pub struct Prunable {
 /// The removed instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
+    /// Number of removed instances, including descendants.
     pub instances: u64,
+    /// Number of removed journal records.
     pub records: u64,
+    /// Number of removed blobs; blobs that other instances refer to are kept.
     pub blobs: u64,
 }
 
