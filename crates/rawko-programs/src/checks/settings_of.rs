@@ -34,8 +34,10 @@ pub(super) fn commands(root: &Path, check: &Check) -> String {
     all.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
 }
 
-/// Tools, the files that configure them, and the sections of shared files.
-const TOOLS: [(&str, &[&str], &[(&str, &str)]); 12] = [
+/// A tool, the files that configure it, and the sections of shared files.
+type Tool = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+const TOOLS: [Tool; 12] = [
     (
         "pytest",
         &["pytest.ini", ".pytest.ini"],

@@ -38,6 +38,9 @@ fn write(path: &str, content: &str) -> String {
     format!("{{tool_calls: [{{name: Write, input: {{path: {path}, content: {content}}}}}]}}")
 }
 
+/// A name, settings, decisions of the arbiter, steps of the worker, the exit code, and a part of the output.
+type Row<'a> = (&'a str, &'a str, Vec<&'a str>, Vec<&'a str>, i32, &'a str);
+
 #[test]
 fn a_task_succeeds_only_if_the_checks_pass() {
     let own = "phases: {validate: {checks: [{name: own, command: sh check.sh}]}}\n";
@@ -45,7 +48,7 @@ fn a_task_succeeds_only_if_the_checks_pass() {
     let none = "phases: {validate: {checks: []}}\n";
     let pass = write("check.sh", "exit 0");
     let (good, bad) = (write("out/x", "good"), write("out/x", "bad"));
-    let table: Vec<(&str, &str, Vec<&str>, Vec<&str>, i32, &str)> = vec![
+    let table: Vec<Row<'_>> = vec![
         ("a claim", "", vec![COMPLETE], vec![DONE], 54, "stuck  after 5 iterations"),
         ("the check is changed", own, vec![COMPLETE], vec![&pass, DONE], 54, "failed  own:"),
         (
