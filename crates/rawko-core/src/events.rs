@@ -32,6 +32,8 @@ pub enum EventRefusal {
     Unknown { event: Arc<str>, declared: bool, close: Option<Arc<str>>, known: Vec<Arc<str>> },
     /// Only the chart itself raises it.
     Internal { event: Arc<str> },
+    /// The name of a result, a completed state or a failure, which only rawko reports.
+    Reserved { event: Arc<str> },
     /// Its data does not fit the schema.
     WrongData { event: Arc<str>, violations: Vec<Violation> },
 }
@@ -42,6 +44,7 @@ impl EventRefusal {
         match self {
             EventRefusal::Unknown { .. } => "unknown_event",
             EventRefusal::Internal { .. } => "internal_event",
+            EventRefusal::Reserved { .. } => "reserved_event",
             EventRefusal::WrongData { .. } => "wrong_event_data",
         }
     }
@@ -67,6 +70,13 @@ impl fmt::Display for EventRefusal {
             EventRefusal::Internal { event } => {
                 write!(f, "the event `{event}` is internal: only the chart itself raises it")
             }
+            EventRefusal::Reserved { event } => {
+                write!(f, "the event `{event}` is reserved: only rawko reports results and failures")?;
+                match event.strip_prefix("done.invoke.") {
+                    Some(_) => write!(f, "; answer a pending request with `rawko approve` or `rawko deny`"),
+                    None => Ok(()),
+                }
+            }
             EventRefusal::WrongData { event, violations } => {
                 let all: Vec<String> = violations.iter().map(Violation::to_string).collect();
                 write!(f, "the data of `{event}` does not match its schema: {}", all.join("; "))
@@ -77,6 +87,9 @@ impl fmt::Display for EventRefusal {
 
 /// Names that rawko itself gives to events.
 const RESERVED: [&str; 3] = ["done.", "error.", "timeout.invoke."];
+/// The names among them that end an invocation or stand for a fact about the instance: no sender may claim one.
+const FACTS: [&str; 4] = ["done.invoke.", "done.state.", "error.invoke.", "timeout.invoke."];
+const FAILURES: [&str; 3] = ["error.execution", "error.communication", "error.platform"];
 /// Names that a refusal lists.
 const LISTED_MAX: usize = 20;
 
@@ -98,9 +111,8 @@ impl Chart {
     /// Why an event from outside is refused; `None` if it may enter.
     pub fn refuse_event(&self, event: &NamedEvent) -> Option<EventRefusal> {
         let name = &event.name;
-        // A result by name ends the invocation it is about, and errors may be handled by name.
-        if self.is_result(name) || (is_reserved(name) && self.handles(name)) {
-            return None;
+        if is_fact(name) {
+            return Some(EventRefusal::Reserved { event: Arc::clone(name) });
         }
         let Some(declared) = &self.events else {
             // With `unhandled: error` the step itself fails, and the record has it.
@@ -135,16 +147,12 @@ impl Chart {
         let known = names.into_iter().take(LISTED_MAX).map(Into::into).collect();
         EventRefusal::Unknown { event: Arc::clone(name), declared: self.events.is_some(), close, known }
     }
+}
 
-    /// `done.invoke.<id>` and its kin, of an invoke that the chart has.
-    fn is_result(&self, name: &str) -> bool {
-        let id = ["done.invoke.", "error.invoke.", "timeout.invoke."]
-            .into_iter()
-            .find_map(|prefix| name.strip_prefix(prefix));
-        id.is_some_and(|id| {
-            self.nodes.iter().any(|node| node.invokes.iter().any(|(known, _)| &**known == id))
-        })
-    }
+/// Returns true for names that only rawko may report: results, completed states, failures. A simulation takes them from its
+/// stimuli.
+pub fn is_fact(name: &str) -> bool {
+    FACTS.iter().any(|prefix| name.starts_with(prefix)) || FAILURES.contains(&name)
 }
 
 fn is_reserved(name: &str) -> bool {

@@ -44,7 +44,7 @@ pub use compile::{CompileError, NODES_MAX};
 pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
 pub use event::{Event, NamedEvent};
-pub use events::{EventRefusal, EventSpec};
+pub use events::{EventRefusal, EventSpec, is_fact};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rawko_core::Status;
 use rawko_instance::is_work;
-use rawko_store::{EffectKind, InstanceKey, StoreError};
+use rawko_store::{EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use crate::error::HostError;
 use crate::host::{Host, Inner};
@@ -98,13 +98,16 @@ impl Inner {
         let slot = self.slot(key)?;
         let (mut activity, children) = {
             let live = slot.lock();
-            let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
+            // A call that was refused before it started is not running; a resting instance does not take its result.
+            let running = |effect: &OpenEffect| {
+                is_work(effect.kind) && effect.kind != EffectKind::Child && effect.result.is_empty()
+            };
             let machine = &live.machine;
             let open = machine.open_effects();
             let activity = Activity {
                 status: machine.snapshot().status(),
                 busy: !live.is_idle()
-                    || open.iter().any(|effect| running(effect.kind))
+                    || open.iter().any(running)
                     || self.unperformed.load(Ordering::SeqCst) > 0,
                 person: open.iter().any(|effect| effect.kind == EffectKind::Person),
                 next_due_ms: machine.next_due_ms(),

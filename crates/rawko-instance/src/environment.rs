@@ -33,6 +33,12 @@ pub trait Environment {
         false
     }
 
+    /// Returns true if events from outside may report results and failures by name, as the stimuli of a simulation do.
+    /// On a host this would let any sender forge the answer of a person or a service.
+    fn takes_facts_from_outside(&self) -> bool {
+        false
+    }
+
     /// Overrides the kind of work of an invoke: a simulation provides the results of charts and agents.
     fn kind_of(&self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
         None

@@ -20,7 +20,10 @@ pub struct Instance {
     pub(crate) snapshot: Snapshot,
     pub(crate) new: Arc<NewInstance>,
     pub(crate) parent: Option<InstanceKey>,
+    /// As committed last; [`Instance::head_now`] is the current one.
     pub(crate) head: Head,
+    /// Why the instance rests, if it does. Not the committed one: a change must be noticed at the end of a transaction.
+    pub(crate) fault: Option<Arc<str>>,
     pub(crate) open: Vec<OpenEffect>,
     /// Rules and budget given by the invoking instance or the starter; null if there are none.
     pub(crate) policy: Value,
@@ -77,6 +80,7 @@ impl Instance {
             policy: policy_from(&new.policy),
             ledger: Ledger::read(head.ledger.as_deref()),
             new: Arc::new(new),
+            fault: head.fault.clone(),
             head,
             open,
             calls,
@@ -164,7 +168,9 @@ impl Instance {
 
     /// Returns the ids of its running children.
     pub fn children(&self) -> Vec<Arc<str>> {
-        let children = self.open.iter().filter(|effect| effect.kind == EffectKind::Child);
+        // One that could not start has a result already, and no instance.
+        let is_child = |effect: &&OpenEffect| effect.kind == EffectKind::Child && effect.result.is_empty();
+        let children = self.open.iter().filter(is_child);
         children.map(|effect| child_id(&self.new.id, effect)).collect()
     }
 
@@ -179,7 +185,7 @@ impl Instance {
 
     /// Checks if it failed, or is paused after a fault, so that a retry applies.
     pub fn can_retry(&self) -> Result<(), InstanceError> {
-        if self.snapshot.status() == Status::Error || self.head.fault.is_some() {
+        if self.snapshot.status() == Status::Error || self.fault.is_some() {
             return Ok(());
         }
         Err(InstanceError::NotFailed { id: self.new.id.to_string() })

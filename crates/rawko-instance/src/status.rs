@@ -48,7 +48,7 @@ impl Instance {
             status,
             wait: self.wait(next_due_ms),
             next_due_ms,
-            fault: self.head.fault.clone(),
+            fault: self.fault.clone(),
             ledger: self.ledger.write(),
             outcome: outcome_of(&self.chart, &self.snapshot),
         }

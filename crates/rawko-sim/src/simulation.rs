@@ -135,7 +135,7 @@ impl Simulation {
         let mut charts = vec![Arc::clone(&self.chart)];
         charts.extend(self.others.iter().cloned());
         let world = self.world.clone();
-        let setup = Setup { charts, gate: Gate::open(), world, ..Setup::default() };
+        let setup = Setup { charts, gate: Gate::open(), world, takes_facts: true, ..Setup::default() };
         let services = StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone());
         let chaos = services.chaos();
         let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;
@@ -265,6 +265,12 @@ impl Simulation {
             line.context = snapshot.context_map(&self.chart);
             line.output = snapshot.output().clone();
             line.status = snapshot.status().as_str().to_owned();
+            // An instance that rests after a runaway loop takes no further step by itself, as on a host.
+            if let Some(fault) = root.head().fault.as_deref()
+                && line.error.is_none()
+            {
+                line.fail(ErrorKind::of_message(fault), fault.to_owned());
+            }
         }
         if line.error.is_some() {
             line.status = Status::Error.as_str().to_owned();

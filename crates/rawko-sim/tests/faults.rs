@@ -130,3 +130,13 @@ fn a_runaway_ends_an_advance() {
         assert_eq!(line.error_kind, Some(ErrorKind::Runaway));
     }
 }
+
+/// What a host stalls, a simulation reports, and does not call active.
+#[test]
+fn timers_without_a_delay_are_a_runaway_as_on_a_host() {
+    let chart = "{id: z, initial: a, context: {n: 0}, states: {
+        a: {after: {0ms: {target: b, guard: context.n >= 0}}}, b: {after: {0ms: {target: a, guard: context.n >= 0}}}}}";
+    let mut simulation = simulation(chart, SimulationOptions::default());
+    let line = simulation.start();
+    assert_eq!((line.error_kind, &*line.status), (Some(ErrorKind::Runaway), "error"), "{line:?}");
+}

@@ -177,3 +177,48 @@ fn a_journal_in_disorder_from_an_earlier_format_still_opens() {
     run(&path, "UPDATE journal SET delta = '[]' WHERE step = 4");
     assert!(damage(open(&path).base(InstanceKey(1), None)).contains("instance `twice`, step 4"));
 }
+
+/// Large values are stored beside the journal; damage there names the instance and the step, too.
+#[test]
+fn a_changed_or_deleted_large_value_names_the_instance_and_the_step() {
+    let large = format!(r#"{{"text":"{}"}}"#, "long ".repeat(200));
+    let packed = content::pack(&large);
+    assert_eq!(packed.blobs.len(), 1);
+    for sql in ["DELETE FROM blobs", "UPDATE blobs SET body = CAST(replace(body, 'long', 'lang') AS BLOB)"] {
+        let (_directory, path) = closed();
+        let store = open(&path);
+        let mut commit = step(2, STEPS + 1);
+        commit.records[0].delta = packed.text.to_string();
+        commit.blobs = packed.blobs.clone();
+        store.commit(&[commit]).unwrap();
+        assert_eq!(store.report().unwrap().problems, Vec::<String>::new());
+        drop(store);
+        run(&path, sql);
+        let problems = open(&path).report().unwrap().problems;
+        let name = format!("instance `i2`, step {}: the stored value", STEPS + 1);
+        assert!(problems.iter().any(|problem| problem.starts_with(&name)), "{sql}: {problems:?}");
+        let chains = open(&path).verify_chains().unwrap();
+        assert!(!chains.problems.is_empty(), "{sql}");
+    }
+}
+
+#[test]
+fn a_lost_file_beside_its_log_is_not_an_empty_store() {
+    let (_directory, path) = closed();
+    let store = open(&path);
+    store.commit(&[step(1, STEPS + 1)]).unwrap();
+    // The process dies without closing.
+    std::mem::forget(store);
+    std::fs::remove_file(&path).unwrap();
+    for read_only in [true, false] {
+        match SqliteStore::open(&path, Options { read_only, ..Options::default() }) {
+            Err(StoreError::Damaged(words)) => {
+                assert!(words.contains("is missing and its write-ahead log"), "{words}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut log = path.into_os_string();
+    log.push("-wal");
+    assert!(Path::new(&log).exists());
+}

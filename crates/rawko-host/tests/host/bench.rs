@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{
-    Call, Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, OnRestart, Receipt, ServiceError,
-    Services, Settled, Start,
+    Call, Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, Limits, OnRestart, Receipt,
+    ServiceError, Services, Settled, Start,
 };
 use rawko_store::{MemoryStore, Store};
 use serde_json::json;
@@ -44,6 +44,7 @@ pub(crate) struct Bench {
     gate: Gate,
     cast: Option<Arc<dyn rawko_host::AgentResolver>>,
     in_memory: usize,
+    pub(crate) limits: Limits,
     called: Arc<Notify>,
 }
 
@@ -58,6 +59,7 @@ pub(crate) fn bench(charts: &[&'static str]) -> Bench {
         restart: HashMap::new(),
         gate: Gate::open(),
         cast: None,
+        limits: Limits::default(),
         in_memory: 1_024,
         called: Arc::default(),
     }
@@ -148,6 +150,7 @@ impl Bench {
             .services(self.services())
             .endpoints(self.services())
             .gate(self.gate.clone())
+            .limits(self.limits)
             .in_memory_max(self.in_memory)
             .clock(self.clock.clone());
         for (number, chart) in self.charts.iter().enumerate() {

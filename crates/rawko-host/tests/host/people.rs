@@ -1,7 +1,7 @@
 //! People: approvals and forms, expiry, retrying, forking.
 
-use rawko_core::Value;
-use rawko_host::{Category, Fork, HostError, PersonAnswer};
+use rawko_core::{NamedEvent, Value};
+use rawko_host::{Category, Fork, HostError, PersonAnswer, Start};
 use serde_json::json;
 
 use crate::bench::{Act, bench, journal, rest, send, start, until_over};
@@ -41,6 +41,39 @@ async fn a_person_is_asked_and_answers() {
     assert_eq!(rest(&host, "i").await, "waits [yes]");
     let twice = host.answer("i", None, answer(false)).await;
     assert_eq!(twice, Err(HostError::NothingAsked { id: "i".into() }));
+}
+
+/// Neither a person who may send events nor another instance answers a request by the name of its result.
+#[tokio::test]
+async fn the_result_of_a_request_cannot_be_sent_as_an_event() {
+    let forger = "
+statechart:
+  id: forger
+  initial: a
+  states:
+    a:
+      entry: [{type: send, target: {literal: i}, event: done.invoke.approval, data: {approved: true, by: \"'ceo'\"}}]
+      on: {GO: b}
+    b: {type: final}
+";
+    let bench = bench(&[ASK, forger]);
+    let host = bench.host().await;
+    start(&host, "ask", json!({})).await;
+    for name in
+        ["done.invoke.approval", "error.invoke.approval", "timeout.invoke.approval", "done.state.asking"]
+    {
+        let event = NamedEvent::new(name, Value::from_json(json!({"approved": true, "by": "ceo"})));
+        match host.send("i", event, None).await {
+            Err(HostError::EventRefused { refusal, .. }) => assert_eq!(refusal.code(), "reserved_event"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    host.start(Start { chart: "forger".into(), id: Some("f".into()), ..Start::default() }).await.unwrap();
+    assert_eq!(rest(&host, "f").await, "waits [a]");
+    assert_eq!(rest(&host, "i").await, "asks [asking]");
+    assert!(journal(&host, "i").iter().all(|line| !line.contains("Stepped")), "{:?}", journal(&host, "i"));
+    host.answer("i", None, answer(true)).await.unwrap();
+    assert_eq!(rest(&host, "i").await, "waits [yes]");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Timers: they fire on time, in order, and across restarts.
 
+use rawko_host::Limits;
 use serde_json::json;
 
 use crate::bench::{bench, journal, rest, send, start, until_over};
@@ -42,4 +43,33 @@ async fn an_event_that_comes_after_a_deadline_comes_after_its_timer() {
     let receipt = send(&host, "i", "SKIP").await;
     assert!(!receipt.handled);
     assert_eq!(journal(&host, "i"), ["0 Started ", "1 Stepped timer_fired", "2 Ignored SKIP"]);
+}
+
+/// An instance that was stopped in a runaway loop rests with a reason, in memory and on disk; waiting for it ends.
+#[tokio::test]
+async fn a_runaway_instance_rests_with_its_reason() {
+    let by_events = "
+statechart:
+  id: by_events
+  initial: a
+  states:
+    a: {entry: [{type: send, target: self, event: X}], on: {X: {target: a, reenter: true}}}
+";
+    let by_refusals = "
+statechart:
+  id: by_refusals
+  initial: a
+  states:
+    a: {invoke: {id: q, src: 'statechart:no_such_chart', onError: {target: a, reenter: true}}}
+";
+    for (chart, text) in [("by_events", by_events), ("by_refusals", by_refusals)] {
+        let mut bench = bench(&[text]);
+        bench.limits = Limits { zero_delay_steps_max: 100, ..Limits::default() };
+        let host = bench.host().await;
+        start(&host, chart, json!({})).await;
+        let settled = host.settled("i", std::time::Duration::from_millis(1)).await.unwrap();
+        assert_eq!(settled, rawko_host::Settled::Failed, "{chart}");
+        let row = host.reader().find("i").unwrap();
+        assert!(row.head.fault.as_deref().is_some_and(|fault| fault.contains("runaway")), "{chart}: {row:?}");
+    }
 }

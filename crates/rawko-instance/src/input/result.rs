@@ -69,7 +69,7 @@ impl Instance {
         }
         match outcome {
             Ok(handled) => {
-                self.head.fault = None;
+                self.fault = None;
                 Ok(self.receipt(handled))
             }
             Err(error) => {

@@ -55,7 +55,7 @@ impl Instance {
 
     /// Returns the next due item. After a fault timers pause until a person acts.
     pub(crate) fn next_due(&self) -> Option<Due> {
-        let rests = self.head.fault.is_some();
+        let rests = self.fault.is_some();
         if let Some(at) = self.open.iter().position(|effect| !effect.result.is_empty()).filter(|_| !rests) {
             return Some(Due::Result { at, at_ms: self.last_ms });
         }
@@ -156,7 +156,7 @@ impl Instance {
 
     /// Pauses the instance until a person acts. For its parent it has failed.
     pub(super) fn rest_with(&mut self, why: &str, env: &dyn Environment, tx: &mut Transaction) {
-        self.head.fault = Some(why.into());
+        self.fault = Some(why.into());
         self.report_failure(why, env, tx);
     }
 
@@ -167,7 +167,7 @@ impl Instance {
         at_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
-        let why = self.head.fault.as_deref().unwrap_or("a runaway loop was stopped").to_owned();
+        let why = self.fault.as_deref().unwrap_or("a runaway loop was stopped").to_owned();
         self.record_failure(event, &why, at_ms, tx);
         Ok(self.receipt(false))
     }

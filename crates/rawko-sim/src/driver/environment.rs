@@ -25,6 +25,10 @@ impl Environment for Driver {
         self.traces.is_some()
     }
 
+    fn takes_facts_from_outside(&self) -> bool {
+        self.setup.takes_facts
+    }
+
     fn kind_of(&self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
         self.services.borrow_mut().plan(instance, invoke)
     }

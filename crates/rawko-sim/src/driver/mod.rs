@@ -32,6 +32,8 @@ pub struct Setup {
     pub world: World,
     /// Resolves `agent:` names; without it they are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
+    /// Events from outside may report results by name, as stimuli do.
+    pub takes_facts: bool,
 }
 
 impl Setup {

@@ -5,10 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Result};
 
-use super::audits;
 use super::rows::uint;
 use super::schema::FORMAT;
 use super::verify::verify;
+use super::{audits, contents};
 use crate::report::{ChainKind, ChainProblem, ChainReport};
 use crate::store::Report;
 
@@ -102,6 +102,7 @@ fn look(connection: &Connection, report: &mut Report) -> Result<()> {
         }
     };
     verify(connection, &mut tell)?;
+    contents::verify(connection, &mut tell)?;
     audits::verify(connection, &mut tell)?;
     name(report, damaged);
     Ok(())
@@ -117,6 +118,7 @@ pub(super) fn chains(connection: &Connection) -> Result<ChainReport> {
     };
     let mut problems = Vec::new();
     verify(connection, &mut |problem| problems.push(problem))?;
+    contents::verify(connection, &mut |problem| problems.push(problem))?;
     report.audit_lines = audits::verify(connection, &mut |problem| problems.push(problem))?;
     let sql = "SELECT DISTINCT instance FROM audit
                WHERE NOT EXISTS (SELECT 1 FROM instances WHERE id = audit.instance)";

@@ -6,6 +6,7 @@ mod backup;
 mod batch;
 mod check;
 mod connection;
+mod contents;
 mod entries;
 mod family;
 mod fault;
@@ -71,6 +72,7 @@ impl SqliteStore {
 
     /// Opens a store, or creates it; its directory must exist. One host at a time: see [`crate::Lock`].
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
+        owner::refuse_lost_file(path)?;
         let write_side = match options.read_only {
             true => None,
             false => Some(Mutex::new(WriteSide::open(path, options.size_max_bytes)?)),

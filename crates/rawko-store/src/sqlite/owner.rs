@@ -40,6 +40,21 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
+/// Fails if the file is gone and its log is not: a new file would destroy the commits in it.
+pub(super) fn refuse_lost_file(place: &Path) -> Result<(), StoreError> {
+    let path = log::path(place);
+    // An empty file is a store whose creation was interrupted.
+    if place.exists() || !log::is_there(&path).unwrap_or(false) {
+        return Ok(());
+    }
+    Err(StoreError::Damaged(format!(
+        "{} is missing and its write-ahead log {} is not; restore a backup (`rawko restore`), or move the log away to \
+         begin a new store",
+        place.display(),
+        path.display()
+    )))
+}
+
 /// Fails if the file was not closed and its log is gone: all commits since the last checkpoint are lost.
 pub(super) fn refuse_lost_log(connection: &Connection, place: &Path) -> Result<(), StoreError> {
     let state = || {

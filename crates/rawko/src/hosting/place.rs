@@ -266,7 +266,10 @@ impl Place {
         if let Some(remote) = &self.remote {
             return Ok(Some(remote.reader.clone()));
         }
-        if !self.store.exists() {
+        let mut log = self.store.clone().into_os_string();
+        log.push("-wal");
+        // A log without its file is a lost store, not one that does not exist yet; opening says so.
+        if !self.store.exists() && !Path::new(&log).exists() {
             return Ok(None);
         }
         let options = Options { read_only: true, ..Options::default() };
