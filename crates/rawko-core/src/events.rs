@@ -141,6 +141,7 @@ impl Chart {
         let id = ["done.invoke.", "error.invoke.", "timeout.invoke."]
             .into_iter()
             .find_map(|prefix| name.strip_prefix(prefix));
+        let id = id.map(|id| crate::step::split_item_name(id).map_or(id, |(id, _)| id));
         id.is_some_and(|id| {
             self.nodes.iter().any(|node| node.invokes.iter().any(|(known, _)| &**known == id))
         })

@@ -3,6 +3,7 @@
 
 mod actions;
 mod done;
+mod each;
 mod events;
 mod faults;
 mod invokes;
@@ -15,6 +16,7 @@ mod trace;
 mod undo;
 mod unstarted;
 
+pub(crate) use each::{item_name, split_item_name};
 use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};
