@@ -486,8 +486,8 @@ pub(crate) fn item_name(id: &str, index: u32) -> Arc<str> {
     format!("{id}[{index}]").into()
 }
 
-/// Splits the name of an item.
-pub(crate) fn split_item_name(name: &str) -> Option<(&str, u32)> {
+/// Splits the name of an item of an `each`: `reviews[0]` is item 0 of `reviews`. `None` for other names.
+pub fn split_item_name(name: &str) -> Option<(&str, u32)> {
     let (id, index) = name.strip_suffix(']')?.rsplit_once('[')?;
     Some((id, index.parse().ok()?))
 }

@@ -16,7 +16,8 @@ mod trace;
 mod undo;
 mod unstarted;
 
-pub(crate) use each::{item_name, split_item_name};
+pub(crate) use each::item_name;
+pub use each::split_item_name;
 use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};
