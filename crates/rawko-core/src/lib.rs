@@ -54,8 +54,8 @@ pub use snapshot::{
     SnapshotError, Status, TimerPurpose,
 };
 pub use step::{
-    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, split_item_name, start, start_traced, step,
-    step_traced,
+    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, split_item_name, start, start_traced,
+    step, step_traced,
 };
 pub use value::{Map, Value};
 pub use world::{Admission, AgentEntry, FanOutRequest, InstanceFacts, Now, World};

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::error::ViewError;
 use crate::faults::{self, FaultLine};
+use crate::items::{self, FanOutDocument};
 use crate::rows::{Row, outcome, title};
 use crate::standing::{self, Running, Standing};
 
@@ -37,6 +38,9 @@ pub struct Document {
     /// Failed expressions and steps among the latest steps.
     pub faults: FaultsDocument,
     pub running: Vec<RunningDocument>,
+    /// Items of every `each` that runs or failed; left out without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<FanOutDocument>,
     pub waits: WaitsDocument,
     /// Ids of the invoked instances, oldest first.
     pub children: Vec<String>,
@@ -159,6 +163,7 @@ impl Document {
             }),
             faults: FaultsDocument::of(&faults::recent(reader, &standing.row, Some(snapshot.step_number()))?),
             running: standing.running.iter().map(RunningDocument::of).collect(),
+            each: items::of(standing),
             waits: WaitsDocument::of(standing),
             children: standing.children.iter().map(|row| row.new.id.to_string()).collect(),
             child_rows: Row::with_states(reader, &standing.children)?,

@@ -1,7 +1,9 @@
 //! `Picture`: the drawable contents of a chart, extracted once. The formats share its texts (titles, labels, the lines
 //! inside a state) and its tree queries, so that the four drawings of a chart agree.
 
-use rawko_core::{Chart, Docs, EachSpec, HistoryVariant, Join, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo};
+use rawko_core::{
+    Chart, Docs, EachSpec, HistoryVariant, Join, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo,
+};
 
 use super::color::color;
 
