@@ -150,8 +150,14 @@ impl Desk {
     /// Takes the earliest answer that is due.
     fn take_due(&mut self, now_ms: i64) -> Option<Waiting> {
         let due = |(at, waiting): (usize, &Waiting)| Some((waiting.answer.as_ref()?.0, at));
-        let first = self.waiting.iter().enumerate().filter_map(due).min()?;
-        (first.0 <= now_ms).then(|| self.waiting.remove(first.1))
+        let (due_ms, first) = self.waiting.iter().enumerate().filter_map(due).min()?;
+        // Calls of one instance that begin together reach the desk in any order.
+        let instance = self.waiting[first].attempt.0.clone();
+        let same = self.waiting.iter().enumerate().filter(|(_, waiting)| {
+            waiting.attempt.0 == instance && waiting.answer.as_ref().is_some_and(|answer| answer.0 == due_ms)
+        });
+        let first = same.min_by_key(|(_, waiting)| place_of(&waiting.attempt.1)).map_or(first, |(at, _)| at);
+        (due_ms <= now_ms).then(|| self.waiting.remove(first))
     }
 }
 
@@ -268,6 +274,13 @@ impl StubHost {
         });
         busy.map(|effect| format!("a call of {}", effect.name))
     }
+}
+
+/// The step and the index of an effect, from its key `instance/step/index`.
+fn place_of(key: &str) -> (u64, u64) {
+    let mut parts = key.rsplit('/').map(|part| part.parse().unwrap_or(0));
+    let index = parts.next().unwrap_or(0);
+    (parts.next().unwrap_or(0), index)
 }
 
 /// Handlers of actions answer at once in a simulation, without a stub.
