@@ -1,4 +1,4 @@
-//! The budget of a fan-out: all its items are checked before the first one starts, and each gets a share of what is left.
+//! The budget of a fan-out: all its items are checked before the first one starts, and each gets a share of the rest.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Admission for FanOutBudget<'_> {
 }
 
 impl Instance {
-    /// Returns the policy of an item: its budget is an equal part of what is left, so that items that run at the same
+    /// Returns the policy of an item: its budget is an equal part of the rest, so that items that run at the same
     /// time cannot spend more than there is.
     pub(crate) fn share_of(&self, invoke: &Invoke, policy: Value) -> Value {
         let mut all = self.snapshot.fan_outs().iter();

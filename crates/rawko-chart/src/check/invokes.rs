@@ -17,8 +17,8 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A list that comes from data may have any length. The default of `max_concurrent` bounds what runs at once, but not
-/// what is spent.
+/// A list that comes from data may have any length. The default of `max_concurrent` bounds the items that run at once, but not
+/// the cost.
 fn unbounded_fan_outs(index: &Index<'_>, findings: &mut Vec<Finding>) {
     for (node, number, invoke) in index.invokes() {
         let Some(each) = &invoke.each else { continue };

@@ -1,4 +1,4 @@
-//! `invoke … each`, stepped by hand: what starts when, what the joins give, what is stopped. Every step also checks that
+//! `invoke … each`, stepped by hand: starts, joins, stops. Every step also checks that
 //! the snapshot survives its JSON and its delta.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]

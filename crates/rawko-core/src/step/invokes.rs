@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::StepError;
-use super::each::item_name;
+use super::items::item_name;
 use super::run::Run;
 use super::trace::{Retrying, TraceEntry};
 use crate::blueprint::{Backoff, Retry};

@@ -7,6 +7,7 @@ mod each;
 mod events;
 mod faults;
 mod invokes;
+mod items;
 mod microstep;
 mod plain;
 mod run;
@@ -16,8 +17,8 @@ mod trace;
 mod undo;
 mod unstarted;
 
-pub(crate) use each::item_name;
-pub use each::split_item_name;
+pub(crate) use items::item_name;
+pub use items::split_item_name;
 use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};

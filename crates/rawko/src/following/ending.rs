@@ -180,7 +180,7 @@ fn failed_by(problem: &Value) -> Verdict {
     }
 }
 
-/// Returns the option that tells a request from others of the same instance.
+/// Returns the option that selects one of several requests of an instance.
 pub(crate) fn which(asks: &[Ask], ask: &Ask) -> String {
     match asks.iter().filter(|other| other.instance == ask.instance).count() {
         0 | 1 => String::new(),
