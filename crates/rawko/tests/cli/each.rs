@@ -91,8 +91,7 @@ fn killed_between_items_it_repeats_nothing_that_is_finished() {
 
 #[test]
 fn a_budget_that_cannot_pay_refuses_the_whole_before_the_first_call() {
-    let settings = format!("{SETTINGS}  budget: 9\n")
-        .replace("governance: {allow: [work]}\n  budget: 9", "governance: {allow: [work], budget: 9}");
+    let settings = SETTINGS.replace("allow: [work]", "allow: [work], budget: {calls: 9}");
     let dir = directory(&[("fan.yaml", CHART), ("work.sh", WORK), (".rawko/config.yaml", settings.as_str())]);
     let ended = run(dir.path(), &["run", "fan.yaml", "--id", "f", "--output-format", "json"], "");
     let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
