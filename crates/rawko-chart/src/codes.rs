@@ -118,6 +118,11 @@ codes! {
     EVENT_NEVER_HANDLED = Warning "event_never_handled": "a raised event is never handled";
     FINAL_WITH_TRANSITIONS = Error "final_with_transitions": "a final state has keys that never take effect";
     INVOKE_WITHOUT_ON_ERROR = Warning "invoke_without_on_error": "nothing handles the failure of an invoke";
+    INVALID_ITEM_NAME = Fatal "invalid_item_name": "the name of an item hides another name or is not one";
+    NEEDS_EACH = Error "needs_each": "a key of `each` is on an invoke without one";
+    ON_TIMEOUT_WITH_EACH = Error "on_timeout_with_each": "`onTimeout` is beside `each` and never taken";
+    JOIN_IMPOSSIBLE = Error "join_impossible": "a join can never be met by its list";
+    UNBOUNDED_FAN_OUT = Warning "unbounded_fan_out": "an `each` has neither `max_concurrent` nor a budget";
     INVOKES_ITSELF = Error "invokes_itself": "a chart always invokes itself, directly or through others";
     DUPLICATE_INVOKE_ID = Error "duplicate_invoke_id": "two invokes that run at the same time share an id";
     GUARD_ALWAYS_FALSE = Warning "guard_always_false": "a guard can never hold";

@@ -82,6 +82,10 @@ pub struct InvokePlaces {
     pub src: Span,
     /// True if `onError` is present.
     pub on_error: bool,
+    /// The list of an `each`.
+    pub each: Option<Span>,
+    /// True if `max_concurrent` is present.
+    pub max_concurrent: bool,
 }
 
 /// Location of an action's use (its name in a list, or its inline body) and of its definition.

@@ -286,7 +286,7 @@ fn transitions_keep_document_order_whatever_block_they_stand_in() {
         .flat_map(|node| node.transitions.iter().map(move |transition| (node, transition)))
         .map(|(node, transition)| match &transition.trigger {
             Trigger::Event(event) => event.to_string(),
-            Trigger::Always => "always".into(),
+            Trigger::Always | Trigger::Item { .. } => "always".into(),
             Trigger::After(timer) => match &node.timers[*timer] {
                 Delay::Millis(millis) => format!("after {millis}"),
                 Delay::Expr(_, text) => format!("after {text}"),

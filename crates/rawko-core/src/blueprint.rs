@@ -131,6 +131,11 @@ pub enum Trigger {
     Always,
     /// The timer of the same node with this index.
     After(usize),
+    /// An item of the `each` of the same node's invoke with this index ended. Such a transition has no target.
+    Item {
+        invoke: usize,
+        failed: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -231,6 +236,34 @@ pub struct InvokeSpec {
     /// True if the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.
     pub on_timeout: bool,
     pub retry: Option<Retry>,
+    /// The list over which it runs, once per item.
+    pub each: Option<Box<EachSpec>>,
+}
+
+/// `each` of an invoke: one invocation per item of a list. In `src`, `input` and `timeout` the item is local 0 and its
+/// index local 1.
+#[derive(Clone, Debug)]
+pub struct EachSpec {
+    pub list: Expr,
+    /// Items that run at the same time; at least 1.
+    pub max_concurrent: u32,
+    pub join: Join,
+    /// True if the author wrote `onItemError`: a failed item does not fail the whole.
+    pub on_item_error: bool,
+}
+
+/// The condition under which an `each` is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Join {
+    /// Every item succeeded, or failed where `onItemError` handles it.
+    #[default]
+    All,
+    /// One item succeeded.
+    Any,
+    /// Every item ended, either way.
+    Settled,
+    /// This many items succeeded.
+    AtLeast(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Docs, NodeKind, Targets, Trigger, Unhandled};
+use crate::blueprint::{Docs, EachSpec, NodeKind, Targets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
 use crate::events::EventSpec;
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
 use crate::rules::ContextRules;
-use crate::snapshot::{FailedWork, Failure};
+use crate::snapshot::{FailedWork, Failure, Invocation};
 use crate::tables::Tables;
 use crate::value::Value;
 
@@ -137,6 +137,7 @@ impl Chart {
     pub fn failure_name(&self, failure: &Failure) -> String {
         match &failure.work {
             FailedWork::Invocation(invocation) => self.invoke_name(invocation.invoke).to_owned(),
+            FailedWork::FanOut(fan_out) => self.invoke_name(fan_out.invoke).to_owned(),
             FailedWork::Timer { node, index } => {
                 let path = &self.node(*node).path;
                 let state = if path.is_empty() { &self.id } else { path };
@@ -148,6 +149,18 @@ impl Chart {
     /// Returns the id of an invoke, as in `done.invoke.<id>`.
     pub fn invoke_name(&self, id: InvokeId) -> &str {
         &self.tables.invoke(id).id
+    }
+
+    /// Returns the id of an invocation: that of its invoke, or of its item as in `reviews[0]`.
+    pub fn invocation_name(&self, invocation: &Invocation) -> Arc<str> {
+        let id = &self.tables.invoke(invocation.invoke).id;
+        invocation.item.map_or_else(|| Arc::clone(id), |index| crate::step::item_name(id, index))
+    }
+
+    /// Returns the `each` of a node's invoke, if it has one.
+    pub fn each(&self, node: NodeId, invoke: usize) -> Option<&EachSpec> {
+        let range = self.tables.node(node).invokes.usize();
+        self.tables.invokes[range].get(invoke)?.each.as_deref()
     }
 
     pub fn context_names(&self) -> &[Arc<str>] {

@@ -10,7 +10,7 @@ use crate::blueprint::{Blueprint, NodeKind, NodeSpec, Trigger};
 use crate::chart::{Chart, NodeInfo, TransitionInfo};
 use crate::describe::Describer;
 use crate::entry_set::{EntrySet, NothingRecorded, Recorded};
-use crate::ids::{NodeId, TransitionId};
+use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::labels;
 use crate::plain;
 use crate::rules::ContextRules;
@@ -239,6 +239,15 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         .collect();
     let invokes =
         Range { start: tables.invokes.len() as u32, end: (tables.invokes.len() + spec.invokes.len()) as u32 };
+    for (trigger, transition) in infos.iter().zip(first_transition..).map(|(info, n)| (&info.trigger, n)) {
+        if let Trigger::Item { invoke, failed } = trigger {
+            let key = (InvokeId(invokes.start + *invoke as u32), *failed);
+            match tables.item_handlers.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, known)) => known.push(TransitionId(transition)),
+                None => tables.item_handlers.push((key, vec![TransitionId(transition)])),
+            }
+        }
+    }
     tables.invokes.extend(spec.invokes);
     let is_history = matches!(spec.kind, NodeKind::History(_));
     tables.any_history |= is_history;

@@ -99,6 +99,10 @@ fn trigger_label(spec: &NodeSpec, trigger: &Trigger) -> Arc<str> {
             Some(Delay::Expr(_, text)) => format!("after {text}").into(),
             None => "after".into(),
         },
+        Trigger::Item { invoke, failed } => {
+            let id = spec.invokes.get(*invoke).map_or("?", |invoke| &*invoke.id);
+            format!("{} {id}", if *failed { "onItemError" } else { "onItemDone" }).into()
+        }
         Trigger::Event(name) => {
             if name.strip_prefix("done.state.") == Some(&*spec.name) {
                 return "onDone".into();

@@ -25,7 +25,8 @@ pub enum Event {
     CancelRequested { reason: Value },
 }
 
-/// An event as expressions see it: `event.type`, `event.data`, `event.origin`, `event.sendid`, `event.invokeid`.
+/// An event as expressions see it: `event.type`, `event.data`, `event.origin`, `event.sendid`, `event.invokeid`, and in
+/// item handlers of an `each` also `event.item` and `event.index`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedEvent {
     #[serde(rename = "type")]
@@ -39,11 +40,21 @@ pub struct NamedEvent {
     pub send_id: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invoke_id: Option<Arc<str>>,
+    /// `event.item` and `event.index`: the item of an `each` that ended. Never part of a delivery.
+    #[serde(skip)]
+    pub item: Option<Box<EventItem>>,
+}
+
+/// The item of an `each` that an event is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventItem {
+    pub index: u32,
+    pub value: Value,
 }
 
 impl NamedEvent {
     pub fn new(name: impl Into<Arc<str>>, data: Value) -> Self {
-        Self { name: name.into(), data, origin: Value::Null, send_id: None, invoke_id: None }
+        Self { name: name.into(), data, origin: Value::Null, send_id: None, invoke_id: None, item: None }
     }
 }
 

@@ -35,25 +35,27 @@ mod value;
 mod world;
 
 pub use blueprint::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, Foreach, Guard, HistoryVariant,
-    InitialSpec, InvokeSpec, NodeKind, NodeSpec, Retry, Targets, Template, TransitionSpec, Trigger,
-    Unhandled,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, EachSpec, Foreach, Guard,
+    HistoryVariant, InitialSpec, InvokeSpec, Join, NodeKind, NodeSpec, Retry, Targets, Template,
+    TransitionSpec, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};
 pub use configuration::{Active, Configuration};
 pub use effect::{Effect, Invoke, Send, SendTarget};
-pub use event::{Event, NamedEvent};
+pub use event::{Event, EventItem, NamedEvent};
 pub use events::{EventRefusal, EventSpec, is_fact};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};
 pub use service::{OnRestart, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 pub use snapshot::{
-    FailedWork, Failure, Invocation, PendingTimer, Snapshot, SnapshotError, Status, TimerPurpose,
+    FailedWork, Failure, FanOut, Invocation, ItemAttempt, ItemCounts, ItemState, PendingTimer, Snapshot,
+    SnapshotError, Status, TimerPurpose,
 };
 pub use step::{
-    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
+    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, split_item_name, start, start_traced,
+    step, step_traced,
 };
 pub use value::{Map, Value};
-pub use world::{AgentEntry, InstanceFacts, Now, World};
+pub use world::{Admission, AgentEntry, FanOutRequest, InstanceFacts, Now, World};

@@ -39,6 +39,8 @@ pub(crate) struct Tables {
     /// The innermost nodes that plain moves enter.
     pub(crate) leaves: Vec<NodeId>,
     pub(crate) invokes: Vec<InvokeSpec>,
+    /// Transitions for ended items of an `each`; true for failed ones.
+    pub(crate) item_handlers: Vec<((InvokeId, bool), Vec<TransitionId>)>,
     pub(crate) events: Events,
     /// True if the chart has eventless transitions, or history nodes: otherwise whole passes are skipped.
     pub(crate) any_always: bool,
@@ -293,6 +295,12 @@ impl Tables {
 
     pub(crate) fn invoke(&self, id: InvokeId) -> &InvokeSpec {
         &self.invokes[id.index()]
+    }
+
+    /// Returns the transitions for an item of an `each` that ended.
+    pub(crate) fn item_handlers(&self, invoke: InvokeId, failed: bool) -> &[TransitionId] {
+        let found = self.item_handlers.iter().find(|(key, _)| *key == (invoke, failed));
+        found.map_or(&[], |(_, candidates)| candidates)
     }
 
     /// Returns true if `node` is `ancestor` or below it.

@@ -1,6 +1,9 @@
 //! `World`: the data that a host exposes to expressions besides context and event — the time, exposed settings, known
 //! agents. It comes in with every step, so that the same step on another machine gives the same bytes.
 
+use std::sync::Arc;
+
+use crate::ids::NodeId;
 use crate::value::Value;
 
 /// The data a step may read. Plain data; a host builds it once and shares it.
@@ -48,6 +51,25 @@ pub struct Now<'a> {
     pub ms: i64,
     pub world: &'a World,
     pub instance: &'a InstanceFacts,
+    /// Decides if a fan-out may start. Without it every one may.
+    pub admission: Option<&'a dyn Admission>,
+}
+
+/// The host's decision on a fan-out, before its first item starts. Pure: the same request gives the same answer within a
+/// step.
+pub trait Admission: std::fmt::Debug {
+    /// Returns a code and a message if a budget cannot pay for all items.
+    fn refuse(&self, request: &FanOutRequest<'_>) -> Option<(String, String)>;
+}
+
+/// A fan-out that is about to start.
+#[derive(Clone, Copy, Debug)]
+pub struct FanOutRequest<'a> {
+    pub node: NodeId,
+    /// The id of the invoke.
+    pub id: &'a str,
+    /// The `src` of every item, as far as it is known now.
+    pub sources: &'a [Option<Arc<str>>],
 }
 
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };
@@ -57,12 +79,17 @@ static NO_INSTANCE: InstanceFacts =
 impl<'a> Now<'a> {
     /// A moment of no instance in particular: `instance.id` and the others are null.
     pub fn new(ms: i64, world: &'a World) -> Self {
-        Now { ms, world, instance: &NO_INSTANCE }
+        Now { ms, world, instance: &NO_INSTANCE, admission: None }
     }
 
     #[must_use]
     pub fn of(self, instance: &'a InstanceFacts) -> Self {
         Now { instance, ..self }
+    }
+
+    #[must_use]
+    pub fn admitting(self, admission: &'a dyn Admission) -> Self {
+        Now { admission: Some(admission), ..self }
     }
 }
 

@@ -138,13 +138,13 @@ fn running(instance: &Instance) -> Vec<Invoke> {
         let is_retry = |purpose: &TimerPurpose| matches!(purpose, TimerPurpose::InvokeRetry { invocation } if *invocation == id);
         snapshot.timers().iter().any(|timer| is_retry(&timer.purpose))
     };
-    let running = snapshot.invocations().iter().filter(|known| !waits(known.id));
+    let running = snapshot.pending().filter(|known| !waits(known.id));
     running
         .map(|known| Invoke {
             invocation: known.id,
-            id: chart.invoke_name(known.invoke).into(),
-            src: Arc::clone(&known.src),
-            input: known.input.clone(),
+            id: chart.invocation_name(&known),
+            src: known.src,
+            input: known.input,
             attempt: known.attempt,
             policy: chart.node(known.node).policy.clone(),
         })

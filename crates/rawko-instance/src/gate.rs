@@ -178,6 +178,35 @@ impl Gate {
         self.allow.iter().find(|rule| is_agents(&rule.pattern) || covers(&rule.pattern, "agent:"))
     }
 
+    /// Returns the limit that cannot pay for all these calls: its name, the need and the rest.
+    pub(crate) fn cannot_pay(
+        &self,
+        names: &[&str],
+        calls: u64,
+        budget: &Value,
+    ) -> Option<(&'static str, String, String)> {
+        let passes =
+            |name: &&&str| !matches!(ServiceName::of(name).class, ServiceClass::Chart | ServiceClass::Human);
+        let gated = names.iter().filter(passes).count() as u64;
+        if let Some(left) = self.calls_max.map(|most| most.saturating_sub(calls)).filter(|left| gated > *left)
+        {
+            return Some(("governance.budget", gated.to_string(), left.to_string()));
+        }
+        let keys = ["tool_calls", "tokens", "cost_usd", "time"];
+        keys.into_iter()
+            .zip(["budget.tool_calls", "budget.tokens", "budget.cost_usd", "budget.time"])
+            .find_map(|(key, name)| {
+                let spenders = names.iter().filter(|name| spends(name).contains(&key)).count();
+                let left = budget.get(key).as_f64().filter(|_| spenders > 0)?;
+                // No call is free of tokens, and every one takes time; costs may be any fraction.
+                let (is_short, needed) = match key {
+                    "cost_usd" => (left <= 0.0, "more than 0".to_owned()),
+                    _ => (left < spenders as f64, spenders.to_string()),
+                };
+                is_short.then(|| (name, needed, budget.get(key).to_string()))
+            })
+    }
+
     fn used_up(&self, question: &Question<'_>) -> Option<String> {
         let calls = question.calls_so_far;
         let noun = if calls == 1 { "call" } else { "calls" };

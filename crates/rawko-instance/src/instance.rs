@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, NodeId, Snapshot, Status, Value};
+use rawko_core::{Chart, FailedWork, NodeId, Snapshot, Status, Value};
 
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
@@ -213,12 +213,25 @@ impl Instance {
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
         let mut failed = self.snapshot.failures().iter().filter_map(|failure| failure.invocation());
         let failed = failed.any(|failed| failed.id == invocation);
-        failed || self.snapshot.invocations().iter().any(|known| known.id == invocation)
+        failed || self.is_item_of_failure(invocation) || self.snapshot.invocation(invocation).is_some()
+    }
+
+    /// Returns true for an item of a failed `each`, whose stopped items a person may start again.
+    fn is_item_of_failure(&self, invocation: u64) -> bool {
+        self.snapshot.failures().iter().any(|failure| match &failure.work {
+            FailedWork::FanOut(fan_out) => fan_out.index_of(invocation).is_some(),
+            FailedWork::Invocation(_) | FailedWork::Timer { .. } => false,
+        })
+    }
+
+    /// Returns the invocation that an item of an `each` had before a person retried the whole.
+    pub(crate) fn earlier_invocation(&self, invocation: u64) -> Option<u64> {
+        let mut all = self.snapshot.fan_outs().iter();
+        all.find_map(|fan_out| Some(fan_out.earlier? + u64::from(fan_out.index_of(invocation)?)))
     }
 
     /// Returns the state that an invocation belongs to.
     pub(crate) fn node_of(&self, invocation: Option<u64>) -> Option<NodeId> {
-        let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == invocation);
-        known.map(|known| known.node)
+        self.snapshot.invocation(invocation?).map(|known| known.node)
     }
 }

@@ -7,6 +7,7 @@ mod effects;
 mod environment;
 mod error;
 mod failure;
+mod fan_out;
 mod fork;
 mod form;
 mod gate;

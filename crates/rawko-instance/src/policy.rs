@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rawko_core::{Chart, Map, NodeId, Value};
 
 use crate::instance::Instance;
-use crate::ledger::{Spent, least};
+use crate::ledger::{Ledger, Spent, least};
 
 /// Returns the agent that an instance implements, if any.
 pub fn agent_of(policy: &Value) -> Option<&str> {
@@ -49,20 +49,8 @@ impl Instance {
         Value::Map(policy.into())
     }
 
-    /// Returns the smallest remaining budget of the enclosing states and of the invoking instance.
     fn budget_at(&self, node: NodeId) -> Value {
-        let whole = self.ledger.total.left_of(self.policy.get("budget"));
-        self.scopes(node).into_iter().fold(whole, |left, (path, node)| {
-            let spent = self.ledger.in_scope(&path);
-            least(&left, &spent.left_of(self.chart.node(node).policy.get("budget")))
-        })
-    }
-
-    /// Returns the enclosing states with a budget, including the node itself.
-    fn scopes(&self, node: NodeId) -> Vec<(Arc<str>, NodeId)> {
-        let around = std::iter::successors(Some(node), |node| self.chart.node(*node).parent);
-        let limited = around.filter(|node| !self.chart.node(*node).policy.get("budget").is_null());
-        limited.map(|node| (Arc::clone(&self.chart.node(node).path), node)).collect()
+        budget_at(&self.chart, &self.policy, &self.ledger, node)
     }
 
     /// Records the usage of a state's action.
@@ -70,7 +58,7 @@ impl Instance {
         if spent.is_nothing() {
             return;
         }
-        let scopes = node.map(|node| self.scopes(node)).unwrap_or_default();
+        let scopes = node.map(|node| scopes(&self.chart, node)).unwrap_or_default();
         self.ledger.add(spent, scopes.into_iter().map(|(path, _)| path));
     }
 
@@ -85,6 +73,22 @@ impl Instance {
             node.is_some_and(|node| chart.active(snapshot.configuration()).contains(node))
         });
     }
+}
+
+/// Returns the smallest remaining budget of the enclosing states and of the invoking instance.
+pub(crate) fn budget_at(chart: &Chart, inherited: &Value, ledger: &Ledger, node: NodeId) -> Value {
+    let whole = ledger.total.left_of(inherited.get("budget"));
+    scopes(chart, node).into_iter().fold(whole, |left, (path, node)| {
+        let spent = ledger.in_scope(&path);
+        least(&left, &spent.left_of(chart.node(node).policy.get("budget")))
+    })
+}
+
+/// Returns the enclosing states with a budget, including the node itself.
+fn scopes(chart: &Chart, node: NodeId) -> Vec<(Arc<str>, NodeId)> {
+    let around = std::iter::successors(Some(node), |node| chart.node(*node).parent);
+    let limited = around.filter(|node| !chart.node(*node).policy.get("budget").is_null());
+    limited.map(|node| (Arc::clone(&chart.node(node).path), node)).collect()
 }
 
 /// Returns the policy of a child: everything that applied to the effect that started it.

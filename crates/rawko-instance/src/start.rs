@@ -7,9 +7,11 @@ use rawko_core::{Chart, Now, Snapshot, Value, start as start_untraced, start_tra
 
 use crate::environment::Environment;
 use crate::error::InstanceError;
+use crate::fan_out::FanOutBudget;
 use crate::input::effects_text;
 use crate::instance::{Instance, Saved};
-use crate::policy::policy_text;
+use crate::ledger::Ledger;
+use crate::policy::{policy_from, policy_text};
 use crate::records::{Head, InstanceKey, NewInstance, Record, RecordKind};
 use crate::transaction::Transaction;
 
@@ -54,7 +56,17 @@ pub(crate) fn begin(
 ) -> Result<(Instance, Transaction), InstanceError> {
     let event = serde_json::to_string(&input).unwrap_or_default();
     let facts = new.facts();
-    let now = Now::new(at_ms, env.world()).of(&facts);
+    let (inherited, ledger) = (policy_from(&new.policy), Ledger::default());
+    let gate = env.gate();
+    let budget = FanOutBudget {
+        instance: &new.id,
+        chart: &chart,
+        policy: &inherited,
+        ledger: &ledger,
+        calls: 0,
+        gate,
+    };
+    let now = Now::new(at_ms, env.world()).of(&facts).admitting(&budget);
     // A panic is a bug of rawko, and stays within this instance.
     let start_chart = if env.wants_traces() { start_traced } else { start_untraced };
     let started = catch_unwind(AssertUnwindSafe(|| start_chart(&chart, input, now)));

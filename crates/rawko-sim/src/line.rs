@@ -21,6 +21,9 @@ pub struct Line {
     pub sent: Vec<Sent>,
     pub invoked: Vec<Invoked>,
     pub output: Value,
+    /// Items of an `each` that were stopped; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<String>,
     /// Only when a step failed: the configuration and context above are those before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -107,7 +107,7 @@ impl Services for StubServices {
     fn plan(&mut self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
         let attempt = (instance.key(), invoke.invocation, invoke.attempt);
         if !self.planned.contains_key(&attempt) {
-            let answer = self.stubs.answer(&invoke.id, &invoke.src);
+            let answer = self.stubs.answer(&invoke.id, &invoke.src, &invoke.input);
             let fault = self.note(instance, invoke, answer.is_some());
             self.planned.insert(attempt, (answer, fault));
         }

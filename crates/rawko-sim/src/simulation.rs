@@ -314,6 +314,7 @@ fn show_effect(line: &mut Line, effect: &Effect) {
         Effect::Emit { event, data } => {
             line.emitted.push(Emitted { name: event.to_string(), data: data.clone() });
         }
+        Effect::StopInvoke { id, .. } if id.ends_with(']') => line.stopped.push(id.to_string()),
         Effect::SetTimer { .. }
         | Effect::CancelTimer { .. }
         | Effect::StopInvoke { .. }

@@ -1,5 +1,6 @@
 //! `Stubs`: how services answer in a simulation. `{"svc": {"after": 50, "done": {…}}}`, or `"error": {…}`; a list of
-//! such answers is given one by one, the last one again and again.
+//! such answers is given one by one, the last one again and again. An answer with `input` is only for calls whose input
+//! has these values.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,8 @@ pub struct Stubs {
 pub struct StubAnswer {
     pub after_ms: u64,
     pub result: Result<Value, Value>,
+    /// The values that the input of the call must have; `None` for any input.
+    pub input: Option<Value>,
 }
 
 /// Why a description of stubs cannot be used.
@@ -52,14 +55,33 @@ impl Stubs {
         Ok(stubs)
     }
 
-    /// The next answer for an invoke, looked up by its id and then by its `src`.
-    pub(crate) fn answer(&mut self, id: &str, src: &str) -> Option<StubAnswer> {
-        let name = [id, src].into_iter().find(|name| self.answers.contains_key(*name))?;
-        let answers = &self.answers[name];
-        let given = self.given.entry(name.to_owned()).or_default();
-        let answer = answers[(*given).min(answers.len() - 1)].clone();
-        *given += 1;
-        Some(answer)
+    /// The next answer for an invoke, looked up by its id (`reviews[1]`, then `reviews` for an item of an `each`) and then
+    /// by its `src`. An answer for this input comes before those for any.
+    pub(crate) fn answer(&mut self, id: &str, src: &str, input: &Value) -> Option<StubAnswer> {
+        let whole = id.split_once('[').map_or(id, |(whole, _)| whole);
+        let names = [id, whole, src].into_iter();
+        names.filter(|name| self.answers.contains_key(*name)).find_map(|name| {
+            let answers = &self.answers[name];
+            let is_meant =
+                |answer: &&StubAnswer| answer.input.as_ref().is_some_and(|part| includes(input, part));
+            if let Some(answer) = answers.iter().find(is_meant) {
+                return Some(answer.clone());
+            }
+            let any: Vec<&StubAnswer> = answers.iter().filter(|answer| answer.input.is_none()).collect();
+            let last = any.len().checked_sub(1)?;
+            let given = self.given.entry(name.to_owned()).or_default();
+            let answer = any[(*given).min(last)].clone();
+            *given += 1;
+            Some(answer)
+        })
+    }
+}
+
+/// Returns true if every value of `part` is in `input`.
+fn includes(input: &Value, part: &Value) -> bool {
+    match part.as_map() {
+        Some(entries) => entries.iter().all(|(key, value)| includes(input.get(key), value)),
+        None => input == part,
     }
 }
 
@@ -67,8 +89,10 @@ fn read_answer(answer: &Value) -> Result<StubAnswer, String> {
     let Value::Map(map) = answer else {
         return Err(format!("an answer is {{\"after\": 50, \"done\": …}}, not {}", answer.type_name()));
     };
-    if let Some(unknown) = map.keys().find(|key| !["after", "done", "error"].contains(&&***key)) {
-        return Err(format!("unknown key `{unknown}`: an answer has `after`, and `done` or `error`"));
+    if let Some(unknown) = map.keys().find(|key| !["after", "done", "error", "input"].contains(&&***key)) {
+        return Err(format!(
+            "unknown key `{unknown}`: an answer has `after`, `input`, and `done` or `error`"
+        ));
     }
     let after_ms = match map.get("after") {
         Some(amount) => amount_ms(amount).map_err(|error| error.to_string())?,
@@ -79,5 +103,5 @@ fn read_answer(answer: &Value) -> Result<StubAnswer, String> {
         (None, Some(error)) => Err(error.clone()),
         (done, None) => Ok(done.cloned().unwrap_or_default()),
     };
-    Ok(StubAnswer { after_ms, result })
+    Ok(StubAnswer { after_ms, result, input: map.get("input").cloned() })
 }

@@ -1,6 +1,6 @@
 //! Default checks of a run without expectations in the scenario: no stall, no hidden failure.
 
-use rawko_core::{Chart, Outcome, Status, Trace, TraceEntry, TransitionId, explain};
+use rawko_core::{Chart, FailedWork, Outcome, Status, Trace, TraceEntry, TransitionId, explain};
 
 use crate::play::{Playback, PlayedLine};
 use crate::report::StepFailure;
@@ -15,12 +15,14 @@ pub(crate) fn stall(playback: &Playback) -> Option<StepFailure> {
     match snapshot.status() {
         Status::Done | Status::Cancelled => None,
         Status::Error => {
-            let failed = snapshot.failure().and_then(|failure| Some(failure.invocation()?.invoke));
-            let id = failed.map_or("?", |invoke| simulation.chart().invoke_name(invoke));
+            let failed =
+                snapshot.failure().filter(|failure| !matches!(failure.work, FailedWork::Timer { .. }));
+            let id =
+                failed.map_or_else(|| "?".to_owned(), |failure| simulation.chart().failure_name(failure));
             failure(&format!("stalled in [{states}]: nothing handles the failure of `{id}`"))
         }
         Status::Active => {
-            let waits = simulation.next_due_ms().is_some() || !snapshot.invocations().is_empty();
+            let waits = simulation.next_due_ms().is_some() || snapshot.pending().next().is_some();
             let takes_events = simulation.choices().iter().any(|choice| is_from_outside(&choice.event));
             let stuck = !waits && !takes_events;
             stuck

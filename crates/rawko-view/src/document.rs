@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::error::ViewError;
 use crate::faults::{self, FaultLine};
+use crate::items::{self, FanOutDocument};
 use crate::rows::{Row, outcome, title};
 use crate::standing::{self, Running, Standing};
 
@@ -42,6 +43,9 @@ pub struct Document {
     pub faults: FaultsDocument,
     /// Running services, agents, children, calls and sends; requests to people are in `waits`.
     pub running: Vec<RunningDocument>,
+    /// Items of every `each` that runs or failed; left out without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<FanOutDocument>,
     /// Requests, events and timers that can continue the instance.
     pub waits: WaitsDocument,
     /// Ids of the invoked instances, oldest first.
@@ -184,6 +188,7 @@ impl Document {
             }),
             faults: FaultsDocument::of(&faults::recent(reader, &standing.row, Some(snapshot.step_number()))?),
             running: standing.running.iter().map(RunningDocument::of).collect(),
+            each: items::of(standing),
             waits: WaitsDocument::of(standing),
             children: standing.children.iter().map(|row| row.new.id.to_string()).collect(),
             child_rows: Row::with_states(reader, &standing.children)?,

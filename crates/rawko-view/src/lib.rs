@@ -26,6 +26,7 @@
 pub mod document;
 mod error;
 pub mod faults;
+pub mod items;
 pub mod journal;
 pub mod offers;
 pub mod rows;

@@ -123,10 +123,11 @@ impl Standing {
 }
 
 fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Running {
-    let known = snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
-    let invoke = known.map_or(&*effect.name, |known| chart.invoke_name(known.invoke));
+    let known = effect.invocation.and_then(|id| snapshot.invocation(id));
+    let invoke =
+        known.as_ref().map_or_else(|| Arc::clone(&effect.name), |known| chart.invocation_name(known));
     Running {
-        invoke: invoke.to_owned(),
+        invoke: invoke.to_string(),
         name: Arc::clone(&effect.name),
         attempt: known.map(|known| known.attempt),
         open: Some(effect.clone()),
@@ -135,8 +136,8 @@ fn running_of(chart: &Chart, snapshot: &Snapshot, effect: &OpenEffect) -> Runnin
 
 /// Returns the work that ran after a past step, according to the snapshot.
 fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
-    let running = snapshot.invocations().iter().map(|known| Running {
-        invoke: chart.invoke_name(known.invoke).to_owned(),
+    let running = snapshot.pending().map(|known| Running {
+        invoke: chart.invocation_name(&known).to_string(),
         name: Arc::clone(&known.src),
         attempt: Some(known.attempt),
         open: None,
@@ -147,10 +148,10 @@ fn ran(chart: &Chart, snapshot: &Snapshot) -> Vec<Running> {
 fn asks_of(row: &InstanceRow, chart: &Chart, snapshot: &Snapshot, open: &[OpenEffect]) -> Vec<Ask> {
     let people = open.iter().filter(|effect| effect.kind == EffectKind::Person);
     let asks = people.filter_map(|effect| {
-        let known = snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation)?;
+        let known = snapshot.invocation(effect.invocation?)?;
         Some(Ask {
             instance: Arc::clone(&row.new.id),
-            invoke: chart.invoke_name(known.invoke).to_owned(),
+            invoke: chart.invocation_name(&known).to_string(),
             input: known.input.clone(),
             since_ms: effect.opened_ms,
             expires_ms: effect.due_ms,

@@ -61,7 +61,7 @@ impl Edge<'_> {
     pub(crate) fn event(&self) -> Option<&str> {
         match &self.spec.trigger {
             Trigger::Event(name) => Some(name),
-            Trigger::Always | Trigger::After(_) => None,
+            Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => None,
         }
     }
 }
@@ -276,6 +276,7 @@ impl<'a> Index<'a> {
         match &edge.spec.trigger {
             Trigger::Event(name) => format!("`{name}`"),
             Trigger::Always => "`always`".to_owned(),
+            Trigger::Item { failed, .. } => if *failed { "`onItemError`" } else { "`onItemDone`" }.to_owned(),
             Trigger::After(timer) => match self.node(edge.source).timers.get(*timer) {
                 Some(Delay::Millis(millis)) => format!("`after {millis}`"),
                 Some(Delay::Expr(_, text)) => format!("`after {text}`"),

@@ -5,7 +5,7 @@ use rawko_core::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::index::Index;
-use crate::codes::{DUPLICATE_INVOKE_ID, INVOKE_WITHOUT_ON_ERROR};
+use crate::codes::{DUPLICATE_INVOKE_ID, INVOKE_WITHOUT_ON_ERROR, UNBOUNDED_FAN_OUT};
 use crate::finding::Finding;
 use crate::source::Span;
 
@@ -13,6 +13,29 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     if index.invokes().next().is_some() {
         unhandled_failures(index, findings);
         duplicate_ids(index, findings);
+        unbounded_fan_outs(index, findings);
+    }
+}
+
+/// A list that comes from data may have any length. The default of `max_concurrent` bounds the items that run at once, but not
+/// the cost.
+fn unbounded_fan_outs(index: &Index<'_>, findings: &mut Vec<Finding>) {
+    for (node, number, invoke) in index.invokes() {
+        let Some(each) = &invoke.each else { continue };
+        let Some(places) = index.invoke_places(node, number) else { continue };
+        let has_budget = !index.node(node).policy.get("budget").is_null();
+        if each.list.constant().is_some() || places.max_concurrent || has_budget {
+            continue;
+        }
+        findings.push(
+            UNBOUNDED_FAN_OUT
+                .at(
+                    places.each.unwrap_or(places.body),
+                    format!("`{}` starts one call per item, without a limit of its own", invoke.id),
+                )
+                .label("may have any length")
+                .help("add `max_concurrent` to the invoke, or a `budget` to the state"),
+        );
     }
 }
 

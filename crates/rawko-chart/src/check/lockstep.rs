@@ -38,7 +38,7 @@ pub(crate) fn suspects(lowered: &Lowered) -> Suspects {
                 Trigger::Event(name) if !name.ends_with('*') && seen.insert(name) => {
                     suspects.events.push(Event::named(&**name, Value::Null));
                 }
-                Trigger::Event(_) | Trigger::After(_) => {}
+                Trigger::Event(_) | Trigger::After(_) | Trigger::Item { .. } => {}
             }
         }
     }

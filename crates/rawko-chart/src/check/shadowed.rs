@@ -35,6 +35,7 @@ fn key<'e>(edge: &'e Edge<'_>) -> (u8, &'e str, usize) {
         Trigger::Event(name) => (0, name, 0),
         Trigger::Always => (1, "", 0),
         Trigger::After(timer) => (2, "", *timer),
+        Trigger::Item { invoke, failed } => (3, if *failed { "error" } else { "done" }, *invoke),
     }
 }
 

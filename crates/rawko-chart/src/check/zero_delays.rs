@@ -51,7 +51,7 @@ fn is_zero_timer(index: &Index<'_>, edge: &Edge<'_>) -> bool {
         Trigger::After(timer) => {
             matches!(index.node(edge.source).timers.get(timer), Some(Delay::Millis(0)))
         }
-        Trigger::Event(_) | Trigger::Always => false,
+        Trigger::Event(_) | Trigger::Always | Trigger::Item { .. } => false,
     }
 }
 

@@ -134,7 +134,7 @@ pub(crate) enum TriggerDef<'a> {
     Delay(View<'a>),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct InvokeDef<'a> {
     pub(crate) body: Span,
     pub(crate) id: Option<(&'a str, Span)>,
@@ -145,4 +145,13 @@ pub(crate) struct InvokeDef<'a> {
     pub(crate) on_done: Option<(Span, View<'a>)>,
     pub(crate) on_error: Option<(Span, View<'a>)>,
     pub(crate) on_timeout: Option<(Span, View<'a>)>,
+    pub(crate) each: Option<View<'a>>,
+    pub(crate) item: Option<View<'a>>,
+    pub(crate) index: Option<View<'a>>,
+    pub(crate) max_concurrent: Option<View<'a>>,
+    pub(crate) join: Option<View<'a>>,
+    pub(crate) on_item_done: Option<(Span, View<'a>)>,
+    pub(crate) on_item_error: Option<(Span, View<'a>)>,
+    /// The keys that only an `each` has.
+    pub(crate) each_keys: Vec<(&'a str, Span)>,
 }

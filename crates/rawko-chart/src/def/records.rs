@@ -11,6 +11,8 @@ const STATE_KEY: &str = r"^[^.#][^.]*$";
 const EVENT: &str = r"^(\*|[^\s*]+(\.\*)?)$";
 /// Pattern of event names.
 const EVENT_NAME: &str = r"^[^\s*]+$";
+/// Names that expressions can use.
+const BINDING: &str = r"^[A-Za-z_][A-Za-z0-9_]*$";
 /// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
 
@@ -26,6 +28,9 @@ static TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE
 static ON: Shape =
     Either(&[MapBy(EVENT, &TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
 static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
+static JOIN_VALUE: Shape = Either(&[Word(&["all", "any", "settled"]), Shape::Record(&JOIN)]);
+static ONE_ITEM_HANDLER: Shape = Shape::Record(&ITEM_HANDLER);
+static ITEM_HANDLERS: Shape = Either(&[Shape::Record(&ITEM_HANDLER), List(&ONE_ITEM_HANDLER)]);
 static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
 static STATES: Shape = MapBy(STATE_KEY, &STATE_OR_NOTHING, "a state's key");
 /// `done:` with an empty value is an atomic state.
@@ -166,8 +171,19 @@ records! {
         OnTimeout "onTimeout" TRANSITIONS, "Taken on timeout; without it, `onError` is taken.";
         Timeout "timeout" DELAY, "The timeout of one attempt.";
         Retry "retry" Shape::Record(&RETRY), "The retry policy.";
+        Each "each" Any, "A list: it runs once per item; text is an expression.";
+        As "as" TextLike(BINDING), "The name of the item in `src`, `input`, `timeout` and item handlers (default: `item`).";
+        Index "index" TextLike(BINDING), "The name of the item's index, from 0 (default: `index`).";
+        MaxConcurrent "max_concurrent" Whole(1), "Items that run at the same time (default: 8).";
+        Join "join" JOIN_VALUE, "When the whole is done: `all` (default), `any`, `settled` or `{at_least: n}`.";
+        OnItemDone "onItemDone" ITEM_HANDLERS, "Actions for each item that returns.";
+        OnItemError "onItemError" ITEM_HANDLERS, "Actions for each item that fails; a failed item then does not fail the whole.";
         Description "description" Text, "What it is for.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
+    }
+
+    JoinKey JOIN "join" "a join" requires ["at_least"] {
+        AtLeast "at_least" Whole(1), "The number of items that have to succeed.";
     }
 
     RetryKey RETRY "retry" "a retry policy" {
@@ -272,4 +288,27 @@ pub(crate) static REGION: Record = Record {
     fields: &[Field { key: "id", shape: &TextLike(STATE_KEY), doc: "The region's key." }],
     extends: Some(&STATE),
     required: &["id"],
+};
+
+/// A handler of an item: a transition without a target.
+pub(crate) static ITEM_HANDLER: Record = Record {
+    name: "item_handler",
+    words: "an item handler",
+    fields: &[
+        Field {
+            key: "actions",
+            shape: &ACTION_LIST,
+            doc: "The actions; `event.item` and `event.index` tell the item.",
+        },
+        Field {
+            key: "guard",
+            shape: &GUARD_VALUE,
+            doc: "An expression, or the name of an entry in `guards`.",
+        },
+        Field { key: "description", shape: &Text, doc: "What it is for." },
+        Field { key: "tags", shape: &TAGS, doc: "Keywords for searching." },
+        Field { key: "meta", shape: &MapOf(&Any, "a display hint"), doc: "Display hints." },
+    ],
+    extends: None,
+    required: &[],
 };

@@ -1,7 +1,9 @@
 //! `Picture`: the drawable contents of a chart, extracted once. The formats share its texts (titles, labels, the lines
 //! inside a state) and its tree queries, so that the four drawings of a chart agree.
 
-use rawko_core::{Chart, Docs, HistoryVariant, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo};
+use rawko_core::{
+    Chart, Docs, EachSpec, HistoryVariant, Join, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo,
+};
 
 use super::color::color;
 
@@ -30,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) initial_actions: Vec<String>,
     /// The lines inside the state, in order: entry, exit, invokes, transitions without a target.
     pub(crate) lines: Vec<Line>,
+    /// True if it runs an invoke once per item of a list: drawn as a stack.
+    pub(crate) is_stacked: bool,
     pub(crate) description: Option<String>,
     pub(crate) tags: Vec<String>,
     pub(crate) color: Option<String>,
@@ -220,7 +224,8 @@ fn node(id: NodeId, chart: &Chart) -> Node {
         children: info.children.to_vec(),
         initial: info.initial.to_vec(),
         initial_actions: info.initial_actions.iter().map(|a| one_line(a)).collect(),
-        lines: lines(info),
+        lines: lines(info, id, chart),
+        is_stacked: (0..info.invokes.len()).any(|invoke| chart.each(id, invoke).is_some()),
         description: info.docs.description.as_deref().map(one_line),
         tags: info.docs.tags.iter().map(|t| one_line(t)).collect(),
         color: info.docs.color.as_deref().and_then(color),
@@ -228,7 +233,7 @@ fn node(id: NodeId, chart: &Chart) -> Node {
     }
 }
 
-fn lines(info: &NodeInfo) -> Vec<Line> {
+fn lines(info: &NodeInfo, node: NodeId, chart: &Chart) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |kind, text: String| lines.push(Line { kind, text });
     if !info.entry.is_empty() {
@@ -237,7 +242,7 @@ fn lines(info: &NodeInfo) -> Vec<Line> {
     if !info.exit.is_empty() {
         add(LineKind::Exit, format!("exit / {}", joined(&info.exit)));
     }
-    for (id, src) in &info.invokes {
+    for (number, (id, src)) in info.invokes.iter().enumerate() {
         // An id that the author did not choose is the state's own path, which adds nothing beside the source.
         let named = !id.is_empty() && **id != *info.path && !id.starts_with(&format!("{}.", info.path));
         let text = if named {
@@ -245,9 +250,24 @@ fn lines(info: &NodeInfo) -> Vec<Line> {
         } else {
             format!("invoke {}", one_line(src))
         };
+        let text = match chart.each(node, number) {
+            Some(each) => format!("{text} × each {}", one_line(&each_words(each))),
+            None => text,
+        };
         add(LineKind::Invoke, text);
     }
     lines
+}
+
+/// Returns the list of an `each`, the number of items that run at the same time, and the join unless it is `all`.
+fn each_words(each: &EachSpec) -> String {
+    let join = match each.join {
+        Join::All => String::new(),
+        Join::Any => ", any".to_owned(),
+        Join::Settled => ", settled".to_owned(),
+        Join::AtLeast(least) => format!(", at least {least}"),
+    };
+    format!("{} ({} at once{join})", each.list.text(), each.max_concurrent)
 }
 
 fn edge(id: TransitionId, info: &TransitionInfo, targets: &[NodeId]) -> Edge {

@@ -77,7 +77,11 @@ impl<'a> Lowering<'a> {
 
     /// Returns the schemas of the data that expressions read here.
     pub(super) fn facts(&self) -> language::Facts<'_> {
-        language::Facts { context: &self.context, event: self.event_data.as_ref().map(|data| &data.schema) }
+        language::Facts {
+            context: &self.context,
+            event: self.event_data.as_ref().map(|data| &data.schema),
+            locals: &self.local_schemas,
+        }
     }
 
     fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {

@@ -22,6 +22,8 @@ impl<'a> Lowering<'a> {
         earlier: &[InvokeSpec],
     ) -> (InvokeSpec, InvokePlaces) {
         let id = self.invoke_id(node, invoke, earlier);
+        let each = self.each(invoke);
+        self.enter_each(each.as_deref(), invoke);
         let src = self.optional_template(invoke.src, Rule::Data);
         if let (Template::Literal(value), Some(view)) = (&src, invoke.src)
             && let Some(text) = value.as_str()
@@ -37,11 +39,15 @@ impl<'a> Lowering<'a> {
             timeout: invoke.timeout.map(|view| self.delay(view)),
             on_timeout: invoke.on_timeout.is_some(),
             retry: invoke.retry.map(|view| self.retry(view)),
+            each,
         };
+        self.leave_each();
         let places = InvokePlaces {
             body: invoke.body,
             src: invoke.src.map_or(invoke.body, View::span),
             on_error: invoke.on_error.is_some(),
+            each: invoke.each.map(View::span),
+            max_concurrent: invoke.max_concurrent.is_some(),
         };
         (spec, places)
     }

@@ -31,6 +31,8 @@ pub(super) struct Facts<'l> {
     pub(super) context: &'l Context,
     /// The schema of `event.data` here.
     pub(super) event: Option<&'l Schema>,
+    /// The schemas of the item and the index of an `each`.
+    pub(super) locals: &'l [Option<Schema>],
 }
 
 impl KnownTypes for Facts<'_> {
@@ -42,6 +44,8 @@ impl KnownTypes for Facts<'_> {
         match root {
             SchemaRoot::Slot(slot) => self.context.slot_schema(slot),
             SchemaRoot::EventData => self.event.cloned(),
+            SchemaRoot::Local(local) => self.locals.get(local).cloned().flatten(),
+            SchemaRoot::EventItem => self.locals.first().cloned().flatten(),
             SchemaRoot::Input => None,
         }
     }

@@ -5,6 +5,7 @@ mod conform;
 mod context;
 mod delay;
 mod docs;
+mod each;
 mod events;
 mod expression;
 mod guard;
@@ -54,6 +55,8 @@ pub(crate) struct Lowering<'a> {
     locals: Vec<&'a str>,
     /// The event names so far, with true if they are valid: a chart repeats a few of them often.
     events: FxHashMap<&'a str, (Arc<str>, bool)>,
+    /// Schemas of the locals of an `each`, as far as they are known.
+    local_schemas: Vec<Option<Schema>>,
     /// Literal targets of `send`, checked once all invoke ids are known.
     recipients: Vec<(String, Span)>,
     /// The `events:` of the chart, if it has them.
@@ -87,6 +90,7 @@ pub(crate) fn lower(
         actions: ActionTable::new(chart.actions),
         guards: GuardTable::new(chart.guards),
         locals: Vec::new(),
+        local_schemas: Vec::new(),
         events: FxHashMap::default(),
         recipients: Vec::new(),
         declared: None,

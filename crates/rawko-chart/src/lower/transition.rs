@@ -117,10 +117,18 @@ impl<'a> Lowering<'a> {
                 let trigger = Trigger::Event(format!("{word}.invoke.{id}").into());
                 self.transitions(node, trigger, span, view, blocks);
             }
+            self.item_handlers(node, &invoke, blocks);
         }
     }
 
-    fn transitions(&mut self, node: u32, trigger: Trigger, span: Span, view: View<'a>, blocks: &mut Blocks) {
+    pub(super) fn transitions(
+        &mut self,
+        node: u32,
+        trigger: Trigger,
+        span: Span,
+        view: View<'a>,
+        blocks: &mut Blocks,
+    ) {
         // One transition is the common case and needs no copy of the trigger.
         if view.items().is_none() {
             let mut only = None;
@@ -163,6 +171,9 @@ impl<'a> Lowering<'a> {
 
     /// Returns the schema of `event.data` for a transition: from the event's declaration, or the result of an invoke.
     fn data_of(&self, trigger: &Trigger, invokes: &[InvokeSpec]) -> Option<EventData> {
+        if let Trigger::Item { invoke, failed } = trigger {
+            return self.item_data(invokes.get(*invoke)?, *failed);
+        }
         let Trigger::Event(name) = trigger else { return None };
         let result = ["done", "error", "timeout"].into_iter().find_map(|word| {
             let id = name.strip_prefix(word)?.strip_prefix(".invoke.")?;
@@ -171,6 +182,9 @@ impl<'a> Lowering<'a> {
         let Some((word, invoke)) = result else {
             return self.declared_data(name).map(|schema| EventData { schema, is_failure: false });
         };
+        if invoke.each.is_some() {
+            return self.each_data(invoke, word);
+        }
         if word != "done" {
             return Some(EventData { schema: ServiceSpec::failure(), is_failure: true });
         }

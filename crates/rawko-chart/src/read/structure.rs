@@ -150,6 +150,10 @@ fn unknown_key(key: &str, span: Span, record: &Record) -> Finding {
     if let Some((_, ours)) = hint {
         return finding.help(format!("use `{ours}` here"));
     }
+    if key == "target" && record.name == "item_handler" {
+        return finding
+            .help("an item does not leave the state: use `onDone`, `onError` or an eventless transition");
+    }
     if key == "<<" {
         return finding.help("YAML 1.2 has no merge keys; write the keys out");
     }

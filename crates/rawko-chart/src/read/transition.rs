@@ -96,6 +96,14 @@ pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
         on_done: None,
         on_error: None,
         on_timeout: None,
+        each: None,
+        item: None,
+        index: None,
+        max_concurrent: None,
+        join: None,
+        on_item_done: None,
+        on_item_error: None,
+        each_keys: Vec::new(),
     };
     for pair in body.each_pair() {
         let Some(key) = InvokeKey::parse(pair.key) else { continue };
@@ -109,7 +117,25 @@ pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
             InvokeKey::OnTimeout => invoke.on_timeout = Some((pair.key_span, value)),
             InvokeKey::Timeout => invoke.timeout = Some(value),
             InvokeKey::Retry => invoke.retry = Some(value),
+            InvokeKey::Each => invoke.each = Some(value),
+            InvokeKey::As => invoke.item = Some(value),
+            InvokeKey::Index => invoke.index = Some(value),
+            InvokeKey::MaxConcurrent => invoke.max_concurrent = Some(value),
+            InvokeKey::Join => invoke.join = Some(value),
+            InvokeKey::OnItemDone => invoke.on_item_done = Some((pair.key_span, value)),
+            InvokeKey::OnItemError => invoke.on_item_error = Some((pair.key_span, value)),
             InvokeKey::Description | InvokeKey::Meta => {}
+        }
+        if matches!(
+            key,
+            InvokeKey::As
+                | InvokeKey::Index
+                | InvokeKey::MaxConcurrent
+                | InvokeKey::Join
+                | InvokeKey::OnItemDone
+                | InvokeKey::OnItemError
+        ) {
+            invoke.each_keys.push((pair.key, pair.key_span));
         }
     }
     invoke

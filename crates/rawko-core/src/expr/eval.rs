@@ -264,6 +264,11 @@ fn event_part<'a>(event: Option<&'a NamedEvent>, part: EventPart) -> Val<'a> {
         EventPart::Origin => Val::Ref(&event.origin),
         EventPart::SendId => Val::Own(id(&event.send_id)),
         EventPart::InvokeId => Val::Own(id(&event.invoke_id)),
+        EventPart::Item => event.item.as_ref().map_or(Val::Own(Value::Null), |item| Val::Ref(&item.value)),
+        EventPart::Index => {
+            let index = event.item.as_ref().map(|item| Value::Int(i64::from(item.index)));
+            Val::Own(index.unwrap_or_default())
+        }
     }
 }
 
@@ -272,7 +277,8 @@ fn id(id: &Option<Arc<str>>) -> Value {
 }
 
 fn whole_event(event: &NamedEvent) -> Value {
-    Value::map(EventPart::FIELDS.map(|(name, part)| (name, event_part(Some(event), part).into_value())))
+    let fields = EventPart::FIELDS.iter().filter(|(_, part)| event.item.is_some() || !part.is_of_item());
+    Value::map(fields.map(|(name, part)| (*name, event_part(Some(event), *part).into_value())))
 }
 
 fn instance_part(facts: &InstanceFacts, part: InstancePart) -> &Value {

@@ -23,10 +23,15 @@ pub(crate) fn infer(node: &Node, types: ContextTypes<'_>) -> Type {
         Kind::Event(EventPart::Type | EventPart::SendId | EventPart::InvokeId) | Kind::Concat(_) => {
             Type::String
         }
-        Kind::Event(EventPart::Data) | Kind::Input | Kind::Field(..) | Kind::Index(_) => {
+        Kind::Event(EventPart::Data | EventPart::Item)
+        | Kind::Local(_)
+        | Kind::Input
+        | Kind::Field(..)
+        | Kind::Index(_) => {
             known::schemas(node, types).map_or(Type::Any, |schemas| Schema::common_type(&schemas))
         }
-        Kind::Local(_) | Kind::ContextAt(_) | Kind::Event(EventPart::Origin) | Kind::Env => Type::Any,
+        Kind::Event(EventPart::Index) => Type::Number,
+        Kind::ContextAt(_) | Kind::Event(EventPart::Origin) | Kind::Env => Type::Any,
         Kind::StateIn(_)
         | Kind::Not(_)
         | Kind::And(_)

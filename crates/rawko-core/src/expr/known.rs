@@ -23,6 +23,10 @@ pub trait KnownTypes {
 pub enum SchemaRoot {
     Slot(Slot),
     EventData,
+    /// `event.item` in a handler of an item.
+    EventItem,
+    /// The item of an `each` (0) and its index (1).
+    Local(usize),
     Input,
 }
 
@@ -40,6 +44,8 @@ pub(super) fn schemas(node: &Node, known: &dyn KnownTypes) -> Option<Vec<Schema>
     match &node.kind {
         Kind::Slot(slot) => Some(vec![known.schema(SchemaRoot::Slot(*slot))?]),
         Kind::Event(EventPart::Data) => Some(vec![known.schema(SchemaRoot::EventData)?]),
+        Kind::Event(EventPart::Item) => Some(vec![known.schema(SchemaRoot::EventItem)?]),
+        Kind::Local(local) => Some(vec![known.schema(SchemaRoot::Local(*local))?]),
         Kind::Input => Some(vec![known.schema(SchemaRoot::Input)?]),
         Kind::Field(base, key) => {
             let mut found = Vec::new();

@@ -131,6 +131,14 @@ impl Expr {
         infer::infer(&self.inner.root, known)
     }
 
+    /// Returns the schema of the elements of a list, if it is known.
+    pub fn items_with(&self, known: &dyn KnownTypes) -> Option<crate::schema::Schema> {
+        match &known::schemas(&self.inner.root, known)?[..] {
+            [list] => list.items(),
+            _ => None,
+        }
+    }
+
     /// The problems of [`Expr::type_problems`], and keys that the data does not have.
     pub fn problems_with(&self, known: &dyn KnownTypes) -> Vec<ExprProblem> {
         let mut problems = infer::problems(&self.inner.text, &self.inner.root, known);

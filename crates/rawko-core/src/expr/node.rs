@@ -57,6 +57,8 @@ pub(crate) enum EventPart {
     Origin,
     SendId,
     InvokeId,
+    Item,
+    Index,
 }
 
 /// Fields of `instance` in expressions.
@@ -77,13 +79,20 @@ impl InstancePart {
 }
 
 impl EventPart {
-    pub(crate) const FIELDS: [(&'static str, EventPart); 5] = [
+    pub(crate) const FIELDS: [(&'static str, EventPart); 7] = [
         ("type", EventPart::Type),
         ("data", EventPart::Data),
         ("origin", EventPart::Origin),
         ("sendid", EventPart::SendId),
         ("invokeid", EventPart::InvokeId),
+        ("item", EventPart::Item),
+        ("index", EventPart::Index),
     ];
+
+    /// Returns true for the fields that only item handlers of an `each` see.
+    pub(crate) fn is_of_item(self) -> bool {
+        matches!(self, EventPart::Item | EventPart::Index)
+    }
 
     pub(crate) fn named(name: &str) -> Option<EventPart> {
         Self::FIELDS.iter().find(|(field, _)| *field == name).map(|(_, part)| *part)

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::fan_out_json::{FanOutChanges, fan_out_changes};
 use super::json::{
     SavedFailure, SavedHistory, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
     read_invocation, read_timer, save_failure, save_history, save_invocation, save_timer, unknown,
 };
-use super::{More, Snapshot, SnapshotError, Status};
+use super::{More, PendingTimer, Snapshot, SnapshotError, Status};
 use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
@@ -42,11 +43,28 @@ struct MoreDelta<'a> {
     timers: Option<Vec<SavedTimer>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     invocations: Option<Vec<SavedInvocation>>,
+    /// Changes of a long list of timers, instead of `timers`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timer_changes: Option<TimerChanges>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    each: Option<FanOutChanges>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deferred: Option<Vec<NamedEvent>>,
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "failure")]
     failures: Option<Vec<SavedFailure>>,
 }
+
+/// Timers are appended and removed, never changed.
+#[derive(Default, Serialize, Deserialize)]
+struct TimerChanges {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gone: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    set: Vec<SavedTimer>,
+}
+
+/// Longer lists of timers are written as changes: ten thousand items may have a timeout each.
+const TIMERS_WHOLE_MAX: usize = 16;
 
 impl Snapshot {
     /// Returns the changes since an earlier snapshot of the same instance, as compact JSON.
@@ -144,12 +162,17 @@ static NOTHING: More = More::NOTHING;
 
 fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart) -> Option<MoreDelta<'a>> {
     let (before, after) = (before.unwrap_or(&NOTHING), after?);
+    let timers_changed = before.timers != after.timers;
+    let is_short = before.timers.len().max(after.timers.len()) <= TIMERS_WHOLE_MAX;
     let delta = MoreDelta {
         next_id: after.next_id,
         output: (!before.output.is_identical(&after.output)).then(|| after.output.clone()),
         history: (before.history != after.history).then(|| save_history(after, chart)),
-        timers: (before.timers != after.timers)
+        timers: (timers_changed && is_short)
             .then(|| after.timers.iter().map(|timer| save_timer(timer, chart)).collect()),
+        timer_changes: (timers_changed && !is_short)
+            .then(|| timer_changes(&before.timers, &after.timers, chart)),
+        each: fan_out_changes(&before.fan_outs, &after.fan_outs, chart),
         invocations: (before.invocations != after.invocations)
             .then(|| after.invocations.iter().map(|known| save_invocation(known, chart)).collect()),
         deferred: (before.deferred != after.deferred).then(|| after.deferred.clone()),
@@ -159,7 +182,8 @@ fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart)
     let unchanged = before.next_id == after.next_id
         && delta.output.is_none()
         && delta.history.is_none()
-        && delta.timers.is_none()
+        && !timers_changed
+        && delta.each.is_none()
         && delta.invocations.is_none()
         && delta.deferred.is_none()
         && delta.failures.is_none();
@@ -177,6 +201,15 @@ fn apply_more(more: &mut More, delta: MoreDelta<'_>, chart: &Chart) -> Result<()
     if let Some(timers) = delta.timers {
         more.timers = timers.into_iter().map(|timer| read_timer(timer, chart)).collect::<Result<_, _>>()?;
     }
+    if let Some(TimerChanges { gone, set }) = delta.timer_changes {
+        more.timers.retain(|timer| gone.binary_search(&timer.id).is_err());
+        for timer in set {
+            more.timers.push(read_timer(timer, chart)?);
+        }
+    }
+    if let Some(changes) = delta.each {
+        changes.apply(&mut more.fan_outs, chart)?;
+    }
     if let Some(invocations) = delta.invocations {
         more.invocations =
             invocations.into_iter().map(|known| read_invocation(known, chart)).collect::<Result<_, _>>()?;
@@ -189,4 +222,18 @@ fn apply_more(more: &mut More, delta: MoreDelta<'_>, chart: &Chart) -> Result<()
             failures.into_iter().map(|failure| read_failure(failure, chart)).collect::<Result<_, _>>()?;
     }
     Ok(())
+}
+
+/// Both lists are in the order of their ids, which are never used twice.
+fn timer_changes(before: &[PendingTimer], after: &[PendingTimer], chart: &Chart) -> TimerChanges {
+    let newest = before.last().map_or(0, |timer| timer.id);
+    let mut kept = after.iter().map(|timer| timer.id).peekable();
+    let mut gone = Vec::new();
+    for timer in before {
+        if kept.next_if_eq(&timer.id).is_none() {
+            gone.push(timer.id);
+        }
+    }
+    let set = after.iter().filter(|timer| timer.id > newest);
+    TimerChanges { gone, set: set.map(|timer| save_timer(timer, chart)).collect() }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::fan_out_json::{SavedFanOut, read_fan_out, save_fan_out};
 use super::{FailedWork, Failure, History, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
 use crate::blueprint::NodeKind;
 use crate::chart::Chart;
@@ -67,6 +68,8 @@ struct SavedMore<'a> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     invocations: Vec<SavedInvocation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    each: Vec<SavedFanOut>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     deferred: Vec<NamedEvent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<SavedFailure>,
@@ -91,6 +94,7 @@ enum SavedPurpose {
     Send { target: Arc<str>, event: NamedEvent },
     InvokeTimeout { invocation: u64 },
     InvokeRetry { invocation: u64 },
+    EachContinue { fan_out: u64 },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -115,6 +119,7 @@ pub(super) struct SavedFailure {
 #[serde(rename_all = "snake_case")]
 enum SavedWork {
     Invocation(SavedInvocation),
+    Each(Box<SavedFanOut>),
     Timer { state: String, index: u32 },
 }
 
@@ -221,6 +226,7 @@ fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
         history: save_history(more, chart),
         timers: more.timers.iter().map(|timer| save_timer(timer, chart)).collect(),
         invocations: more.invocations.iter().map(|invocation| save_invocation(invocation, chart)).collect(),
+        each: more.fan_outs.iter().map(|fan_out| save_fan_out(fan_out, chart)).collect(),
         deferred: more.deferred.clone(),
         failure: more.failures.first().map(|failure| save_failure(failure, chart)),
         failures: more.failures.iter().skip(1).map(|failure| save_failure(failure, chart)).collect(),
@@ -239,6 +245,7 @@ fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError>
             .into_iter()
             .map(|invocation| read_invocation(invocation, chart))
             .collect::<Result<_, _>>()?,
+        fan_outs: saved.each.into_iter().map(|known| read_fan_out(known, chart)).collect::<Result<_, _>>()?,
         deferred: saved.deferred,
         failures: saved
             .failure
@@ -274,6 +281,7 @@ pub(super) fn read_history(
 pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
     let work = match &failure.work {
         FailedWork::Invocation(invocation) => SavedWork::Invocation(save_invocation(invocation, chart)),
+        FailedWork::FanOut(fan_out) => SavedWork::Each(Box::new(save_fan_out(fan_out, chart))),
         FailedWork::Timer { node, index } => {
             SavedWork::Timer { state: chart.node(*node).path.to_string(), index: *index }
         }
@@ -284,6 +292,7 @@ pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
 pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<Failure, SnapshotError> {
     let work = match saved.work {
         SavedWork::Invocation(invocation) => FailedWork::Invocation(read_invocation(invocation, chart)?),
+        SavedWork::Each(fan_out) => FailedWork::FanOut(Box::new(read_fan_out(*fan_out, chart)?)),
         SavedWork::Timer { state, index } => {
             FailedWork::Timer { node: read_timer_node(&state, index, chart)?, index }
         }
@@ -301,6 +310,7 @@ pub(super) fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {
         }
         TimerPurpose::InvokeTimeout { invocation } => SavedPurpose::InvokeTimeout { invocation: *invocation },
         TimerPurpose::InvokeRetry { invocation } => SavedPurpose::InvokeRetry { invocation: *invocation },
+        TimerPurpose::EachContinue { fan_out } => SavedPurpose::EachContinue { fan_out: *fan_out },
     };
     SavedTimer { id: timer.id, due_ms: timer.due_ms, purpose }
 }
@@ -313,6 +323,7 @@ pub(super) fn read_timer(saved: SavedTimer, chart: &Chart) -> Result<PendingTime
         SavedPurpose::Send { target, event } => TimerPurpose::Send { target, event },
         SavedPurpose::InvokeTimeout { invocation } => TimerPurpose::InvokeTimeout { invocation },
         SavedPurpose::InvokeRetry { invocation } => TimerPurpose::InvokeRetry { invocation },
+        SavedPurpose::EachContinue { fan_out } => TimerPurpose::EachContinue { fan_out },
     };
     Ok(PendingTimer { id: saved.id, due_ms: saved.due_ms, purpose })
 }
@@ -338,22 +349,29 @@ pub(super) fn save_invocation(invocation: &Invocation, chart: &Chart) -> SavedIn
 }
 
 pub(super) fn read_invocation(saved: SavedInvocation, chart: &Chart) -> Result<Invocation, SnapshotError> {
-    let node = read_node(&saved.state, chart)?;
-    let invoke = chart
-        .tables
-        .node(node)
-        .invokes
-        .usize()
-        .find(|index| chart.tables.invokes[*index].id == saved.invoke)
-        .ok_or_else(|| unknown("invoke", &saved.invoke, chart))?;
+    let (node, invoke) = read_invoke(&saved.state, &saved.invoke, chart)?;
     Ok(Invocation {
         id: saved.id,
-        invoke: InvokeId(invoke as u32),
+        invoke,
         node,
         attempt: saved.attempt,
         src: saved.src,
         input: saved.input,
+        item: None,
     })
+}
+
+/// Returns the invoke of a state by their names.
+pub(super) fn read_invoke(
+    state: &str,
+    invoke: &str,
+    chart: &Chart,
+) -> Result<(NodeId, InvokeId), SnapshotError> {
+    let node = read_node(state, chart)?;
+    let mut own = chart.tables.node(node).invokes.usize();
+    let found = own.find(|index| &*chart.tables.invokes[*index].id == invoke);
+    let found = found.ok_or_else(|| unknown("invoke", invoke, chart))?;
+    Ok((node, InvokeId(found as u32)))
 }
 
 impl Chart {

@@ -1,11 +1,16 @@
 //! `Snapshot`: the complete state of an instance — configuration, context, history, pending timers, running
 //! invocations, step number. Parts that most instances lack are kept in one box, so that an idle one is small.
 
+mod chunks;
 mod delta;
+mod fan_out;
+mod fan_out_json;
 mod json;
 
 use std::sync::Arc;
 
+pub use fan_out::{FanOut, ItemAttempt, ItemCounts, ItemState};
+pub(crate) use fan_out::{Verdict, needed};
 pub use json::SnapshotError;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +74,7 @@ pub(crate) struct More {
     pub(crate) history: History,
     pub(crate) timers: Vec<PendingTimer>,
     pub(crate) invocations: Vec<Invocation>,
+    pub(crate) fan_outs: Vec<FanOut>,
     pub(crate) deferred: Vec<NamedEvent>,
     /// Non-empty while the status is `error`.
     pub(crate) failures: Vec<Failure>,
@@ -83,6 +89,7 @@ impl More {
         history: Vec::new(),
         timers: Vec::new(),
         invocations: Vec::new(),
+        fan_outs: Vec::new(),
         deferred: Vec::new(),
         failures: Vec::new(),
         next_id: 0,
@@ -108,6 +115,8 @@ pub enum TimerPurpose {
     InvokeTimeout { invocation: u64 },
     /// The next attempt of an invocation.
     InvokeRetry { invocation: u64 },
+    /// More items of a fan-out, of which many could not start.
+    EachContinue { fan_out: u64 },
 }
 
 /// An invoke whose state is active and whose result is pending.
@@ -119,6 +128,8 @@ pub struct Invocation {
     pub attempt: u32,
     pub src: Arc<str>,
     pub input: Value,
+    /// The index of the item of an `each`.
+    pub item: Option<u32>,
 }
 
 /// Failed work that nothing in the chart handles.
@@ -132,6 +143,8 @@ pub struct Failure {
 pub enum FailedWork {
     /// Attempt 0: `src` or `input` could not be evaluated, so there was no attempt.
     Invocation(Invocation),
+    /// An `each` whose join can no longer be met, with the results of the other items.
+    FanOut(Box<FanOut>),
     /// The `after` of a node with this index: its delay could not be evaluated.
     Timer { node: NodeId, index: u32 },
 }
@@ -141,13 +154,14 @@ impl Failure {
     pub fn invocation(&self) -> Option<&Invocation> {
         match &self.work {
             FailedWork::Invocation(invocation) => Some(invocation),
-            FailedWork::Timer { .. } => None,
+            FailedWork::FanOut(_) | FailedWork::Timer { .. } => None,
         }
     }
 
     pub(crate) fn node(&self) -> NodeId {
         match &self.work {
             FailedWork::Invocation(invocation) => invocation.node,
+            FailedWork::FanOut(fan_out) => fan_out.node,
             FailedWork::Timer { node, .. } => *node,
         }
     }
@@ -208,8 +222,26 @@ impl Snapshot {
         self.timers().iter().min_by_key(|timer| (timer.due_ms, timer.id))
     }
 
+    /// Returns the invocations without the items of an `each`.
     pub fn invocations(&self) -> &[Invocation] {
         self.more.as_ref().map_or(&[], |more| &more.invocations)
+    }
+
+    pub fn fan_outs(&self) -> &[FanOut] {
+        self.more.as_ref().map_or(&[], |more| &more.fan_outs)
+    }
+
+    /// Returns every invocation whose result is pending, items of an `each` included.
+    pub fn pending(&self) -> impl Iterator<Item = Invocation> + '_ {
+        let items = self.fan_outs().iter();
+        let items = items.flat_map(|fan_out| fan_out.running().filter_map(|index| fan_out.invocation(index)));
+        self.invocations().iter().cloned().chain(items)
+    }
+
+    /// Returns a pending invocation by its id.
+    pub fn invocation(&self, id: u64) -> Option<Invocation> {
+        let plain = self.invocations().iter().find(|known| known.id == id).cloned();
+        plain.or_else(|| self.fan_outs().iter().find_map(|known| known.invocation(known.index_of(id)?)))
     }
 
     /// Returns the first failure that stalls the instance.

@@ -93,6 +93,8 @@ impl Run<'_> {
         self.queue.clear();
         self.unstarted.clear();
         self.to_invoke.clear();
+        self.lists.clear();
+        self.to_advance.clear();
         let tables = self.tables();
         let configuration = self.snapshot.configuration.clone();
         let mut active: Vec<NodeId> = Vec::new();
@@ -118,11 +120,15 @@ impl Run<'_> {
         let more = self.more_mut();
         let timers = std::mem::take(&mut more.timers);
         let invocations = std::mem::take(&mut more.invocations);
+        let fan_outs = std::mem::take(&mut more.fan_outs);
         more.deferred.clear();
         more.failures.clear();
         self.effects.extend(timers.into_iter().map(|timer| Effect::CancelTimer { timer: timer.id }));
         for invocation in invocations {
             self.stop_invocation(&invocation);
+        }
+        for mut fan_out in fan_outs {
+            self.stop_items(&mut fan_out);
         }
     }
 }

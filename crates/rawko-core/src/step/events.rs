@@ -49,6 +49,12 @@ impl Run<'_> {
         {
             return self.handle_invoke_failed(id, event.data);
         }
+        if let Some(id) = event.name.strip_prefix("done.invoke.").and_then(|id| self.fan_out_by_name(id)) {
+            return self.end_fan_out(id, Ok(event.data));
+        }
+        if let Some(id) = event.name.strip_prefix("error.invoke.").and_then(|id| self.fan_out_by_name(id)) {
+            return self.end_fan_out(id, Err(event.data));
+        }
         if let Some(id) = event.name.strip_prefix("done.invoke.") {
             self.end_stall_of_invoke(id);
         }
@@ -105,11 +111,11 @@ impl Run<'_> {
     }
 
     /// Returns the configuration for comparison, on charts that defer events.
-    fn before_deferred(&self) -> Option<Configuration> {
+    pub(super) fn before_deferred(&self) -> Option<Configuration> {
         (self.chart.unhandled == Unhandled::Defer).then(|| self.snapshot.configuration.clone())
     }
 
-    fn offer_deferred_since(&mut self, before: Option<Configuration>) -> Result<(), StepError> {
+    pub(super) fn offer_deferred_since(&mut self, before: Option<Configuration>) -> Result<(), StepError> {
         match before {
             Some(before) if before != self.snapshot.configuration => self.offer_deferred(),
             Some(_) | None => Ok(()),
@@ -153,11 +159,15 @@ impl Run<'_> {
                 self.take_raised(raised)?;
                 continue;
             }
+            if let Some((fan_out, ended)) = self.to_advance.pop_front() {
+                self.advance(fan_out, ended);
+                continue;
+            }
             if self.to_invoke.is_empty() {
                 return Ok(());
             }
             self.start_invokes();
-            if self.queue.is_empty() {
+            if self.queue.is_empty() && self.to_advance.is_empty() {
                 return Ok(());
             }
         }

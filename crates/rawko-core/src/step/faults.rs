@@ -54,7 +54,7 @@ impl Run<'_> {
         let data = Value::map([("message", Value::from(message))]);
         let event = NamedEvent { send_id, ..NamedEvent::new("error.execution", data) };
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        self.queue.push_back(Raised { event, failure });
+        self.queue.push_back(Raised { event, failure, fan_out: None });
     }
 
     /// Adds the fault to the record, unless the step already has the same one.

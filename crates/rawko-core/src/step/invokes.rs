@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::StepError;
+use super::items::item_name;
 use super::run::Run;
 use super::trace::{Retrying, TraceEntry};
 use crate::blueprint::{Backoff, Retry};
@@ -25,12 +26,13 @@ impl Run<'_> {
     }
 
     fn start_invoke(&mut self, node: NodeId, invoke: InvokeId) {
+        if let Some(each) = &self.tables().invoke(invoke).each {
+            return self.start_each(node, invoke, each);
+        }
         match self.prepare(node, invoke) {
             Ok(invocation) => self.attempt(invocation),
             Err(reason) => {
-                let id = self.next_id();
-                let unstarted =
-                    Invocation { id, invoke, node, attempt: 0, src: "".into(), input: Value::Null };
+                let unstarted = self.unstarted_invocation(node, invoke);
                 self.invoke_not_started(unstarted, reason);
             }
         }
@@ -40,7 +42,7 @@ impl Run<'_> {
         let spec = self.tables().invoke(invoke);
         let src = self.render_text(&spec.src).map_err(|error| format!("`src`: {}", error.message))?;
         let input = self.render(&spec.input).map_err(|error| format!("`input`: {}", error.message))?;
-        Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input })
+        Ok(Invocation { id: self.next_id(), invoke, node, attempt: 1, src, input, item: None })
     }
 
     /// Sends an attempt to the host and starts its timeout.
@@ -96,7 +98,7 @@ impl Run<'_> {
         }
     }
 
-    fn cancel_invocation_timers(&mut self, invocation: u64) {
+    pub(super) fn cancel_invocation_timers(&mut self, invocation: u64) {
         self.cancel_timers(|purpose| {
             matches!(purpose,
                 TimerPurpose::InvokeTimeout { invocation: of } | TimerPurpose::InvokeRetry { invocation: of }
@@ -106,7 +108,8 @@ impl Run<'_> {
 
     pub(super) fn invocation_by_name(&self, id: &str) -> Option<u64> {
         let invocations = self.snapshot.invocations();
-        invocations.iter().find(|known| &*self.tables().invoke(known.invoke).id == id).map(|known| known.id)
+        let plain = invocations.iter().find(|known| &*self.tables().invoke(known.invoke).id == id);
+        plain.map(|known| known.id).or_else(|| self.item_by_name(id))
     }
 
     /// Ends the stall of an invoke whose result a person supplied.
@@ -114,6 +117,7 @@ impl Run<'_> {
         let tables = self.tables();
         self.end_stall(|failure| match &failure.work {
             FailedWork::Invocation(failed) => &*tables.invoke(failed.invoke).id == id,
+            FailedWork::FanOut(failed) => &*tables.invoke(failed.invoke).id == id,
             FailedWork::Timer { .. } => false,
         });
     }
@@ -129,6 +133,9 @@ impl Run<'_> {
     }
 
     pub(super) fn handle_invoke_done(&mut self, id: u64, data: Value) -> Result<(), StepError> {
+        if let Some((fan_out, index)) = self.item_of(id) {
+            return self.handle_item_done(fan_out, index, data);
+        }
         let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
         let event = self.result_event("done.invoke", &invocation, data);
         let name = Arc::clone(&event.name);
@@ -139,6 +146,9 @@ impl Run<'_> {
     }
 
     pub(super) fn handle_invoke_failed(&mut self, id: u64, error: Value) -> Result<(), StepError> {
+        if let Some((fan_out, index)) = self.item_of(id) {
+            return self.handle_item_failed(fan_out, index, error);
+        }
         let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
         if error.get("retryable") == &Value::Bool(false) {
             return self.give_up(invocation, "error.invoke", error);
@@ -147,13 +157,18 @@ impl Run<'_> {
     }
 
     pub(super) fn fire_invoke_timeout(&mut self, id: u64) -> Result<(), StepError> {
+        if let Some((fan_out, index)) = self.item_of(id) {
+            let invoke = self.snapshot.fan_outs().iter().find(|known| known.id == fan_out);
+            let invoke = invoke.map_or("", |known| &*self.tables().invoke(known.invoke).id);
+            let name = item_name(invoke, index);
+            let error = timed_out(&name);
+            self.effects.push(Effect::StopInvoke { invocation: id, id: name });
+            return self.handle_item_failed(fan_out, index, error);
+        }
         let Some(invocation) = self.take_invocation(id) else { return Ok(()) };
         let spec = self.tables().invoke(invocation.invoke);
         self.effects.push(Effect::StopInvoke { invocation: id, id: Arc::clone(&spec.id) });
-        let error = Value::map([
-            ("category", Value::str("timeout")),
-            ("message", Value::from(format!("`{}` took longer than its timeout", spec.id))),
-        ]);
+        let error = timed_out(&spec.id);
         let kind = if spec.on_timeout { "timeout.invoke" } else { "error.invoke" };
         self.retry_or_give_up(invocation, kind, error)
     }
@@ -168,10 +183,7 @@ impl Run<'_> {
         match &spec.retry {
             Some(retry) if invocation.attempt < retry.max_attempts => {
                 let delay_ms = backoff_ms(retry, invocation.attempt);
-                let (id, attempt) = (&spec.id, invocation.attempt);
-                self.trace(|| {
-                    TraceEntry::Retrying(Box::new(Retrying { id: Arc::clone(id), attempt, delay_ms }))
-                });
+                self.trace_retry(Arc::clone(&spec.id), retry, invocation.attempt);
                 let id = invocation.id;
                 self.more_mut()
                     .invocations
@@ -181,6 +193,11 @@ impl Run<'_> {
             }
             Some(_) | None => self.give_up(invocation, kind, error),
         }
+    }
+
+    pub(super) fn trace_retry(&mut self, id: Arc<str>, retry: &Retry, attempt: u32) {
+        let delay_ms = backoff_ms(retry, attempt);
+        self.trace(|| TraceEntry::Retrying(Box::new(Retrying { id, attempt, delay_ms })));
     }
 
     /// Raises the failure in the chart; if nothing handles it, the instance stalls.
@@ -194,6 +211,9 @@ impl Run<'_> {
     }
 
     pub(super) fn fire_invoke_retry(&mut self, id: u64) -> Result<(), StepError> {
+        if let Some((fan_out, index)) = self.item_of(id) {
+            return self.retry_item(fan_out, index);
+        }
         if let Some(invocation) = self.take_invocation(id) {
             self.attempt(invocation);
         }
@@ -224,6 +244,7 @@ impl Run<'_> {
                 let id = self.next_id();
                 self.attempt(Invocation { id, attempt: 1, ..invocation });
             }
+            FailedWork::FanOut(fan_out) => self.retry_fan_out(*fan_out),
             FailedWork::Timer { node, index } => self.start_timer(node, index),
         }
     }
@@ -236,11 +257,19 @@ impl Run<'_> {
             origin: Value::Str(Arc::clone(id)),
             send_id: None,
             invoke_id: Some(Arc::clone(id)),
+            item: None,
         }
     }
 }
 
-fn backoff_ms(retry: &Retry, attempt: u32) -> u64 {
+fn timed_out(name: &str) -> Value {
+    Value::map([
+        ("category", Value::str("timeout")),
+        ("message", Value::from(format!("`{name}` took longer than its timeout"))),
+    ])
+}
+
+pub(super) fn backoff_ms(retry: &Retry, attempt: u32) -> u64 {
     let delay = match retry.backoff {
         Backoff::Fixed => retry.initial_delay_ms,
         Backoff::Linear => retry.initial_delay_ms.saturating_mul(u64::from(attempt)),

@@ -179,6 +179,7 @@ impl Run<'_> {
             self.forget_failures_of(node);
             self.to_invoke.retain(|waiting| *waiting != node);
             self.stop_invocations_of(node);
+            self.stop_fan_outs_of(node);
         }
         let parent_last = entry.parent.map_or(node, |parent| tables.last[parent.index()]);
         self.snapshot.configuration.exit(node, entry.parent, parent_last);
@@ -245,6 +246,7 @@ impl Run<'_> {
         }
         if !node.invokes.is_empty() {
             self.to_invoke.push(entry.node);
+            self.evaluate_lists(entry.node);
         }
         if node.kind == NodeKind::Final {
             self.completed(entry.node);

@@ -3,9 +3,11 @@
 
 mod actions;
 mod done;
+mod each;
 mod events;
 mod faults;
 mod invokes;
+mod items;
 mod microstep;
 mod plain;
 mod run;
@@ -15,6 +17,8 @@ mod trace;
 mod undo;
 mod unstarted;
 
+pub(crate) use items::item_name;
+pub use items::split_item_name;
 use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};

@@ -25,8 +25,9 @@ impl PlainStep {
     pub(super) fn find(chart: &Chart, snapshot: &Snapshot, event: &NamedEvent) -> Option<Self> {
         let [from] = *snapshot.configuration.frontier() else { return None };
         // The event may belong to a running invocation, and deferred events are retried after a move.
-        let is_idle =
-            snapshot.more.as_ref().is_none_or(|more| more.invocations.is_empty() && more.deferred.is_empty());
+        let is_idle = snapshot.more.as_ref().is_none_or(|more| {
+            more.invocations.is_empty() && more.fan_outs.is_empty() && more.deferred.is_empty()
+        });
         if snapshot.status != Status::Active || !is_idle || chart.microsteps_max == 0 {
             return None;
         }

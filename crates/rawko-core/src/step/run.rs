@@ -15,7 +15,7 @@ use crate::configuration::Active;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::expr::Scope;
-use crate::ids::{NodeId, TransitionId};
+use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::snapshot::{Failure, More, Snapshot};
 use crate::tables::Tables;
 use crate::value::Value;
@@ -31,6 +31,8 @@ pub(super) struct Raised {
     pub(super) event: NamedEvent,
     /// Set if the event is about work that could not start.
     pub(super) failure: Option<Box<Failure>>,
+    /// Set if the event is about an item of this fan-out that could not start.
+    pub(super) fan_out: Option<u64>,
 }
 
 pub(super) struct Run<'a> {
@@ -45,6 +47,12 @@ pub(super) struct Run<'a> {
     pub(super) locals: Vec<Value>,
     /// Entered nodes whose invokes start once the macrostep rests.
     pub(super) to_invoke: SmallVec<[NodeId; 4]>,
+    /// The lists of their `each`, evaluated on entry.
+    pub(super) lists: Vec<(InvokeId, Result<Value, String>)>,
+    /// Fan-outs to decide or to continue, with the item that ended.
+    pub(super) to_advance: VecDeque<(u64, Option<u32>)>,
+    /// Items of this macrostep that could not start and have a handler.
+    pub(super) failed_starts: u32,
     /// Transitions whose guard failed to evaluate in this macrostep. Each is reported once: an eventless one is tried
     /// again after every internal event, including its own `error.execution`.
     pub(super) failed_guards: SmallVec<[TransitionId; 4]>,
@@ -72,6 +80,9 @@ impl<'a> Run<'a> {
             effects: Vec::new(),
             locals: Vec::new(),
             to_invoke: SmallVec::new(),
+            lists: Vec::new(),
+            to_advance: VecDeque::new(),
+            failed_starts: 0,
             failed_guards: SmallVec::new(),
             faults: Vec::new(),
             unstarted: Vec::new(),
@@ -136,6 +147,14 @@ impl<'a> Run<'a> {
         more.next_id
     }
 
+    /// Reserves consecutive ids and returns the first.
+    pub(super) fn next_ids(&mut self, count: usize) -> u64 {
+        let more = self.more_mut();
+        let first = more.next_id + 1;
+        more.next_id += count as u64;
+        first
+    }
+
     #[inline]
     pub(super) fn trace(&mut self, entry: impl FnOnce() -> TraceEntry) {
         if let Some(trace) = &mut self.trace {
@@ -149,7 +168,7 @@ impl<'a> Run<'a> {
 
     pub(super) fn raise(&mut self, event: NamedEvent) {
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        self.queue.push_back(Raised { event, failure: None });
+        self.queue.push_back(Raised { event, failure: None, fan_out: None });
     }
 
     pub(super) fn active_paths(&self) -> String {

@@ -88,6 +88,7 @@ impl Run<'_> {
             TimerPurpose::Send { target, event } => self.fire_send(&target, event),
             TimerPurpose::InvokeTimeout { invocation } => self.fire_invoke_timeout(invocation),
             TimerPurpose::InvokeRetry { invocation } => self.fire_invoke_retry(invocation),
+            TimerPurpose::EachContinue { fan_out } => self.fire_each_continue(fan_out),
         }
     }
 

@@ -36,7 +36,7 @@ impl Run<'_> {
         let event = self.result_event("error.invoke", &invocation, error.clone());
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
         let failure = Some(Box::new(Failure { work: FailedWork::Invocation(invocation), error }));
-        self.queue.push_back(Raised { event, failure });
+        self.queue.push_back(Raised { event, failure, fan_out: None });
     }
 
     /// Handles an `after` whose delay fails.
@@ -57,6 +57,9 @@ impl Run<'_> {
 
     /// Processes one internal event.
     pub(super) fn take_raised(&mut self, raised: Raised) -> Result<(), StepError> {
+        if let Some(fan_out) = raised.fan_out {
+            return self.handle_item(fan_out, raised.event, true);
+        }
         self.event = Some(raised.event);
         let selection = self.select_for_event();
         if !selection.is_empty() {
@@ -77,7 +80,7 @@ impl Run<'_> {
                 let message = failure.error.get("message").as_str().unwrap_or_default().to_owned();
                 self.raise_execution_error(message, None, Some(failure));
             }
-            (FailedWork::Invocation(_), true) | (FailedWork::Timer { .. }, _) => {
+            (FailedWork::Invocation(_), true) | (FailedWork::Timer { .. } | FailedWork::FanOut(_), _) => {
                 self.unstarted.push(*failure)
             }
         }
@@ -123,6 +126,7 @@ impl Run<'_> {
     pub(super) fn stall(&mut self, failure: Failure) {
         let id: Arc<str> = match &failure.work {
             FailedWork::Invocation(invocation) => Arc::clone(&self.tables().invoke(invocation.invoke).id),
+            FailedWork::FanOut(fan_out) => Arc::clone(&self.tables().invoke(fan_out.invoke).id),
             FailedWork::Timer { node, .. } => format!("after.{}", self.chart.node(*node).path).into(),
         };
         self.trace(|| TraceEntry::Stalled { id: Arc::clone(&id) });

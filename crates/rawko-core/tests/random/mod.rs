@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
-    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Event, Foreach, Guard, HistoryVariant,
-    InitialSpec, InvokeSpec, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot, Template, TransitionSpec,
-    Trigger, Unhandled, Value,
+    Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, EachSpec, Event, Foreach, Guard,
+    HistoryVariant, InitialSpec, InvokeSpec, Join, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot,
+    Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
 /// A small generator whose whole state is the seed (splitmix64).
@@ -212,6 +212,18 @@ fn furnish(dice: &mut Dice, nodes: &mut [NodeSpec], index: usize) {
             }
             if dice.chance(15) && index > 0 {
                 nodes[index].invokes.push(invoke(dice));
+                if nodes[index].invokes[0].each.is_some() {
+                    for failed in [false, true] {
+                        nodes[index].transitions.push(TransitionSpec {
+                            trigger: Trigger::Item { invoke: 0, failed },
+                            guard: None,
+                            targets: None,
+                            reenter: false,
+                            actions: actions(dice, 2),
+                            docs: None,
+                        });
+                    }
+                }
             }
         }
     }
@@ -246,6 +258,8 @@ fn delay(dice: &mut Dice) -> Delay {
     }
 }
 
+const LISTS: &[&str] = &["[1, 2, 3]", "[]", "null", "[context.n]", "context.n", "[1, 2, 3, 4, 5, 6]"];
+
 fn invoke(dice: &mut Dice) -> InvokeSpec {
     InvokeSpec {
         id: "job".into(),
@@ -258,6 +272,14 @@ fn invoke(dice: &mut Dice) -> InvokeSpec {
             backoff: Backoff::Exponential,
             initial_delay_ms: 5,
             max_delay_ms: 100,
+        }),
+        each: dice.chance(40).then(|| {
+            Box::new(EachSpec {
+                list: expression(dice.pick(LISTS)),
+                max_concurrent: 1 + dice.below(3) as u32,
+                join: dice.pick(&[Join::All, Join::Any, Join::Settled, Join::AtLeast(2)]),
+                on_item_error: dice.chance(50),
+            })
         }),
     }
 }
@@ -308,11 +330,11 @@ pub(crate) fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -
             *now_ms = (*now_ms).max(timer.due_ms);
             Event::TimerFired { timer: timer.id }
         }
-        3 if !snapshot.invocations().is_empty() => {
-            Event::InvokeDone { invocation: snapshot.invocations()[0].id, data: Value::Int(5) }
+        3 if snapshot.pending().next().is_some() => {
+            Event::InvokeDone { invocation: pending(dice, snapshot), data: Value::Int(5) }
         }
-        4 if !snapshot.invocations().is_empty() => Event::InvokeFailed {
-            invocation: snapshot.invocations()[0].id,
+        4 if snapshot.pending().next().is_some() => Event::InvokeFailed {
+            invocation: pending(dice, snapshot),
             error: Value::map([("message", Value::str("no"))]),
         },
         5 => Event::TimerFired { timer: 9_999 },
@@ -321,4 +343,9 @@ pub(crate) fn delivery(dice: &mut Dice, snapshot: &Snapshot, now_ms: &mut i64) -
         8 if dice.chance(3) => Event::CancelRequested { reason: Value::Null },
         _ => Event::named(dice.pick(EVENTS), Value::Int(dice.below(5) as i64)),
     }
+}
+
+fn pending(dice: &mut Dice, snapshot: &Snapshot) -> u64 {
+    let all: Vec<u64> = snapshot.pending().map(|known| known.id).collect();
+    dice.pick(&all)
 }

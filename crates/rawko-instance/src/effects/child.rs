@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Invoke, ServiceName, Value};
+use rawko_core::{Invoke, ServiceName, Value, split_item_name};
 
 use super::Position;
 use crate::environment::Environment;
@@ -93,7 +93,7 @@ impl Instance {
         env: &dyn Environment,
     ) -> Result<(Instance, Transaction), ServiceError> {
         let Beginning { reference, policy, invoke } = beginning;
-        let generation = self.next_generation(at, env)?;
+        let generation = self.next_generation(&invoke.id, at, env)?;
         let chart = env.chart(&reference)?;
         let new = NewInstance {
             id: child_id(&self.new.id, effect),
@@ -114,7 +114,12 @@ impl Instance {
     }
 
     /// Returns the generation of a child, if limits allow one.
-    fn next_generation(&mut self, at: Position, env: &dyn Environment) -> Result<u32, ServiceError> {
+    fn next_generation(
+        &mut self,
+        invoke: &str,
+        at: Position,
+        env: &dyn Environment,
+    ) -> Result<u32, ServiceError> {
         let limits = env.limits();
         let exceeded = |code: &str, message: String| {
             let details = Value::map([("code", Value::str(code))]);
@@ -129,7 +134,10 @@ impl Instance {
         if self.pace.children_second != second {
             (self.pace.children_second, self.pace.children) = (second, 0);
         }
-        self.pace.children += 1;
+        // A fan-out counts once: its list bounds it.
+        if !is_later_item(invoke) {
+            self.pace.children += 1;
+        }
         if self.pace.children > limits.children_per_second_max {
             let most = limits.children_per_second_max;
             return exceeded("children_per_second", format!("more than {most} children within one second"));
@@ -147,6 +155,11 @@ impl Instance {
         let begun = tx.children.iter().find(|child| **child.instance.id() == *id);
         begun.map(|child| child.instance.key).or_else(|| env.child(id).ok().flatten())
     }
+}
+
+/// Returns true for the second and later items of an `each`. Limits of runaway loops count only the first.
+pub(crate) fn is_later_item(invoke: &str) -> bool {
+    split_item_name(invoke).is_some_and(|(_, index)| index > 0)
 }
 
 fn as_service_error(error: &InstanceError) -> ServiceError {

@@ -34,7 +34,7 @@ impl Instance {
         tx: &mut Transaction,
     ) {
         if let Some(node) = self.node_of(Some(invoke.invocation)) {
-            invoke.policy = self.policy_at(node);
+            invoke.policy = self.share_of(&invoke, self.policy_at(node));
         }
         let told = env.kind_of(self, &invoke);
         let binding = if told.is_some() { None } else { self.binding(&invoke, env) };
@@ -150,10 +150,12 @@ impl Instance {
 
     /// Returns the key of an earlier attempt with an unknown outcome: the next attempt is the same request.
     fn take_kept_key(&mut self, invoke: &Invoke, tx: &mut Transaction) -> Option<Arc<str>> {
+        let earlier = self.earlier_invocation(invoke.invocation);
         let is_kept = |effect: &OpenEffect| {
             let is_retried = effect.invocation.is_some_and(|id| self.retrying.contains(&id));
-            let is_same =
-                effect.invocation == Some(invoke.invocation) || (is_retried && effect.name == invoke.src);
+            let is_same = effect.invocation == Some(invoke.invocation)
+                || (effect.invocation.is_some() && effect.invocation == earlier)
+                || (is_retried && effect.name == invoke.src);
             effect.kind == EffectKind::Unknown && is_same
         };
         let at = self.open.iter().position(is_kept)?;

@@ -22,6 +22,9 @@ struct Provenance {
     chart: String,
     chart_hash: String,
     step: u64,
+    /// The id of an item of an `each`: `reviews[0]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invoke: Option<Arc<str>>,
     input_hash: String,
     service: Value,
 }
@@ -82,12 +85,18 @@ impl Instance {
         }
     }
 
+    fn item_of(&self, effect: &OpenEffect) -> Option<Arc<str>> {
+        let known = self.snapshot.invocation(effect.invocation?)?;
+        known.item.map(|_| self.chart.invocation_name(&known))
+    }
+
     fn provenance(&self, effect: &OpenEffect, input: &Value, env: &dyn Environment) -> String {
         let input = content::hash(serde_json::to_string(input).unwrap_or_default().as_bytes());
         let record = Provenance {
             chart: format!("{}@{}", self.chart.id(), self.chart.version()),
             chart_hash: content::hex(&self.chart.hash()),
             step: effect.step,
+            invoke: self.item_of(effect),
             input_hash: content::hex(&input),
             service: env.provenance(&effect.name, effect.kind),
         };

@@ -71,6 +71,7 @@ impl Instance {
             origin: Value::str(origin),
             send_id: send.send_id.clone(),
             invoke_id,
+            item: None,
         };
         self.post_named(to, event, at, env, tx);
     }
@@ -128,8 +129,7 @@ impl Instance {
 
     /// Returns the running child with this invoke id.
     fn child_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Option<InstanceKey> {
-        let mut running = self.snapshot.invocations().iter();
-        let wanted = running.find(|known| self.chart.invoke_name(known.invoke) == invoke)?.id;
+        let wanted = self.snapshot.pending().find(|known| *self.chart.invocation_name(known) == *invoke)?.id;
         let is_child = |effect: &&OpenEffect| {
             effect.kind == EffectKind::Child && effect.invocation == Some(wanted) && effect.result.is_empty()
         };
@@ -149,7 +149,7 @@ impl Instance {
         let Some(parent) = self.listening_parent() else { return };
         let invoke = self.new.parent.as_ref().map(|parent| Arc::clone(&parent.invoke)).unwrap_or_default();
         let origin = Value::Str(Arc::clone(&invoke));
-        let event = NamedEvent { name, data, origin, send_id: None, invoke_id: Some(invoke) };
+        let event = NamedEvent { name, data, origin, send_id: None, invoke_id: Some(invoke), item: None };
         self.post_named(parent, event, at, env, tx);
     }
 

@@ -69,8 +69,8 @@ impl Instance {
     /// The pending request that an answer means.
     fn asked(&self, invoke: Option<&str>) -> Result<usize, InstanceError> {
         let name = |effect: &OpenEffect| {
-            let known = self.snapshot.invocations().iter().find(|known| Some(known.id) == effect.invocation);
-            known.map_or("?", |known| self.chart.invoke_name(known.invoke)).to_owned()
+            let known = effect.invocation.and_then(|id| self.snapshot.invocation(id));
+            known.map_or_else(|| "?".to_owned(), |known| self.chart.invocation_name(&known).to_string())
         };
         let is_person = |(_, effect): &(usize, &OpenEffect)| effect.kind == EffectKind::Person;
         let all: Vec<_> = self.open.iter().enumerate().filter(is_person).collect();

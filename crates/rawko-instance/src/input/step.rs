@@ -7,6 +7,7 @@ use rawko_core::{Event, Now, Step, step, step_traced};
 
 use crate::environment::Environment;
 use crate::error::InstanceError;
+use crate::fan_out::FanOutBudget;
 use crate::instance::Instance;
 use crate::records::{Record, RecordKind, SavedSnapshot};
 use crate::transaction::Transaction;
@@ -27,8 +28,16 @@ impl Instance {
     ) -> Result<bool, InstanceError> {
         let before = self.snapshot.clone();
         let facts = self.new.facts();
-        let now = Now::new(at_ms, env.world()).of(&facts);
         let chart = Arc::clone(&self.chart);
+        let budget = FanOutBudget {
+            instance: &self.new.id,
+            chart: &chart,
+            policy: &self.policy,
+            ledger: &self.ledger,
+            calls: self.calls,
+            gate: env.gate(),
+        };
+        let now = Now::new(at_ms, env.world()).of(&facts).admitting(&budget);
         // A panic is a bug of rawko, contained to this instance.
         let step = if env.wants_traces() { step_traced } else { step };
         let taken = catch_unwind(AssertUnwindSafe(|| step(&chart, &mut self.snapshot, event.clone(), now)));

@@ -118,7 +118,9 @@ impl Instance {
     }
 
     fn take_refusal(&mut self, at: usize, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
-        if !self.may_act_again(env, now_ms, tx) {
+        let invocation = self.open[at].invocation.and_then(|id| self.snapshot.invocation(id));
+        let is_later = invocation.is_some_and(|known| known.item.is_some_and(|index| index > 0));
+        if !is_later && !self.may_act_again(env, now_ms, tx) {
             return;
         }
         let effect = &self.open[at];

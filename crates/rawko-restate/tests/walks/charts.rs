@@ -3,6 +3,87 @@
 pub(crate) const CHARTS: &[&str] = &[
     "
 statechart:
+  id: each
+  initial: working
+  context: {list: [1, 2, 3, 4], got: null, why: null, seen: []}
+  states:
+    working:
+      invoke:
+        id: calls
+        src: echo
+        each: context.list
+        max_concurrent: 1
+        input: {n: item, at: index}
+        onItemDone: {actions: [{type: assign, context_updates: {seen: 'append(context.seen, event.index)'}}]}
+        onDone: {target: failing, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: {target: done, actions: [{type: assign, context_updates: {why: event.data}}]}
+    failing:
+      invoke:
+        id: mixed
+        src: {expr: item}
+        each: '[\"echo\", \"forbidden\"]'
+        max_concurrent: 1
+        join: settled
+        onItemError: {actions: [{type: assign, context_updates: {seen: 'append(context.seen, event.data.category)'}}]}
+        onDone: {target: done, actions: [{type: assign, context_updates: {why: event.data}}]}
+        onError: done
+    done: {type: final, output: {got: context.got, why: context.why, seen: context.seen}}
+",
+    "
+statechart:
+  id: each_nested
+  initial: working
+  context: {got: null}
+  states:
+    working:
+      invoke:
+        id: inner
+        src: statechart:each
+        each: '[[1, 2], [3]]'
+        max_concurrent: 1
+        input: {list: item}
+        onDone: {target: done, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: {target: done, actions: [{type: assign, context_updates: {got: event.data}}]}
+    done: {type: final, output: context.got}
+",
+    "
+statechart:
+  id: each_any
+  initial: racing
+  context: {got: null}
+  states:
+    racing:
+      invoke:
+        id: race
+        src: {expr: item}
+        each: '[\"never\", \"never\", \"echo\"]'
+        join: any
+        onDone: {target: waiting, actions: [{type: assign, context_updates: {got: event.data.index}}]}
+        onError: done
+    waiting:
+      invoke: {id: wait, src: never, each: '[1, 2, 3]', max_concurrent: 2, onDone: done, onError: done}
+      on: {LEAVE: done}
+    done: {type: final, output: context.got}
+",
+    "
+statechart:
+  id: each_people
+  initial: asking
+  context: {got: null}
+  states:
+    asking:
+      invoke:
+        id: ask
+        src: human
+        each: '[\"ada\", \"bo\"]'
+        join: settled
+        input: {question: item}
+        onDone: {target: done, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: done
+    done: {type: final, output: context.got}
+",
+    "
+statechart:
   id: parent
   initial: working
   context: {heard: [], got: null, why: null}

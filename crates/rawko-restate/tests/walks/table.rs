@@ -43,6 +43,15 @@ pub(crate) const WALKS: &[Walk] = &[
     walk("child-told", "parent", &[SendTo(".kid.0", "GO"), Settle]),
     walk("child-cancelled", "parent", &[Cancel, Until(".kid.0", 2), Settle, Cancel]),
     walk("grandchild", "family", &[Settle]),
+    walk("each", "each", &[Settle]),
+    walk("each-nested", "each_nested", &[Settle]),
+    walk("each-any", "each_any", &[Until("", 2), Send("LEAVE", "null"), Settle]),
+    walk(
+        "each-people",
+        "each_people",
+        &[Settle, Approve(None), Approve(Some("ask[1]")), Deny(Some("ask[0]")), Until("", 3), Settle],
+    ),
+    Walk { name: "each-limit", chart: "each", input: "{}", budget: r#"{"tool_calls": 3}"#, acts: &[Settle] },
     walk("no-chart", "orphaned", &[Settle]),
     walk("timers", "timers", &[Settle]),
     walk(

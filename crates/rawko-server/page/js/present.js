@@ -35,11 +35,13 @@ export class Present {
     this.plan = h('div');
     this.events = h('div', { class: 'event-buttons' });
     this.running = h('ul', { class: 'facts' });
+    this.each = h('div', { class: 'stack' });
     this.timers = h('ul', { class: 'facts' });
     this.children = h('ul', { class: 'children' });
     this.quiet = h('p', { class: 'muted', hidden: true });
     this.parts = {
       events: part('Accepts', this.events),
+      each: part('Items', this.each),
       running: part('Running', this.running),
       timers: part('Timers', this.timers),
       children: part('Children', this.children),
@@ -67,6 +69,8 @@ export class Present {
     this.offer(waits.events);
     this.parts.running.hidden = !doc.running?.length;
     keyed(this.running, doc.running ?? [], (it) => `${it.invoke}/${it.attempt}/${it.since_ms}`, runningRow);
+    this.parts.each.hidden = !doc.each?.length;
+    keyed(this.each, doc.each ?? [], (it) => it.invoke, eachGrid, updateEach);
     this.parts.timers.hidden = !waits.timers.length;
     keyed(this.timers, waits.timers, (it) => `${it.kind}/${it.for}/${it.due_ms}`, timerRow);
     this.family(doc);
@@ -239,6 +243,32 @@ function runningRow(it) {
     ),
     it.since_ms ? ago(it.since_ms, { long: true }) : null,
   );
+}
+
+/** A grid with one cell per item of a fan-out; a cell with an instance of its own opens it. */
+function eachGrid(it) {
+  return h('div', null, h('p', { class: 'muted' }), h('ul', { class: 'items', 'aria-label': `Items of ${it.invoke}` }));
+}
+
+function updateEach(element, it) {
+  const [words, grid] = element.children;
+  const counts = ['done', 'running', 'error', 'stopped', 'waiting'].filter((word) => it[word]);
+  say(words, `${it.invoke}: ${counts.map((word) => `${it[word]} ${ITEM_WORDS[word]}`).join(', ')} of ${it.total}`);
+  keyed(grid, it.items, (item) => `${item.id}/${item.child ?? ''}`, itemCell, updateItem);
+}
+
+const ITEM_WORDS = { done: 'done', running: 'running', error: 'failed', stopped: 'stopped', waiting: 'waiting' };
+
+function itemCell(item) {
+  return h('li', null, item.child ? h('a', { href: href('instances', item.child) }) : h('span'));
+}
+
+function updateItem(element, item) {
+  const cell = element.firstElementChild;
+  cell.dataset.status = item.status;
+  const more = item.error?.message ?? (item.data === undefined ? '' : brief(item.data, 200));
+  cell.title = `${item.id} ${ITEM_WORDS[item.status]}: ${brief(item.item, 200)}${more ? ` → ${more}` : ''}`;
+  say(cell, String(item.index));
 }
 
 function timerRow(it) {

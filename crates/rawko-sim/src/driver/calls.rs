@@ -94,9 +94,10 @@ impl Driver {
     fn timeout_of(&self, key: InstanceKey, invocation: Option<u64>) -> Option<i64> {
         let of = |purpose: &TimerPurpose| match purpose {
             TimerPurpose::InvokeTimeout { invocation: id } => Some(*id) == invocation,
-            TimerPurpose::After { .. } | TimerPurpose::Send { .. } | TimerPurpose::InvokeRetry { .. } => {
-                false
-            }
+            TimerPurpose::After { .. }
+            | TimerPurpose::Send { .. }
+            | TimerPurpose::InvokeRetry { .. }
+            | TimerPurpose::EachContinue { .. } => false,
         };
         let timers = self.live.get(&key)?.snapshot().timers();
         timers.iter().find(|timer| of(&timer.purpose)).map(|timer| timer.due_ms)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Invoke, Value, World};
+use rawko_core::{Chart, Invoke, Value, World, split_item_name};
 use rawko_instance::{AgentResolver, Category, Environment, Gate, Instance, Limits, Request, ServiceError};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
@@ -30,6 +30,9 @@ impl Environment for Driver {
     }
 
     fn kind_of(&self, instance: &Instance, invoke: &Invoke) -> Option<EffectKind> {
+        if split_item_name(&invoke.id).is_some_and(|(_, index)| index > 0) {
+            self.items.set(self.items.get() + 1);
+        }
         self.services.borrow_mut().plan(instance, invoke)
     }
 

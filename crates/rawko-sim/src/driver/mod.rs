@@ -22,6 +22,9 @@ pub use chaos::{Calm, Chaos, CommitFate, Point};
 
 /// Inputs that one moment may set off before the driver stops: events that never end.
 const INPUTS_MAX: usize = 20_000;
+/// Inputs that each item of an `each` may add to them, and the most that items may add.
+const INPUTS_PER_ITEM: usize = 8;
+const INPUTS_OF_ITEMS_MAX: usize = 2_000_000;
 
 /// Configuration of the simulated project.
 #[derive(Clone, Default)]
@@ -96,6 +99,8 @@ pub struct Driver {
     pub(crate) next_order: u64,
     pub(crate) next_key: Cell<i64>,
     pub(crate) next_message: Cell<i64>,
+    /// Items of an `each` that were planned so far, without the first of each: bounded by lists, not by loops.
+    pub(crate) items: Cell<usize>,
 }
 
 impl Driver {
@@ -118,6 +123,7 @@ impl Driver {
             traces: None,
             next_key: Cell::new(0),
             next_message: Cell::new(0),
+            items: Cell::new(0),
         };
         driver.restart()?;
         Ok(driver)
@@ -211,9 +217,10 @@ impl Driver {
 
     /// Takes everything that waits at this moment.
     pub fn settle(&mut self) -> Result<Turn, InstanceError> {
-        for _ in 0..INPUTS_MAX {
+        let mut taken = 0;
+        while taken < INPUTS_MAX + (INPUTS_PER_ITEM * self.items.get()).min(INPUTS_OF_ITEMS_MAX) {
             match self.turn()? {
-                Turn::Took => {}
+                Turn::Took => taken += 1,
                 turn @ (Turn::Idle | Turn::Crashed | Turn::Runaway) => return Ok(turn),
             }
         }

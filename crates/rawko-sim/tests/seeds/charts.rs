@@ -1,5 +1,6 @@
 //! The charts that work in the simulated world: orders that pay, pack, ask and report; a hub that counts and answers;
-//! a spender with a budget; a builder with invokes that cannot be evaluated; a clock; a traveller.
+//! a spender with a budget; a builder with invokes that cannot be evaluated; a clock; a traveller;
+//! a payer that fans out.
 
 use std::sync::{Arc, LazyLock};
 
@@ -202,6 +203,70 @@ statechart:
     back: {type: final}
 ";
 
+/// Pays a list of bills three at a time, has folders of bills paid by children that fan out themselves, and races.
+const PAYER: &str = "
+statechart:
+  id: payer
+  initial: paying
+  context: {bills: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], paid: null, folders: null, seen: 0}
+  states:
+    paying:
+      invoke:
+        id: bills
+        src: charge
+        each: context.bills
+        as: bill
+        max_concurrent: 3
+        input: {order: '\"bill-\" ~ string(bill)', n: bill}
+        timeout: 4s
+        retry: {max_attempts: 1000, backoff: fixed, initial_delay: 500}
+        onItemDone: {actions: [{type: assign, context_updates: {seen: context.seen + 1}}]}
+        onDone: {target: filing, actions: [{type: assign, context_updates: {paid: event.data}}]}
+        onError: broken
+    filing:
+      invoke:
+        id: folders
+        src: 'statechart:folder'
+        each: '[100, 200, 300]'
+        max_concurrent: 2
+        join: settled
+        input: {base: item}
+        onDone: {target: racing, actions: [{type: assign, context_updates: {folders: event.data}}]}
+        onError: broken
+    racing:
+      invoke:
+        id: race
+        src: stamp
+        each: '[1, 2, 3, 4]'
+        join: any
+        input: {order: '\"race-\" ~ string(item)'}
+        onDone: done
+        onError: done
+      after: {30s: done}
+    broken: {}
+    done: {type: final, output: {paid: context.paid, folders: context.folders, seen: context.seen}}
+";
+
+const FOLDER: &str = "
+statechart:
+  id: folder
+  initial: paying
+  context: {base: 0, paid: null}
+  states:
+    paying:
+      invoke:
+        id: bills
+        src: charge
+        each: '[1, 2]'
+        input: {order: '\"bill-\" ~ string(context.base + item)', n: context.base + item}
+        timeout: 4s
+        retry: {max_attempts: 1000, backoff: fixed, initial_delay: 500}
+        onDone: {target: done, actions: [{type: assign, context_updates: {paid: event.data}}]}
+        onError: broken
+    broken: {}
+    done: {type: final, output: context.paid}
+";
+
 /// All charts, read once.
 pub(crate) fn charts() -> &'static [Arc<Chart>] {
     static CHARTS: LazyLock<Vec<Arc<Chart>>> = LazyLock::new(|| {
@@ -209,7 +274,7 @@ pub(crate) fn charts() -> &'static [Arc<Chart>] {
             let loaded = load(&Source::new("chart.yaml", text), &Registry::default());
             Arc::new(loaded.chart.unwrap_or_else(|| panic!("{:?}", loaded.findings)))
         };
-        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER]
+        [ORDER, PARCEL, HUB, SPENDER, ERRAND, BUILDER, SKETCH, CLOCK, TRAVELLER, PAYER, FOLDER]
             .into_iter()
             .map(read)
             .collect()

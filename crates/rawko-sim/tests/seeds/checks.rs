@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rawko_core::{Status, Value};
 use rawko_store::{EffectKind, Filter, InstanceRow, RecordKind, Store};
 
+use crate::fan_outs;
 use crate::run::{Run, calm, receiver};
 use crate::stalls;
 
@@ -27,6 +28,7 @@ pub(crate) fn check(run: &Run) {
     orders_were_paid_once(run);
     budget_was_kept(run);
     children_belong_to_their_parents(&rows);
+    fan_outs::check(run, &rows);
     outcomes_are_those_without_faults(run);
 }
 

@@ -17,6 +17,7 @@
 mod charts;
 mod checks;
 mod dice;
+mod fan_outs;
 mod run;
 mod stalls;
 mod storm;

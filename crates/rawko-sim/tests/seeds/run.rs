@@ -103,6 +103,7 @@ impl Run {
         self.begin("sketch", "sketch", goal());
         self.begin("clock", "clock", Value::Null);
         self.begin("traveller", "traveller", Value::Null);
+        self.begin("payer", "payer", Value::Null);
     }
 
     /// Starts an instance, again and again until the store has it.

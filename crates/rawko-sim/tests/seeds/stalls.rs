@@ -43,11 +43,11 @@ fn parent_waits(run: &Run, row: &InstanceRow) -> bool {
 /// Every pending invocation has an open effect, and after all time has passed only requests to people are unanswered.
 fn invocations_are_open(instance: &Instance) {
     let id = instance.id();
-    for invocation in instance.snapshot().invocations() {
+    for invocation in instance.snapshot().pending() {
         let of = |effect: &&rawko_store::OpenEffect| {
             effect.invocation == Some(invocation.id) && effect.kind != EffectKind::Unknown
         };
-        let name = instance.chart().invoke_name(invocation.invoke);
+        let name = instance.chart().invocation_name(&invocation);
         match instance.open_effects().iter().find(of).map(|effect| effect.kind) {
             Some(EffectKind::Person) => {}
             Some(kind) => panic!("{id}: invoke `{name}` ({kind:?}) was never answered"),

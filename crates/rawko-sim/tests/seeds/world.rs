@@ -12,6 +12,7 @@ use rawko_instance::{Category, ServiceError};
 use rawko_sim::driver::{CallAnswer, CallRequest, Services};
 use rawko_store::{MemoryStore, Store};
 
+use crate::fan_outs;
 use crate::storm::Fate;
 
 /// The services as every driver of a run sees them.
@@ -75,6 +76,7 @@ impl World {
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {
         self.calls += 1;
         self.check_audit(request);
+        fan_outs::check_concurrency(&*self.store, request);
         let (kind, after_ms) = {
             let mut fate = self.fate.borrow_mut();
             let kind = if fate.is_calm { 0 } else { fate.dice.below(16) };
@@ -89,7 +91,7 @@ impl World {
             // It did not happen: refused before the service saw it, by something between.
             10 => (false, failed(Category::Failed)),
             11 => (false, failed(Category::Network)),
-            _ => (true, Ok(Value::Int(1))),
+            _ => (true, Ok(request.input().get("n").as_i64().map_or(Value::Int(1), Value::Int))),
         };
         if acts {
             self.act(request);

@@ -40,9 +40,17 @@ struct Waiting {
     sender: oneshot::Sender<Answer>,
 }
 
+#[derive(Clone)]
+struct Stub {
+    after_ms: i64,
+    answer: Answer,
+    /// The values that the input of the call must have.
+    input: Option<Value>,
+}
+
 #[derive(Default)]
 struct Desk {
-    stubs: BTreeMap<String, Vec<(i64, Answer)>>,
+    stubs: BTreeMap<String, Vec<Stub>>,
     given: BTreeMap<String, usize>,
     waiting: Vec<Waiting>,
 }
@@ -89,16 +97,17 @@ pub(crate) fn as_services_fail(stubs: &Value) -> Value {
     json.into()
 }
 
-fn read(stubs: &Value) -> BTreeMap<String, Vec<(i64, Answer)>> {
+fn read(stubs: &Value) -> BTreeMap<String, Vec<Stub>> {
     let one = |answer: &Value| {
         let after_ms = match answer.get("after") {
             Value::Int(ms) => *ms,
             Value::Str(text) => duration::parse_ms(text).unwrap() as i64,
             _ => 0,
         };
+        let input = Some(answer.get("input").clone()).filter(|input| !input.is_null());
         let error = answer.get("error");
         let answer = if error.is_null() { Ok(answer.get("done").clone()) } else { Err(service_error(error)) };
-        (after_ms, answer)
+        Stub { after_ms, answer, input }
     };
     let all = |answers: &Value| match answers {
         Value::List(list) => list.iter().map(one).collect(),
@@ -112,12 +121,22 @@ impl Desk {
     /// Notes a call; the receiver has its answer once its time has come.
     fn call(&mut self, call: &Call, now_ms: i64) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        let name = [&*call.id, &*call.name].into_iter().find(|name| self.stubs.contains_key(*name));
-        let answer = name.map(|name| {
-            let (answers, given) = (&self.stubs[name], self.given.entry(name.to_owned()).or_default());
-            let (after_ms, answer) = answers[(*given).min(answers.len() - 1)].clone();
+        let whole = call.id.split_once('[').map_or(&*call.id, |(whole, _)| whole);
+        let names = [&*call.id, whole, &*call.name].into_iter().filter(|name| self.stubs.contains_key(*name));
+        let answer = names.into_iter().find_map(|name| {
+            let is_meant = |stub: &&Stub| {
+                let wanted = stub.input.as_ref().and_then(Value::as_map)?;
+                wanted.iter().all(|(key, value)| call.input.get(key) == value).then_some(())
+            };
+            if let Some(stub) = self.stubs[name].iter().find(|stub| is_meant(stub).is_some()) {
+                return Some((now_ms + stub.after_ms, stub.answer.clone()));
+            }
+            let any: Vec<&Stub> = self.stubs[name].iter().filter(|stub| stub.input.is_none()).collect();
+            let last = any.len().checked_sub(1)?;
+            let given = self.given.entry(name.to_owned()).or_default();
+            let stub = any[(*given).min(last)];
             *given += 1;
-            (now_ms + after_ms, answer)
+            Some((now_ms + stub.after_ms, stub.answer.clone()))
         });
         let attempt = (call.instance.to_string(), call.idempotency.to_string(), u64::from(call.attempt));
         self.waiting.push(Waiting { attempt, answer, sender });
@@ -131,8 +150,14 @@ impl Desk {
     /// Takes the earliest answer that is due.
     fn take_due(&mut self, now_ms: i64) -> Option<Waiting> {
         let due = |(at, waiting): (usize, &Waiting)| Some((waiting.answer.as_ref()?.0, at));
-        let first = self.waiting.iter().enumerate().filter_map(due).min()?;
-        (first.0 <= now_ms).then(|| self.waiting.remove(first.1))
+        let (due_ms, first) = self.waiting.iter().enumerate().filter_map(due).min()?;
+        // Calls of one instance that begin together reach the desk in any order.
+        let instance = self.waiting[first].attempt.0.clone();
+        let same = self.waiting.iter().enumerate().filter(|(_, waiting)| {
+            waiting.attempt.0 == instance && waiting.answer.as_ref().is_some_and(|answer| answer.0 == due_ms)
+        });
+        let first = same.min_by_key(|(_, waiting)| place_of(&waiting.attempt.1)).map_or(first, |(at, _)| at);
+        (due_ms <= now_ms).then(|| self.waiting.remove(first))
     }
 }
 
@@ -249,6 +274,13 @@ impl StubHost {
         });
         busy.map(|effect| format!("a call of {}", effect.name))
     }
+}
+
+/// The step and the index of an effect, from its key `instance/step/index`.
+fn place_of(key: &str) -> (u64, u64) {
+    let mut parts = key.rsplit('/').map(|part| part.parse().unwrap_or(0));
+    let index = parts.next().unwrap_or(0);
+    (parts.next().unwrap_or(0), index)
 }
 
 /// Handlers of actions answer at once in a simulation, without a stub.

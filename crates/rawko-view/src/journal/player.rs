@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Event, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World};
+use rawko_core::{
+    Chart, Effect, Event, Invocation, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World,
+};
 use rawko_host::Reader;
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, Wait};
 
@@ -242,7 +244,7 @@ impl Played<'_> {
 
 /// Returns what an instance waits for. Only the open effects show whether an agent is played by a person.
 fn wait_of(after: &Snapshot, key: InstanceKey, store: &Arc<dyn Store>) -> Result<Wait, ViewError> {
-    let running = after.invocations();
+    let running: Vec<Invocation> = after.pending().collect();
     let class = |src: &str| ServiceName::of(src).class;
     if after.status().is_over() {
         return Ok(Wait::Nothing);

@@ -1,8 +1,6 @@
 //! Text for timers, invocations, errors and events, shared by all output so that the wording is consistent.
 
-use rawko_core::{
-    Chart, FailedWork, Failure, Invocation, PendingTimer, SendTarget, Snapshot, TimerPurpose, Value,
-};
+use rawko_core::{Chart, Failure, PendingTimer, SendTarget, Snapshot, TimerPurpose, Value};
 
 use super::{Timer, TimerKind, What};
 use crate::explain;
@@ -28,19 +26,16 @@ pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer 
         TimerPurpose::InvokeRetry { invocation } => {
             (TimerKind::Retry, format!("next attempt of {}", name(*invocation)))
         }
+        TimerPurpose::EachContinue { .. } => (TimerKind::Retry, "next items".to_owned()),
     };
     Timer { purpose, kind, due_ms: timer.due_ms }
 }
 
 /// Returns the invoke id of a running invocation, or of the one that failed.
-pub fn invoke_name<'a>(chart: &Chart, snapshot: &'a Snapshot, id: u64) -> Option<String> {
-    let failed = |failure: &'a Failure| match &failure.work {
-        FailedWork::Invocation(invocation) => Some(invocation),
-        FailedWork::Timer { .. } => None,
-    };
-    let failed = snapshot.failures().iter().filter_map(failed);
-    let known = snapshot.invocations().iter().chain(failed).find(|known| known.id == id);
-    known.map(|Invocation { invoke, .. }| chart.invoke_name(*invoke).to_owned())
+pub fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
+    let mut failed = snapshot.failures().iter().filter_map(Failure::invocation);
+    let known = snapshot.invocation(id).or_else(|| failed.find(|known| known.id == id).cloned());
+    known.map(|known| chart.invocation_name(&known).to_string())
 }
 
 /// Returns the start of a line. `>` marks events from outside the instance's own work.

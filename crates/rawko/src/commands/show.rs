@@ -6,6 +6,7 @@ use rawko_store::EffectKind;
 use super::ps;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
+use crate::following::which;
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::words;
 use crate::known;
@@ -16,6 +17,8 @@ use rawko_view::faults::{self, FaultLine};
 use rawko_view::rows::status_word;
 
 /// Maximum number of faults shown; `history` lists all.
+/// Started items of an `each` that are listed.
+const ITEMS_SHOWN: usize = 20;
 const FAULTS_SHOWN: usize = 3;
 
 const EXAMPLES: &str = "\
@@ -75,6 +78,7 @@ impl Page<'_> {
         self.head()?;
         self.context()?;
         self.asks()?;
+        self.items()?;
         self.running()?;
         self.timers()?;
         self.events()?;
@@ -185,9 +189,32 @@ impl Page<'_> {
             };
             let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
             lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
-            lines.push(format!("  `rawko approve {0}` or `rawko deny {0}`", ask.instance));
+            let which = which(&standing.asks, ask);
+            lines.push(format!("  `rawko approve {0}{which}` or `rawko deny {0}{which}`", ask.instance));
         }
         self.section("requests", &lines)
+    }
+
+    fn items(&mut self) -> Result<(), Failure> {
+        let mut lines = Vec::new();
+        for each in rawko_view::items::of(self.standing) {
+            let counts = [
+                (each.done, "done"),
+                (each.running, "running"),
+                (each.error, "failed"),
+                (each.stopped, "stopped"),
+                (each.waiting, "waiting"),
+            ];
+            let counts = counts.iter().filter(|(count, _)| *count > 0);
+            let counts: Vec<_> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+            lines.push(format!("{}: {} items, {}", each.invoke, each.total, counts.join(", ")));
+            let started = each.items.iter().filter(|item| item.status != "waiting");
+            lines.extend(started.take(ITEMS_SHOWN).map(|item| {
+                let child = item.child.as_ref().map_or_else(String::new, |child| format!(", {child}"));
+                format!("  {:<8} {}{child}", item.status, item.id)
+            }));
+        }
+        self.section("items", &lines)
     }
 
     fn running(&mut self) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::Rest;
 use crate::journal::{lines, words};
-use crate::standing::Standing;
+use crate::standing::{Ask, Standing};
 use crate::times;
 use rawko_view::document::waits;
 
@@ -180,6 +180,15 @@ fn failed_by(problem: &Value) -> Verdict {
     }
 }
 
+/// Returns the option that selects one of several requests of an instance.
+pub(crate) fn which(asks: &[Ask], ask: &Ask) -> String {
+    match asks.iter().filter(|other| other.instance == ask.instance).count() {
+        0 | 1 => String::new(),
+        _ if ask.invoke.contains('[') => format!(" --ask '{}'", ask.invoke),
+        _ => format!(" --ask {}", ask.invoke),
+    }
+}
+
 /// Prints the events, answers and timers that an instance waits for.
 pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
     let (id, now_ms) = (standing.id(), times::now_ms());
@@ -189,7 +198,8 @@ pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
         let input =
             if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
         text += &format!("  pending request: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
-        text += &format!("    rawko approve {0}, or rawko deny {0}\n", ask.instance);
+        let which = which(&standing.asks, ask);
+        text += &format!("    rawko approve {0}{which}, or rawko deny {0}{which}\n", ask.instance);
     }
     if !standing.offers.is_empty() {
         let events: Vec<_> = standing.offers.iter().map(|offer| offer.event.as_str()).collect();

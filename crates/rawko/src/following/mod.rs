@@ -8,7 +8,7 @@ pub(crate) mod signals;
 mod stream;
 mod task;
 
-pub(crate) use ending::{Ended, Ending};
+pub(crate) use ending::{Ended, Ending, which};
 pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;

@@ -68,6 +68,18 @@ fn pipeline() {
     );
 }
 
+#[test]
+fn review_votes() {
+    check(
+        "review-votes",
+        &[
+            &["check", "."],
+            &["simulate", "review_votes.yaml", "--services", "stubs.yaml", "--events", "events.jsonl"],
+            &["test"],
+        ],
+    );
+}
+
 /// The only example that calls real services: payment over HTTP, commands, people, children, compensation.
 #[test]
 fn fulfilment() {

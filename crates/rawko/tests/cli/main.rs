@@ -7,6 +7,7 @@ mod answering;
 mod channels;
 mod check;
 mod demo;
+mod each;
 mod examples;
 mod exit_codes;
 mod faults;

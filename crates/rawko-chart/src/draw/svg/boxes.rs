@@ -85,7 +85,8 @@ fn boxed(picture: &Picture, node: &Node) -> Writing {
     let bar = title.len().max(1) as f64 * TITLE_LINE + if flat { 11.0 } else { 19.0 };
     let body = if rows == 0 { 0.0 } else { rows as f64 * LINE + 10.0 };
     let least = if picture.is_region(node.id) { 60.0 } else { 84.0 };
-    let ring = if node.kind == NodeKind::Final { 2.0 * RING } else { 0.0 };
+    let is_stack = node.is_stacked && !node.is_composite();
+    let ring = if node.kind == NodeKind::Final || is_stack { 2.0 * RING } else { 0.0 };
     Writing {
         title,
         lines,

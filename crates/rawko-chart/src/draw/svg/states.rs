@@ -107,6 +107,13 @@ impl States<'_> {
             rect =
                 Rect { x: rect.x + RING, y: rect.y + RING, w: rect.w - 2.0 * RING, h: rect.h - 2.0 * RING };
         }
+        if node.is_stacked {
+            rect = Rect { w: rect.w - 2.0 * RING, h: rect.h - 2.0 * RING, ..rect };
+            for behind in [2.0 * RING, RING] {
+                let back = Rect { x: rect.x + behind, y: rect.y + behind, ..rect };
+                let _ = write!(out, "<rect class=\"ring stack\" {} rx=\"7\"/>", place(back));
+            }
+        }
         let paint = |c: &str| {
             if node.lines.is_empty() { format!("fill:{c};stroke:{c}") } else { format!("stroke:{c}") }
         };

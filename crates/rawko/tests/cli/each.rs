@@ -1,0 +1,102 @@
+//! Fan-outs (`invoke … each`) with the real binary: killed between items, items that people answer, budgets.
+
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+
+use crate::parking::Background;
+use crate::support::{directory, run};
+
+const SETTINGS: &str = "\
+services:
+  work: {command: [sh, work.sh], on_restart: retry}
+governance: {allow: [work]}
+";
+
+/// Notes each call under its key, and answers with its input.
+const WORK: &str = "\
+input=$(cat)
+key=$(printf '%s' \"$input\" | sed 's/.*\"idempotency_key\":\"\\([^\"]*\\)\".*/\\1/')
+echo \"$key\" >> ran.txt
+printf '%s' \"$input\" | sed 's/.*\"n\":\\([0-9]*\\).*/\\1/'
+";
+
+const CHART: &str = "\
+statechart:
+  id: fan
+  version: 1.0.0
+  initial: working
+  context: {list: [10, 11, 12, 13, 14, 15, 16, 17, 18, 19], got: null}
+  states:
+    working:
+      invoke:
+        id: job
+        src: work
+        each: context.list
+        max_concurrent: 2
+        input: {n: item}
+        onDone: {target: asking, actions: [{type: assign, context_updates: {got: event.data}}]}
+        onError: failed
+    asking:
+      invoke: {id: ask, src: human, each: \"['x', 'y']\", input: {question: item}, onDone: done, onError: failed}
+    done: {type: final, output: {got: context.got, answers: \"[event.data[0].approved, event.data[1].approved]\"}}
+    failed: {type: final, output: {outcome: \"'failed'\", why: event.data}}
+";
+
+fn lines(text: &str, kind: &str) -> Vec<serde_json::Value> {
+    let all = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    all.filter(|line| line["type"] == kind).collect()
+}
+
+#[test]
+fn killed_between_items_it_repeats_nothing_that_is_finished() {
+    let dir = directory(&[("fan.yaml", CHART), ("work.sh", WORK), (".rawko/config.yaml", SETTINGS)]);
+    let mut running = Background::start(dir.path(), &["run", "fan.yaml", "--id", "f"], "job[4]");
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    run(dir.path(), &["resume", "f"], "");
+    let history = run(dir.path(), &["history", "f", "--json"], "").stdout;
+    let mut started: BTreeMap<String, usize> = BTreeMap::new();
+    for line in lines(&history, "invoked") {
+        *started.entry(line["invoke"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    assert_eq!(started.len(), 12, "{started:?}");
+    assert!(started.values().all(|count| *count == 1), "an item was started twice: {started:?}");
+    // At most the two that ran when it was killed were called again, under their keys.
+    let ran = std::fs::read_to_string(dir.path().join("ran.txt")).unwrap();
+    let keys: std::collections::BTreeSet<&str> = ran.lines().collect();
+    assert_eq!(keys.len(), 10, "{ran}");
+    assert!(ran.lines().count() <= 12, "{ran}");
+
+    let shown = run(dir.path(), &["show", "f"], "").stdout;
+    let items: Vec<&str> = shown
+        .lines()
+        .skip_while(|line| !line.starts_with("items") && !line.starts_with("requests"))
+        .collect();
+    expect![[r#"
+        requests   ask[0] {"question":"x"}
+                     `rawko approve f --ask 'ask[0]'` or `rawko deny f --ask 'ask[0]'`
+                   ask[1] {"question":"y"}
+                     `rawko approve f --ask 'ask[1]'` or `rawko deny f --ask 'ask[1]'`
+        items      ask: 2 items, 2 running
+                     running  ask[0]
+                     running  ask[1]"#]]
+    .assert_eq(&items.join("\n"));
+    run(dir.path(), &["approve", "f", "--ask", "ask[1]"], "");
+    let ended = run(dir.path(), &["deny", "f", "--ask", "ask[0]", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    expect![[r#"{"got":[10,11,12,13,14,15,16,17,18,19],"answers":[false,true]}"#]]
+        .assert_eq(&result["output"].to_string());
+}
+
+#[test]
+fn a_budget_that_cannot_pay_refuses_the_whole_before_the_first_call() {
+    let settings = SETTINGS.replace("allow: [work]", "allow: [work], budget: {calls: 9}");
+    let dir = directory(&[("fan.yaml", CHART), ("work.sh", WORK), (".rawko/config.yaml", settings.as_str())]);
+    let ended = run(dir.path(), &["run", "fan.yaml", "--id", "f", "--output-format", "json"], "");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(result["output"]["why"]["category"], "limit", "{result}");
+    let history = run(dir.path(), &["history", "f", "--json"], "").stdout;
+    assert!(lines(&history, "invoked").is_empty(), "{history}");
+    assert!(!dir.path().join("ran.txt").exists());
+}
