@@ -231,6 +231,8 @@ pub struct InvokeSpec {
     /// True if the author wrote `onTimeout`; without it a timeout is an `error.invoke.<id>`.
     pub on_timeout: bool,
     pub retry: Option<Retry>,
+    /// Ids of the invokes that only an approval of this one allows. For `rawko verify`.
+    pub guards: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

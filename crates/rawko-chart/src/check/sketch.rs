@@ -152,6 +152,7 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
     if let Some(id) = item.strip_prefix("invoke ") {
         let literal = || Template::Literal(Value::str(id));
         nodes[number].invokes.push(InvokeSpec {
+            guards: Vec::new(),
             id: id.into(),
             src: literal(),
             input: literal(),

@@ -6,6 +6,7 @@ use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template, Value};
 
 use super::Lowering;
 use super::delay::parse_delay;
+use super::docs::texts;
 use super::template::Rule;
 use crate::def::{InvokeDef, RetryKey};
 use crate::lowered::InvokePlaces;
@@ -37,6 +38,7 @@ impl<'a> Lowering<'a> {
             timeout: invoke.timeout.map(|view| self.delay(view)),
             on_timeout: invoke.on_timeout.is_some(),
             retry: invoke.retry.map(|view| self.retry(view)),
+            guards: invoke.guards.map(texts).unwrap_or_default().into_iter().map(Into::into).collect(),
         };
         let places = InvokePlaces {
             body: invoke.body,

@@ -93,6 +93,7 @@ pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
         input: None,
         timeout: None,
         retry: None,
+        guards: None,
         on_done: None,
         on_error: None,
         on_timeout: None,
@@ -108,6 +109,7 @@ pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
             InvokeKey::OnError => invoke.on_error = Some((pair.key_span, value)),
             InvokeKey::OnTimeout => invoke.on_timeout = Some((pair.key_span, value)),
             InvokeKey::Timeout => invoke.timeout = Some(value),
+            InvokeKey::Guards => invoke.guards = Some(value),
             InvokeKey::Retry => invoke.retry = Some(value),
             InvokeKey::Description | InvokeKey::Meta => {}
         }

@@ -247,6 +247,7 @@ fn delay(dice: &mut Dice) -> Delay {
 }
 
 fn invoke(dice: &mut Dice) -> InvokeSpec {
+    guards: Vec::new(),
     InvokeSpec {
         id: "job".into(),
         src: literal("svc"),
