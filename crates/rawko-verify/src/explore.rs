@@ -1,0 +1,469 @@
+//! The exploration: breadth first, so that the first violation has a shortest trace. Each state is expanded once, with
+//! every input on the real step function.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use rawko_core::{Invocation, NodeId, ServiceClass, ServiceName, Status, TimerPurpose, Value, World};
+use rustc_hash::FxHashMap;
+
+use crate::children::ChildOutcomes;
+use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
+use crate::inputs::{Choice, Inputs};
+use crate::machine::{Machine, Moment, StepFacts};
+use crate::model::{Model, class_of};
+use crate::state::State;
+use crate::tools;
+use crate::watch::{LeadBits, Watch};
+
+/// Generations of children that an instance may have, as the instance machine limits them.
+const GENERATIONS_MAX: usize = 32;
+
+/// Limits of an exploration.
+pub struct Limits<'l> {
+    pub states_max: usize,
+    /// Asked now and then; true ends the exploration.
+    pub stop: &'l dyn Fn() -> bool,
+}
+
+/// What all explorations of one verification share.
+pub(crate) struct Shared<'m> {
+    pub(crate) charts: &'m [Model],
+    pub(crate) world: &'m World,
+    pub(crate) limits: &'m Limits<'m>,
+    pub(crate) children: BTreeMap<String, Arc<ChildOutcomes>>,
+    /// The charts that are being explored, outermost first.
+    pub(crate) stack: Vec<String>,
+    pub(crate) states: usize,
+}
+
+/// What an exploration found.
+pub(crate) struct Explored {
+    pub(crate) graph: Graph,
+    /// The first violation of each built-in property that one step shows, and of each own property by its number.
+    pub(crate) built_in: BTreeMap<&'static str, Counterexample>,
+    pub(crate) own: BTreeMap<usize, Counterexample>,
+    pub(crate) effects: Vec<Arc<str>>,
+    /// The ids of the questions that `Edge::answers` counts.
+    pub(crate) questions: Vec<Arc<str>>,
+    pub(crate) gaps: Vec<String>,
+    pub(crate) outcomes: ChildOutcomes,
+}
+
+pub(crate) struct Explorer<'m, 's> {
+    model: &'m Model,
+    shared: &'s mut Shared<'m>,
+    machine: Machine<'m>,
+    watch: Watch<'m>,
+    relative: Vec<bool>,
+    inputs: Inputs<'m>,
+    visited: FxHashMap<Box<[u8]>, u32>,
+    queue: VecDeque<(u32, State)>,
+    work: FxHashMap<String, u16>,
+    found: Explored,
+}
+
+impl<'m, 's> Explorer<'m, 's> {
+    pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut Shared<'m>) -> Self {
+        let properties = if is_child { &[][..] } else { &model.properties[..] };
+        let watch = Watch { chart: &model.chart, properties, world: shared.world };
+        let questions: Vec<Arc<str>> = model
+            .invokes()
+            .filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human))
+            .map(|(_, invoke)| Arc::clone(&invoke.id))
+            .collect();
+        let mut relative = watch.relative();
+        relative.extend(questions.iter().map(|_| false));
+        let machine = Machine { chart: &model.chart, world: shared.world, traced: !properties.is_empty() };
+        let everywhere = properties.iter().flat_map(crate::analysis::expressions).flat_map(|expr| &expr.atoms);
+        let everywhere = everywhere.filter_map(|atom| match atom {
+            rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
+            _ => None,
+        });
+        let inputs = Inputs::new(model, everywhere.collect());
+        let found = Explored {
+            graph: Graph { complete: true, ..Graph::default() },
+            built_in: BTreeMap::new(),
+            own: BTreeMap::new(),
+            effects: Vec::new(),
+            questions,
+            gaps: Vec::new(),
+            outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
+        };
+        Self {
+            model,
+            shared,
+            machine,
+            watch,
+            relative,
+            inputs,
+            visited: FxHashMap::default(),
+            queue: VecDeque::new(),
+            work: FxHashMap::default(),
+            found,
+        }
+    }
+
+    pub(crate) fn run(mut self, input: Value) -> Explored {
+        self.start(input);
+        while let Some((node, state)) = self.queue.pop_front() {
+            let is_full = self.shared.states >= self.shared.limits.states_max;
+            if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
+                self.found.graph.complete = false;
+                self.found.outcomes.complete = false;
+                break;
+            }
+            self.expand(node, &state);
+        }
+        let mut gaps = self.model.analysis.gaps.iter().map(|text| format!("`{text}` computes with unknown data"));
+        self.found.gaps.extend(&mut gaps);
+        self.found.gaps.extend(self.inputs.gaps.iter().cloned());
+        if !self.found.gaps.is_empty() {
+            self.found.outcomes.complete = false;
+        }
+        self.found
+    }
+
+    fn start(&mut self, input: Value) {
+        match self.machine.start(input) {
+            Ok((mut state, facts)) => {
+                state.monitors = self.watch.initial();
+                state.monitors.extend(self.found.questions.iter().map(|_| 0));
+                let mut monitors = state.monitors.clone();
+                let bits = self.judge(&[], None, &facts, &state, &mut monitors);
+                state.monitors = monitors;
+                (self.found.graph.start_from_bits, self.found.graph.start_to_bits) = (bits.from, bits.to);
+                self.found.graph.start_starts = self.starts(&facts);
+                self.insert(state, None);
+            }
+            Err(error) => {
+                self.record("bounded_eventless", None, &Input::Advance { ms: 0 }, error.to_string());
+            }
+        }
+    }
+
+    fn insert(&mut self, state: State, parent: Option<u32>) -> u32 {
+        let key = state.key(self.model, &self.relative);
+        let next = self.found.graph.nodes.len() as u32;
+        if let Some(known) = self.visited.get(&key) {
+            return *known;
+        }
+        self.visited.insert(key, next);
+        self.shared.states += 1;
+        let status = state.snapshot.status();
+        if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {
+            self.found.outcomes.outputs.push(state.snapshot.output().clone());
+        }
+        self.found.graph.nodes.push(Node { parent, is_over: status.is_over(), ..Node::default() });
+        self.queue.push_back((next, state));
+        next
+    }
+
+    fn expand(&mut self, node: u32, state: &State) {
+        let pending = self.pending(state);
+        let mut has_dead_work = false;
+        let mut known: Vec<(u64, Option<Arc<ChildOutcomes>>)> = Vec::new();
+        for invocation in state.snapshot.invocations() {
+            let outcomes = self.child_outcomes(invocation);
+            has_dead_work |= outcomes.as_ref().is_some_and(|outcomes| !outcomes.can_answer());
+            known.push((invocation.id, outcomes));
+        }
+        let mut child = |invocation: &Invocation| {
+            known.iter().find(|(id, _)| *id == invocation.id).and_then(|(_, outcomes)| outcomes.clone())
+        };
+        let choices = self.inputs.of(state, &mut child);
+        let before: Vec<NodeId> = self.active(state);
+        self.deadlines(node, state);
+        let first = self.found.graph.edges.len() as u32;
+        let (mut has_inputs, mut takes_events) = (false, false);
+        for choice in choices {
+            let facts = self.step(node, state, &before, &pending, choice);
+            has_inputs |= facts.1 != Cause::Wait && (facts.0 || facts.1 != Cause::Outside);
+            takes_events |= facts.0 && facts.1 == Cause::Outside;
+        }
+        let end = self.found.graph.edges.len() as u32;
+        let cannot_answer = |id: u64| {
+            known.iter().any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
+        };
+        let (mut work, mut questions) = (Vec::new(), Vec::new());
+        for (number, item) in &pending {
+            match item {
+                Work::Question(_) => questions.push(*number),
+                Work::Call(id) if cannot_answer(*id) => {}
+                Work::Call(_) | Work::Timer(_) | Work::Expiry(_) => work.push(*number),
+            }
+        }
+        let at = &mut self.found.graph.nodes[node as usize];
+        at.is_expanded = true;
+        at.is_failed = state.snapshot.status() == Status::Error;
+        at.asks = !questions.is_empty();
+        at.has_dead_work = has_dead_work;
+        at.has_inputs = has_inputs;
+        at.takes_events = takes_events;
+        (at.work, at.questions) = (work.into(), questions.into());
+        at.edges = (first, end);
+    }
+
+    /// Takes one step. Returns whether a transition was taken, and the cause.
+    fn step(
+        &mut self,
+        node: u32,
+        state: &State,
+        before: &[NodeId],
+        pending: &[(u16, Work)],
+        choice: Choice,
+    ) -> (bool, Cause) {
+        let mut next = state.clone();
+        let facts = match &choice.input {
+            Input::Event { name, data } => self.machine.deliver(&mut next, name, data),
+            Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms),
+        };
+        let cause = choice.cause;
+        let mut monitors = state.monitors.clone();
+        self.answered(&choice, state, &next, &mut monitors);
+        let at = Some((node, &choice.input));
+        let bits = self.judge(before, at, &facts, &next, &mut monitors);
+        next.monitors = monitors;
+        if facts.runaway.is_some() || (cause == Cause::Outside && !facts.handled && facts.moments.is_empty()) {
+            return (facts.handled, cause);
+        }
+        let is_pending = |item: &Work| match item {
+            Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
+            Work::Call(id) | Work::Question(id) => {
+                next.snapshot.invocations().iter().any(|invocation| invocation.id == *id)
+            }
+            Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
+        };
+        let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
+        let starts = self.starts(&facts).into();
+        let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
+        let spends = facts.moments.iter().any(tools::spends_without_budget);
+        let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
+        let (from_bits, to_bits) = (bits.from, bits.to);
+        let input = choice.input;
+        let edge = Edge { from: node, to, input, cause, ends, starts, spends, from_bits, to_bits, answers };
+        self.found.graph.edges.push(edge);
+        (facts.handled, cause)
+    }
+
+    /// Notes the answers of people: 1 for an approval, 2 for a denial.
+    fn answered(&self, choice: &Choice, state: &State, next: &State, monitors: &mut [i64]) {
+        let first = self.watch.properties.len();
+        for (number, id) in self.found.questions.iter().enumerate() {
+            if let Some((of, denies)) = &choice.answer
+                && of == id
+            {
+                monitors[first + number] = if *denies { 2 } else { 1 };
+            }
+        }
+        if choice.cause != Cause::Timer {
+            return;
+        }
+        for invocation in state.snapshot.invocations() {
+            let id = self.model.chart.invoke_name(invocation.invoke);
+            let is_open = next.snapshot.invocations().iter().any(|open| open.id == invocation.id);
+            let expires = state.expiries.iter().any(|(of, due)| *of == invocation.id && *due <= next.now_ms);
+            let times_out = state.snapshot.timers().iter().any(|timer| {
+                timer.due_ms <= next.now_ms
+                    && matches!(timer.purpose, TimerPurpose::InvokeTimeout { invocation: of } if of == invocation.id)
+            });
+            if let Some(number) = self.found.questions.iter().position(|known| **known == *id)
+                && !is_open
+                && (expires || times_out)
+            {
+                monitors[first + number] = 2;
+            }
+        }
+    }
+
+    /// Judges a step by everything that one step shows.
+    fn judge(
+        &mut self,
+        before: &[NodeId],
+        at: Option<(u32, &Input)>,
+        facts: &StepFacts,
+        state: &State,
+        monitors: &mut [i64],
+    ) -> LeadBits {
+        let none = Input::Advance { ms: 0 };
+        let (node, input) = at.map_or((None, &none), |(node, input)| (Some(node), input));
+        if let Some(why) = &facts.runaway {
+            self.record("bounded_eventless", node, input, why.clone());
+        }
+        for moment in &facts.moments {
+            match moment {
+                Moment::Stalled { id, error } => {
+                    let category = error.get("category");
+                    let reason = format!("nothing handles the failure of `{id}` (category {category})");
+                    if !self.found.outcomes.errors.contains(error) {
+                        self.found.outcomes.errors.push(error.clone());
+                    }
+                    self.record("failures_handled", node, input, reason);
+                }
+                Moment::Invoked { id, src, input: data, invocation, .. } => {
+                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
+                        self.record("read_only_phases", node, input, why);
+                    }
+                    let child = self.outcomes_of_chart(src, data);
+                    if child.is_some_and(|child| child.is_unbounded) {
+                        let reason = format!("`{id}` starts `{src}`, which invokes itself without end");
+                        self.found.outcomes.is_unbounded = true;
+                        self.record("bounded_children", node, input, reason);
+                    }
+                    let _ = invocation;
+                }
+                Moment::Called(_) => {
+                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
+                        self.record("read_only_phases", node, input, why);
+                    }
+                }
+                Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) => {}
+            }
+        }
+        let own = self.watch.properties.len();
+        let (broken, bits) = self.watch.observe(before, facts, state, &mut monitors[..own]);
+        for broken in broken {
+            if !self.found.own.contains_key(&broken.property) {
+                let trace = self.trace(node, input, broken.reason);
+                self.found.own.insert(broken.property, trace);
+            }
+        }
+        bits
+    }
+
+    /// A `within` is violated if its time passes before anything else happens.
+    fn deadlines(&mut self, node: u32, state: &State) {
+        let due: Vec<(usize, i64)> = self.watch.deadlines(&state.monitors).collect();
+        for (property, deadline_ms) in due {
+            let is_first = state.next_due_ms().is_none_or(|next| next > deadline_ms);
+            if is_first && !self.found.own.contains_key(&property) {
+                let input = Input::Advance { ms: deadline_ms + 1 - state.now_ms };
+                let trace = self.trace(Some(node), &input, "the time has passed".to_owned());
+                self.found.own.insert(property, trace);
+            }
+        }
+    }
+
+    fn record(&mut self, name: &'static str, node: Option<u32>, input: &Input, reason: String) {
+        if !self.found.built_in.contains_key(name) {
+            let trace = self.trace(node, input, reason);
+            self.found.built_in.insert(name, trace);
+        }
+    }
+
+    fn trace(&self, node: Option<u32>, input: &Input, reason: String) -> Counterexample {
+        let mut inputs = Vec::new();
+        if let Some(node) = node {
+            inputs = self.found.graph.path_to(node);
+            inputs.push(input.clone());
+        }
+        crate::trace::counterexample(self.model, &inputs, None, reason)
+    }
+
+    fn active(&self, state: &State) -> Vec<NodeId> {
+        if !self.machine.traced {
+            return Vec::new();
+        }
+        let active = self.model.chart.active(state.snapshot.configuration());
+        self.model.chart.node_ids().filter(|node| active.contains(*node)).collect()
+    }
+
+    fn starts(&mut self, facts: &StepFacts) -> Vec<u16> {
+        let mut starts = Vec::new();
+        for moment in &facts.moments {
+            let name = match moment {
+                Moment::Invoked { id, .. } => id,
+                Moment::Called(handler) => handler,
+                _ => continue,
+            };
+            let effects = &mut self.found.effects;
+            let number = effects.iter().position(|known| known == name).unwrap_or_else(|| {
+                effects.push(Arc::clone(name));
+                effects.len() - 1
+            });
+            starts.push(number as u16);
+        }
+        starts
+    }
+
+    fn pending(&mut self, state: &State) -> Vec<(u16, Work)> {
+        let mut pending = Vec::new();
+        for timer in state.snapshot.timers() {
+            let name = match &timer.purpose {
+                TimerPurpose::After { node, index } => format!("a{}.{index}", node.0),
+                TimerPurpose::Send { target, event } => format!("s{target}.{}", event.name),
+                TimerPurpose::InvokeTimeout { invocation } => format!("t{}", self.invoke_of(state, *invocation)),
+                TimerPurpose::InvokeRetry { invocation } => format!("r{}", self.invoke_of(state, *invocation)),
+            };
+            pending.push((self.number(name), Work::Timer(timer.id)));
+        }
+        for invocation in state.snapshot.invocations() {
+            let is_person = ServiceName::of(&invocation.src).class == ServiceClass::Human;
+            let number = self.number(format!("c{}", invocation.invoke.0));
+            let item = if is_person { Work::Question(invocation.id) } else { Work::Call(invocation.id) };
+            if !state.waits_for_retry(invocation.id) {
+                pending.push((number, item));
+            }
+        }
+        for (invocation, _) in &state.expiries {
+            let name = format!("x{}", self.invoke_of(state, *invocation));
+            pending.push((self.number(name), Work::Expiry(*invocation)));
+        }
+        pending
+    }
+
+    fn invoke_of(&self, state: &State, id: u64) -> u32 {
+        let known = state.snapshot.invocations().iter().find(|invocation| invocation.id == id);
+        known.map_or(u32::MAX, |invocation| invocation.invoke.0)
+    }
+
+    fn number(&mut self, name: String) -> u16 {
+        let next = self.work.len() as u16;
+        *self.work.entry(name).or_insert(next)
+    }
+
+    fn child_outcomes(&mut self, invocation: &Invocation) -> Option<Arc<ChildOutcomes>> {
+        self.outcomes_of_chart(&invocation.src, &invocation.input)
+    }
+
+    /// Explores a child chart by itself, once for each input. `None` if the service is not a known chart.
+    fn outcomes_of_chart(&mut self, src: &str, input: &Value) -> Option<Arc<ChildOutcomes>> {
+        let reference = ServiceName::member_of(src, ServiceClass::Chart)?;
+        let model = find(self.shared.charts, reference)?;
+        let key = format!("{} {input}", model.chart.id());
+        if let Some(known) = self.shared.children.get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let is_repeated = self.shared.stack.contains(&key);
+        if is_repeated || self.shared.stack.len() >= GENERATIONS_MAX {
+            return Some(Arc::new(ChildOutcomes { is_unbounded: true, ..ChildOutcomes::default() }));
+        }
+        self.shared.stack.push(key.clone());
+        let explored = Explorer::new(model, true, self.shared).run(input.clone());
+        self.shared.stack.pop();
+        let outcomes = Arc::new(explored.outcomes);
+        self.shared.children.insert(key, Arc::clone(&outcomes));
+        Some(outcomes)
+    }
+}
+
+/// Pending work by its id.
+enum Work {
+    Timer(u64),
+    Call(u64),
+    Question(u64),
+    Expiry(u64),
+}
+
+/// Returns the chart that a reference (`id`, `id@version`) names, as the simulation resolves it.
+pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model> {
+    let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
+    let version = version.trim_start_matches('^');
+    charts.iter().find(|model| {
+        let own = model.chart.version();
+        let fits = version == "latest"
+            || own == version
+            || own.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
+        model.chart.id() == id && fits
+    })
+}

@@ -1,0 +1,145 @@
+//! Every expression of a chart in one list, with its role: what steers control flow, what writes context, what is only
+//! passed on.
+
+use std::sync::Arc;
+
+use rawko_core::expr::Expr;
+use rawko_core::{Action, ActionKind, Blueprint, ServiceClass, Slot, Trigger};
+
+use crate::analysis::{delay_expr, template_exprs};
+use crate::model::class_of;
+
+/// One expression and its role.
+#[derive(Debug)]
+pub(crate) struct Part<'b> {
+    pub(crate) expr: &'b Expr,
+    pub(crate) kind: PartKind,
+    /// The trigger of the transition it belongs to; `None` for entry, exit and invokes.
+    pub(crate) trigger: Option<&'b Trigger>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PartKind {
+    Guard,
+    /// A delay, a name, a list of `foreach`: decides what happens, without being a condition.
+    Control,
+    Assign(Slot),
+    /// Data of an event that the chart itself takes, below this key.
+    Data(Option<Arc<str>>),
+    /// Data that leaves the chart.
+    Passed,
+}
+
+impl Part<'_> {
+    pub(crate) fn is_condition(&self) -> bool {
+        matches!(self.kind, PartKind::Guard)
+    }
+
+    /// Returns true if the value decides what the chart does next.
+    pub(crate) fn steers(&self) -> bool {
+        matches!(self.kind, PartKind::Guard | PartKind::Control | PartKind::Data(_))
+    }
+}
+
+pub(crate) fn of(blueprint: &Blueprint) -> Vec<Part<'_>> {
+    let mut collector = Collector { parts: Vec::new(), trigger: None };
+    for node in &blueprint.nodes {
+        collector.trigger = None;
+        collector.actions(&node.entry);
+        collector.actions(&node.exit);
+        node.initial.iter().for_each(|initial| collector.actions(&initial.actions));
+        for delay in &node.timers {
+            delay_expr(delay).into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
+        }
+        for invoke in &node.invokes {
+            collector.template(&invoke.src, |_| PartKind::Control);
+            // Inputs of people hold their deadline, inputs of charts decide what those do.
+            let matters = matches!(class_of(invoke), Some(ServiceClass::Human | ServiceClass::Chart) | None);
+            collector.template(&invoke.input, |_| if matters { PartKind::Control } else { PartKind::Passed });
+            let timeout = invoke.timeout.as_ref().and_then(delay_expr);
+            timeout.into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
+        }
+        if let Some(output) = &node.output {
+            collector.template(output, PartKind::Data);
+        }
+        for transition in &node.transitions {
+            collector.trigger = Some(&transition.trigger);
+            transition.guard.iter().for_each(|guard| collector.add(&guard.expr, PartKind::Guard));
+            collector.actions(&transition.actions);
+        }
+    }
+    collector.parts
+}
+
+struct Collector<'b> {
+    parts: Vec<Part<'b>>,
+    trigger: Option<&'b Trigger>,
+}
+
+impl<'b> Collector<'b> {
+    fn add(&mut self, expr: &'b Expr, kind: PartKind) {
+        self.parts.push(Part { expr, kind, trigger: self.trigger });
+    }
+
+    fn template(&mut self, template: &'b rawko_core::Template, kind: impl Fn(Option<Arc<str>>) -> PartKind) {
+        template_exprs(template, None, &mut |key, expr| self.add(expr, kind(key)));
+    }
+
+    fn actions(&mut self, actions: &'b [Action]) {
+        for action in actions {
+            match &action.kind {
+                ActionKind::Assign(updates) => {
+                    updates.iter().for_each(|(slot, expr)| self.add(expr, PartKind::Assign(*slot)));
+                }
+                ActionKind::Raise { event, data } => {
+                    self.template(event, |_| PartKind::Control);
+                    self.template(data, PartKind::Data);
+                }
+                ActionKind::Send { target, event, data, delay, id } => {
+                    self.template(target, |_| PartKind::Control);
+                    self.template(event, |_| PartKind::Control);
+                    self.template(data, PartKind::Data);
+                    delay.iter().filter_map(delay_expr).for_each(|expr| self.add(expr, PartKind::Control));
+                    id.iter().for_each(|id| self.template(id, |_| PartKind::Control));
+                }
+                ActionKind::Cancel { id } => self.template(id, |_| PartKind::Control),
+                ActionKind::Emit { event, data } => {
+                    self.template(event, |_| PartKind::Passed);
+                    self.template(data, |_| PartKind::Passed);
+                }
+                ActionKind::Call { params, .. } => self.template(params, |_| PartKind::Passed),
+                ActionKind::Log { message } => self.template(message, |_| PartKind::Passed),
+                ActionKind::Choose { branches } => {
+                    for (guard, actions) in branches {
+                        guard.iter().for_each(|guard| self.add(&guard.expr, PartKind::Guard));
+                        self.actions(actions);
+                    }
+                }
+                ActionKind::Foreach(foreach) => {
+                    self.add(&foreach.array, PartKind::Control);
+                    self.actions(&foreach.actions);
+                }
+            }
+        }
+    }
+}
+
+/// Counts the `send` actions with a delay.
+pub(crate) fn delayed_sends(blueprint: &Blueprint) -> usize {
+    fn count(actions: &[Action]) -> usize {
+        let one = |action: &Action| match &action.kind {
+            ActionKind::Send { delay: Some(_), .. } => 1,
+            ActionKind::Choose { branches } => branches.iter().map(|(_, actions)| count(actions)).sum(),
+            ActionKind::Foreach(foreach) => count(&foreach.actions),
+            _ => 0,
+        };
+        actions.iter().map(one).sum()
+    }
+    let nodes = blueprint.nodes.iter();
+    nodes
+        .map(|node| {
+            let transitions: usize = node.transitions.iter().map(|transition| count(&transition.actions)).sum();
+            count(&node.entry) + count(&node.exit) + transitions
+        })
+        .sum()
+}
