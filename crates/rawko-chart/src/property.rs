@@ -5,8 +5,8 @@ mod atoms;
 mod read;
 
 pub use atoms::Atom;
-pub use read::{properties_of_chart, properties_of_file};
 use rawko_core::expr::Expr;
+pub use read::{properties_of_chart, properties_of_file};
 
 use crate::source::Span;
 

@@ -95,7 +95,10 @@ impl Analysis {
 
     fn relevant(&mut self, parts: &[Part<'_>], properties: &[Property]) {
         let all = |parts: &[Part<'_>]| -> BTreeSet<Slot> {
-            parts.iter().filter_map(|part| if let PartKind::Assign(slot) = part.kind { Some(slot) } else { None }).collect()
+            parts
+                .iter()
+                .filter_map(|part| if let PartKind::Assign(slot) = part.kind { Some(slot) } else { None })
+                .collect()
         };
         let add = |expr: &Expr, relevant: &mut BTreeSet<Slot>| {
             relevant.extend(expr.reads());
@@ -129,8 +132,8 @@ impl Analysis {
     /// Finds expressions that decide something by computing with data from outside.
     fn gaps(&mut self, parts: &[Part<'_>], tainted: &BTreeSet<Slot>) {
         for part in parts {
-            let decides = part.steers()
-                || matches!(part.kind, PartKind::Assign(slot) if self.relevant.contains(&slot));
+            let decides =
+                part.steers() || matches!(part.kind, PartKind::Assign(slot) if self.relevant.contains(&slot));
             if !decides {
                 continue;
             }

@@ -91,12 +91,16 @@ fn approval_respected(model: &Model, explored: &Explored) -> Option<Counterexamp
     let graph = &explored.graph;
     let mut best: Option<(usize, Counterexample)> = None;
     for (number, question) in explored.questions.iter().enumerate() {
-        let named = model.invokes().find(|(_, invoke)| invoke.id == *question).map(|(_, invoke)| &invoke.guards);
+        let named =
+            model.invokes().find(|(_, invoke)| invoke.id == *question).map(|(_, invoke)| &invoke.guards);
         let named = named.filter(|guards| !guards.is_empty());
         let guarded: Vec<u16> = match named {
             Some(guards) => {
                 let is_named = |effect: &Arc<str>| guards.contains(effect);
-                (0..explored.effects.len()).filter(|at| is_named(&explored.effects[*at])).map(|at| at as u16).collect()
+                (0..explored.effects.len())
+                    .filter(|at| is_named(&explored.effects[*at]))
+                    .map(|at| at as u16)
+                    .collect()
             }
             None => only_through(graph, question, explored.effects.len()),
         };
@@ -153,9 +157,10 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
     let mut best: Option<Counterexample> = None;
     for component in graph.cycles(|_| true, may) {
         let is_inside = |node: u32| component.binary_search(&node).is_ok();
-        let spending = component.iter().flat_map(|node| graph.edges_of(*node)).find(|edge| {
-            edge.spends && may(edge) && is_inside(edge.to)
-        });
+        let spending = component
+            .iter()
+            .flat_map(|node| graph.edges_of(*node))
+            .find(|edge| edge.spends && may(edge) && is_inside(edge.to));
         let Some(edge) = spending else { continue };
         let within = |edge: &Edge| may(edge) && is_inside(edge.to);
         let Some(back) = graph.way(edge.to, |node| node == edge.from, within) else { continue };

@@ -127,7 +127,8 @@ impl Values {
             tried.into_iter().for_each(|number| self.push(Value::Int(number)));
         }
         for length in std::mem::take(&mut self.lengths) {
-            for length in [length - 1, length, length + 1].into_iter().filter_map(|n| usize::try_from(n).ok()) {
+            for length in [length - 1, length, length + 1].into_iter().filter_map(|n| usize::try_from(n).ok())
+            {
                 self.push(Value::list(vec![Value::Null; length]));
             }
         }

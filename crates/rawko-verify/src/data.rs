@@ -76,7 +76,10 @@ fn combine(start: &Value, axes: &[(Vec<Arc<str>>, Vec<Value>)]) -> (Vec<Value>, 
                 put(&mut one, path, value.clone());
                 one
             };
-            all = values.iter().flat_map(|value| all.iter().map(|one| with(one, value)).collect::<Vec<_>>()).collect();
+            all = values
+                .iter()
+                .flat_map(|value| all.iter().map(|one| with(one, value)).collect::<Vec<_>>())
+                .collect();
         }
         return (all, true);
     }
@@ -141,7 +144,8 @@ fn sample(schema: &Value) -> Value {
     match kind.as_str() {
         Some("object") => {
             let mut value = Value::Map(Arc::default());
-            for name in schema.get("required").as_list().unwrap_or_default().iter().filter_map(Value::as_str) {
+            for name in schema.get("required").as_list().unwrap_or_default().iter().filter_map(Value::as_str)
+            {
                 put(&mut value, &[name.into()], sample(schema.get("properties").get(name)));
             }
             value

@@ -71,11 +71,14 @@ impl<'m, 's> Explorer<'m, 's> {
             .invokes()
             .filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human))
             .map(|(_, invoke)| Arc::clone(&invoke.id))
+            // Without another effect there is nothing to approve.
+            .filter(|_| model.has_other_effects())
             .collect();
         let mut relative = watch.relative();
         relative.extend(questions.iter().map(|_| false));
         let machine = Machine { chart: &model.chart, world: shared.world, traced: !properties.is_empty() };
-        let everywhere = properties.iter().flat_map(crate::analysis::expressions).flat_map(|expr| &expr.atoms);
+        let everywhere =
+            properties.iter().flat_map(crate::analysis::expressions).flat_map(|expr| &expr.atoms);
         let everywhere = everywhere.filter_map(|atom| match atom {
             rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
             _ => None,
@@ -115,7 +118,8 @@ impl<'m, 's> Explorer<'m, 's> {
             }
             self.expand(node, &state);
         }
-        let mut gaps = self.model.analysis.gaps.iter().map(|text| format!("`{text}` computes with unknown data"));
+        let mut gaps =
+            self.model.analysis.gaps.iter().map(|text| format!("`{text}` computes with unknown data"));
         self.found.gaps.extend(&mut gaps);
         self.found.gaps.extend(self.inputs.gaps.iter().cloned());
         if !self.found.gaps.is_empty() {
@@ -183,7 +187,9 @@ impl<'m, 's> Explorer<'m, 's> {
         }
         let end = self.found.graph.edges.len() as u32;
         let cannot_answer = |id: u64| {
-            known.iter().any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
+            known
+                .iter()
+                .any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
         };
         let (mut work, mut questions) = (Vec::new(), Vec::new());
         for (number, item) in &pending {
@@ -224,7 +230,8 @@ impl<'m, 's> Explorer<'m, 's> {
         let at = Some((node, &choice.input));
         let bits = self.judge(before, at, &facts, &next, &mut monitors);
         next.monitors = monitors;
-        if facts.runaway.is_some() || (cause == Cause::Outside && !facts.handled && facts.moments.is_empty()) {
+        if facts.runaway.is_some() || (cause == Cause::Outside && !facts.handled && facts.moments.is_empty())
+        {
             return (facts.handled, cause);
         }
         let is_pending = |item: &Work| match item {
@@ -392,8 +399,12 @@ impl<'m, 's> Explorer<'m, 's> {
             let name = match &timer.purpose {
                 TimerPurpose::After { node, index } => format!("a{}.{index}", node.0),
                 TimerPurpose::Send { target, event } => format!("s{target}.{}", event.name),
-                TimerPurpose::InvokeTimeout { invocation } => format!("t{}", self.invoke_of(state, *invocation)),
-                TimerPurpose::InvokeRetry { invocation } => format!("r{}", self.invoke_of(state, *invocation)),
+                TimerPurpose::InvokeTimeout { invocation } => {
+                    format!("t{}", self.invoke_of(state, *invocation))
+                }
+                TimerPurpose::InvokeRetry { invocation } => {
+                    format!("r{}", self.invoke_of(state, *invocation))
+                }
             };
             pending.push((self.number(name), Work::Timer(timer.id)));
         }

@@ -9,8 +9,13 @@ use rawko_core::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Input {
     /// An event, or a result by its name (`done.invoke.<id>`).
-    Event { name: Arc<str>, data: Value },
-    Advance { ms: i64 },
+    Event {
+        name: Arc<str>,
+        data: Value,
+    },
+    Advance {
+        ms: i64,
+    },
 }
 
 /// Who causes an input.
@@ -107,7 +112,12 @@ impl Graph {
     }
 
     /// Returns the shortest way from one state to another along the given edges, as edge numbers.
-    pub(crate) fn way(&self, from: u32, is_goal: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Option<Vec<u32>> {
+    pub(crate) fn way(
+        &self,
+        from: u32,
+        is_goal: impl Fn(u32) -> bool,
+        may: impl Fn(&Edge) -> bool,
+    ) -> Option<Vec<u32>> {
         let mut found: rustc_hash::FxHashMap<u32, Option<u32>> = rustc_hash::FxHashMap::default();
         let mut queue = std::collections::VecDeque::from([from]);
         found.insert(from, None);
@@ -149,7 +159,8 @@ impl Graph {
             }
         }
         let is_cycle = |component: &Vec<u32>| {
-            component.len() > 1 || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
+            component.len() > 1
+                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
         };
         tarjan.components.retain(is_cycle);
         tarjan.components
@@ -242,7 +253,9 @@ impl Counterexample {
 impl Input {
     pub(crate) fn to_value(&self) -> Value {
         match self {
-            Input::Event { name, data } if data.is_null() => Value::map([("type", Value::Str(Arc::clone(name)))]),
+            Input::Event { name, data } if data.is_null() => {
+                Value::map([("type", Value::Str(Arc::clone(name)))])
+            }
             Input::Event { name, data } => {
                 Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
             }

@@ -79,7 +79,11 @@ impl<'m> Inputs<'m> {
     /// Returns the names that may come from outside: those declared, or those handled.
     fn outside_names(&self) -> Vec<Arc<str>> {
         if let Some(declared) = self.model.chart.declared_events() {
-            return declared.iter().filter(|spec| !spec.internal).map(|spec| Arc::clone(&spec.name)).collect();
+            return declared
+                .iter()
+                .filter(|spec| !spec.internal)
+                .map(|spec| Arc::clone(&spec.name))
+                .collect();
         }
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut add = |name: &str| {
@@ -179,7 +183,12 @@ impl<'m> Inputs<'m> {
         choices.values
     }
 
-    fn answers(&mut self, invocation: &Invocation, child: Option<Arc<ChildOutcomes>>, choices: &mut Vec<Choice>) {
+    fn answers(
+        &mut self,
+        invocation: &Invocation,
+        child: Option<Arc<ChildOutcomes>>,
+        choices: &mut Vec<Choice>,
+    ) {
         let id: Arc<str> = self.model.chart.invoke_name(invocation.invoke).into();
         let class = ServiceName::of(&invocation.src).class;
         let cause = if class == ServiceClass::Human { Cause::Person } else { Cause::Service };
@@ -210,11 +219,18 @@ impl<'m> Inputs<'m> {
                 let base = Value::map([("approved", Value::Bool(approved))]);
                 tried.push((&done, analysis.data_of(&done, &base, None)));
             }
+            // A question fails only by expiring or by a refusal of the host; tried where the chart handles it.
+            if self.model.chart.handles(&error) {
+                let base =
+                    Value::map([("category", Value::str("refused")), ("message", Value::str("it failed"))]);
+                tried.push((&error, analysis.data_of(&error, &base, None)));
+            }
         } else {
             tried.push((&done, analysis.data_of(&done, &Value::Null, None)));
             let all = analysis.classes.is_distinguished("category");
             for category in CATEGORIES.iter().take(if all { CATEGORIES.len() } else { 1 }) {
-                let base = Value::map([("category", Value::str(category)), ("message", Value::str("it failed"))]);
+                let base =
+                    Value::map([("category", Value::str(category)), ("message", Value::str("it failed"))]);
                 tried.push((&error, analysis.data_of(&error, &base, None)));
             }
         }
@@ -232,6 +248,7 @@ impl<'m> Inputs<'m> {
 fn timers_of(model: &Model) -> usize {
     let nodes = model.blueprint.nodes.iter();
     let after: usize = nodes.map(|node| node.timers.len()).sum();
-    let calls = model.invokes().filter(|(_, invoke)| invoke.timeout.is_some() || invoke.retry.is_some()).count();
+    let calls =
+        model.invokes().filter(|(_, invoke)| invoke.timeout.is_some() || invoke.retry.is_some()).count();
     after + calls + model.analysis.delayed_sends
 }

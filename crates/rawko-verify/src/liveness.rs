@@ -9,8 +9,16 @@ use crate::graph::{Counterexample, Edge, Graph, Input, Node};
 use crate::model::Model;
 use crate::trace::counterexample;
 
+/// States of a component at which a short loop is looked for.
+const STARTS_MAX: usize = 64;
+
 /// Returns a run that violates the `leads_to` with this number.
-pub(crate) fn violation(model: &Model, graph: &Graph, lead: u32, assume: Assumptions) -> Option<Counterexample> {
+pub(crate) fn violation(
+    model: &Model,
+    graph: &Graph,
+    lead: u32,
+    assume: Assumptions,
+) -> Option<Counterexample> {
     let search = Search { graph, bit: 1 << lead, assume };
     let pending = search.pending();
     let has = |node: u32| pending.found[node as usize].is_some();
@@ -18,11 +26,13 @@ pub(crate) fn violation(model: &Model, graph: &Graph, lead: u32, assume: Assumpt
     let cycle = search.fair_cycle(&has);
     let stop = stops.map(|node| (search.run_to(&pending, node), None, "nothing has to happen any more"));
     let looped = cycle.map(|component| {
-        let first = pending.order.iter().copied().find(|node| component.binary_search(node).is_ok());
-        let first = first.unwrap_or(component[0]);
+        let inside = pending.order.iter().copied().filter(|node| component.binary_search(node).is_ok());
+        let first = inside.clone().next().unwrap_or(component[0]);
+        let short = inside.take(STARTS_MAX).find_map(|node| Some((node, search.round(node, &component)?)));
+        let (first, round) = short.unwrap_or_else(|| (first, search.tour(first, &component)));
         let mut inputs = search.run_to(&pending, first);
         let loop_from = inputs.len();
-        inputs.extend(search.tour(first, &component));
+        inputs.extend(round);
         (inputs, Some(loop_from), "this can repeat forever")
     });
     let shorter = match (stop, looped) {
@@ -105,13 +115,8 @@ impl Search<'_> {
 
     /// Returns work that is pending in every state of a component and ends in none of its steps.
     fn neglected(&self, component: &[u32]) -> Option<u16> {
-        let obligations = |node: u32| {
-            let node = &self.graph.nodes[node as usize];
-            let people = if self.assume.people_answer { &node.questions[..] } else { &[] };
-            node.work.iter().chain(people).copied().collect::<Vec<u16>>()
-        };
-        let everywhere = obligations(component[0]);
-        let is_pending = |number: &u16| component.iter().all(|node| obligations(*node).contains(number));
+        let everywhere = self.obligations(component[0]);
+        let is_pending = |number: &u16| component.iter().all(|node| self.obligations(*node).contains(number));
         everywhere.into_iter().filter(is_pending).find(|number| {
             !self.inner_edges(component).any(|edge| self.graph.edges[edge as usize].ends.contains(number))
         })
@@ -152,6 +157,39 @@ impl Search<'_> {
         }
     }
 
+    /// Returns the shortest way from a state back to itself, if it is fair by itself.
+    fn round(&self, first: u32, component: &[u32]) -> Option<Vec<Input>> {
+        let is_inside = |edge: &Edge| self.is_pending_step(edge) && component.binary_search(&edge.to).is_ok();
+        let starts =
+            self.inner_edges(component).filter(|edge| self.graph.edges[*edge as usize].from == first);
+        let rounds = starts.filter_map(|edge| {
+            let mut round = vec![edge];
+            round.extend(self.graph.way(
+                self.graph.edges[edge as usize].to,
+                |node| node == first,
+                is_inside,
+            )?);
+            self.is_fair(&round).then_some(round)
+        });
+        let round = rounds.min_by_key(Vec::len)?;
+        Some(round.iter().map(|edge| self.graph.edges[*edge as usize].input.clone()).collect())
+    }
+
+    /// Returns true if no work stays pending throughout a loop.
+    fn is_fair(&self, round: &[u32]) -> bool {
+        let edges = || round.iter().map(|edge| &self.graph.edges[*edge as usize]);
+        let everywhere = self.obligations(edges().next().map_or(0, |edge| edge.from));
+        everywhere.iter().all(|number| {
+            edges().any(|edge| edge.ends.contains(number) || !self.obligations(edge.from).contains(number))
+        })
+    }
+
+    fn obligations(&self, node: u32) -> Vec<u16> {
+        let node = &self.graph.nodes[node as usize];
+        let people = if self.assume.people_answer { &node.questions[..] } else { &[] };
+        node.work.iter().chain(people).copied().collect()
+    }
+
     /// Returns inputs that lead through a component and back, and end all work that is pending throughout.
     fn tour(&self, first: u32, component: &[u32]) -> Vec<Input> {
         let is_inside = |edge: &Edge| self.is_pending_step(edge) && component.binary_search(&edge.to).is_ok();
@@ -175,7 +213,9 @@ impl Search<'_> {
             }
         };
         while let Some(number) = wanted.pop() {
-            let serving = self.inner_edges(component).find(|edge| self.graph.edges[*edge as usize].ends.contains(&number));
+            let serving = self
+                .inner_edges(component)
+                .find(|edge| self.graph.edges[*edge as usize].ends.contains(&number));
             let Some(edge) = serving else { continue };
             let source = self.graph.edges[edge as usize].from;
             if let Some(mut way) = self.graph.way(at, |node| node == source, is_inside) {
@@ -185,7 +225,8 @@ impl Search<'_> {
         }
         if at == first {
             // Nothing was wanted: any step within the component begins the loop.
-            let edge = self.inner_edges(component).find(|edge| self.graph.edges[*edge as usize].from == first);
+            let edge =
+                self.inner_edges(component).find(|edge| self.graph.edges[*edge as usize].from == first);
             edge.into_iter().for_each(|edge| follow(&[edge], &mut at, &mut wanted));
         }
         if let Some(way) = self.graph.way(at, |node| node == first, is_inside) {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rawko_core::{
-    Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry, Value,
-    World, duration,
+    Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry,
+    Value, World, duration,
 };
 
 use crate::state::State;
@@ -30,10 +30,19 @@ pub(crate) enum Moment {
     Event(Arc<str>),
     Entered(NodeId),
     Exited(NodeId),
-    Invoked { id: Arc<str>, src: Arc<str>, input: Value, policy: Value, invocation: u64 },
+    Invoked {
+        id: Arc<str>,
+        src: Arc<str>,
+        input: Value,
+        policy: Value,
+        invocation: u64,
+    },
     Called(Arc<str>),
     /// Failed work that nothing handles.
-    Stalled { id: Arc<str>, error: Value },
+    Stalled {
+        id: Arc<str>,
+        error: Value,
+    },
 }
 
 pub(crate) struct Machine<'m> {
@@ -95,7 +104,13 @@ impl Machine<'_> {
         facts.runaway = Some(format!("more than {DELIVERIES_MAX} deliveries at one moment"));
     }
 
-    fn take(&self, state: &mut State, step: rawko_core::Step, facts: &mut StepFacts, queue: &mut VecDeque<Event>) {
+    fn take(
+        &self,
+        state: &mut State,
+        step: rawko_core::Step,
+        facts: &mut StepFacts,
+        queue: &mut VecDeque<Event>,
+    ) {
         facts.handled |= step.handled;
         for entry in step.trace.entries {
             match entry {

@@ -7,6 +7,7 @@ use rawko_chart::{Finding, Property, Registry, Severity, Source, load, lower_sou
 use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, Template, Value};
 
 use crate::analysis::Analysis;
+use crate::parts;
 
 /// A chart to verify, or a child of one.
 #[derive(Debug)]
@@ -49,12 +50,21 @@ impl Model {
             .flat_map(|(number, node)| node.invokes.iter().map(move |invoke| (number, invoke)))
     }
 
+    /// Returns true if the chart starts anything besides questions to people.
+    pub(crate) fn has_other_effects(&self) -> bool {
+        let is_other = |(_, invoke): (usize, &InvokeSpec)| class_of(invoke) != Some(ServiceClass::Human);
+        self.invokes().any(is_other) || parts::has_calls(&self.blueprint)
+    }
+
     /// Returns true if the chart can end by itself.
     pub(crate) fn has_final(&self) -> bool {
         let is_top = |parent: Option<rawko_core::NodeId>| parent == Some(rawko_core::NodeId::ROOT);
         let final_kind = rawko_core::NodeKind::Final;
         let root_is_parallel = self.blueprint.nodes[0].kind == rawko_core::NodeKind::Parallel;
-        self.blueprint.nodes.iter().any(|node| node.kind == final_kind && (root_is_parallel || is_top(node.parent)))
+        self.blueprint
+            .nodes
+            .iter()
+            .any(|node| node.kind == final_kind && (root_is_parallel || is_top(node.parent)))
     }
 }
 

@@ -126,20 +126,31 @@ impl<'b> Collector<'b> {
 
 /// Counts the `send` actions with a delay.
 pub(crate) fn delayed_sends(blueprint: &Blueprint) -> usize {
-    fn count(actions: &[Action]) -> usize {
-        let one = |action: &Action| match &action.kind {
-            ActionKind::Send { delay: Some(_), .. } => 1,
-            ActionKind::Choose { branches } => branches.iter().map(|(_, actions)| count(actions)).sum(),
-            ActionKind::Foreach(foreach) => count(&foreach.actions),
-            _ => 0,
+    count(blueprint, &|kind| matches!(kind, ActionKind::Send { delay: Some(_), .. }))
+}
+
+/// Returns true if an action calls a handler.
+pub(crate) fn has_calls(blueprint: &Blueprint) -> bool {
+    count(blueprint, &|kind| matches!(kind, ActionKind::Call { .. })) > 0
+}
+
+fn count(blueprint: &Blueprint, is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
+    fn among(actions: &[Action], is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
+        let one = |action: &Action| {
+            let inner = match &action.kind {
+                ActionKind::Choose { branches } => {
+                    branches.iter().map(|(_, actions)| among(actions, is_it)).sum()
+                }
+                ActionKind::Foreach(foreach) => among(&foreach.actions, is_it),
+                _ => 0,
+            };
+            inner + usize::from(is_it(&action.kind))
         };
         actions.iter().map(one).sum()
     }
-    let nodes = blueprint.nodes.iter();
-    nodes
-        .map(|node| {
-            let transitions: usize = node.transitions.iter().map(|transition| count(&transition.actions)).sum();
-            count(&node.entry) + count(&node.exit) + transitions
-        })
-        .sum()
+    let of_node = |node: &rawko_core::NodeSpec| {
+        let transitions = node.transitions.iter().map(|transition| among(&transition.actions, is_it));
+        among(&node.entry, is_it) + among(&node.exit, is_it) + transitions.sum::<usize>()
+    };
+    blueprint.nodes.iter().map(of_node).sum()
 }

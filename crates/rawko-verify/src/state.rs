@@ -19,9 +19,7 @@ pub(crate) struct State {
 impl State {
     /// Returns true if the invocation waits for its next attempt, so that nothing answers it now.
     pub(crate) fn waits_for_retry(&self, invocation: u64) -> bool {
-        let is_its = |purpose: &TimerPurpose| {
-            matches!(purpose, TimerPurpose::InvokeRetry { invocation: of } if *of == invocation)
-        };
+        let is_its = |purpose: &TimerPurpose| matches!(purpose, TimerPurpose::InvokeRetry { invocation: of } if *of == invocation);
         self.snapshot.timers().iter().any(|timer| is_its(&timer.purpose))
     }
 
@@ -43,7 +41,9 @@ impl State {
         for slot in &model.analysis.relevant {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
             match (value, model.analysis.saturated.get(slot)) {
-                (Value::Int(number), Some(bound)) if number > bound => push_value(&mut key, &Value::Int(bound + 1)),
+                (Value::Int(number), Some(bound)) if number > bound => {
+                    push_value(&mut key, &Value::Int(bound + 1))
+                }
                 (value, _) => push_value(&mut key, value),
             }
         }
@@ -64,7 +64,10 @@ impl State {
         let snapshot = &self.snapshot;
         let invoke_of = |id: u64| {
             let known = snapshot.invocations().iter().find(|invocation| invocation.id == id);
-            known.map_or(u32::MAX, |invocation| { let InvokeId(number) = invocation.invoke; number })
+            known.map_or(u32::MAX, |invocation| {
+                let InvokeId(number) = invocation.invoke;
+                number
+            })
         };
         let mut timers: Vec<_> = snapshot.timers().iter().collect();
         timers.sort_by_key(|timer| (timer.due_ms, timer.id));

@@ -15,7 +15,8 @@ const READ_ONLY: [&str; 3] = ["read_only", "read-only", "readonly"];
 pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &State) -> Option<String> {
     match moment {
         Moment::Invoked { id, src, policy, invocation, .. } => {
-            let node = state.snapshot.invocations().iter().find(|open| open.id == *invocation).map(|open| open.node);
+            let node =
+                state.snapshot.invocations().iter().find(|open| open.id == *invocation).map(|open| open.node);
             let node = node.or_else(|| declaring(model, id))?;
             let service = ServiceName::of(src);
             let path = &model.chart.node(node).path;
@@ -25,7 +26,8 @@ pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &Stat
             {
                 return Some(format!("`{path}` is read-only and calls `{tool}`"));
             }
-            let is_agent = matches!(service.class, ServiceClass::Agent | ServiceClass::Model | ServiceClass::Chart);
+            let is_agent =
+                matches!(service.class, ServiceClass::Agent | ServiceClass::Model | ServiceClass::Chart);
             let tag = is_agent && has_tag(model, node);
             let allowed = policy.get("tools").get("allowed").as_list().unwrap_or_default();
             let writing = allowed.iter().filter_map(Value::as_str).find(|tool| writes(tool) || *tool == "*");
@@ -35,8 +37,10 @@ pub(crate) fn written_while_reading(model: &Model, moment: &Moment, state: &Stat
         Moment::Called(handler) => {
             let tool = tool_of(handler)?;
             let active = state.snapshot.configuration().frontier();
-            let node = active.iter().find(|node| is_read_only(model, **node, &model.chart.node(**node).policy))?;
-            writes(tool).then(|| format!("`{}` is read-only and calls `{tool}`", model.chart.node(*node).path))
+            let node =
+                active.iter().find(|node| is_read_only(model, **node, &model.chart.node(**node).policy))?;
+            writes(tool)
+                .then(|| format!("`{}` is read-only and calls `{tool}`", model.chart.node(*node).path))
         }
         Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) | Moment::Stalled { .. } => None,
     }

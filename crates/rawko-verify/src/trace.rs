@@ -33,9 +33,8 @@ pub(crate) fn counterexample(
 }
 
 fn stubs(model: &Model) -> Value {
-    let children = model.invokes().filter(|(_, invoke)| {
-        matches!(class_of(invoke), Some(ServiceClass::Chart) | None)
-    });
+    let children =
+        model.invokes().filter(|(_, invoke)| matches!(class_of(invoke), Some(ServiceClass::Chart) | None));
     let never = Value::map([("after", Value::str(NEVER)), ("done", Value::Null)]);
     Value::map(children.map(|(_, invoke)| (invoke.id.clone(), never.clone())))
 }

@@ -57,7 +57,9 @@ impl Watch<'_> {
             let holds = |expr: &PropertyExpr| self.holds(expr, &facts.moments, None, state);
             let reason = match &property.kind {
                 PropertyKind::Never(expr) => holds(expr).then(|| format!("`{}` holds", expr.text)),
-                PropertyKind::Always(expr) => (!holds(expr)).then(|| format!("`{}` does not hold", expr.text)),
+                PropertyKind::Always(expr) => {
+                    (!holds(expr)).then(|| format!("`{}` does not hold", expr.text))
+                }
                 PropertyKind::Before { first, then } => {
                     self.before((first, then), before, facts, state, &mut monitors[number])
                 }
@@ -81,7 +83,9 @@ impl Watch<'_> {
     pub(crate) fn deadlines<'s>(&'s self, monitors: &'s [i64]) -> impl Iterator<Item = (usize, i64)> + 's {
         let is_clock = |number: usize| matches!(self.properties[number].kind, PropertyKind::Within { .. });
         let clocks = monitors.iter().take(self.properties.len()).enumerate();
-        clocks.filter(move |(number, at)| is_clock(*number) && **at < SERVED).map(|(number, at)| (number, *at))
+        clocks
+            .filter(move |(number, at)| is_clock(*number) && **at < SERVED)
+            .map(|(number, at)| (number, *at))
     }
 
     fn before(
@@ -119,7 +123,13 @@ impl Watch<'_> {
     }
 
     /// Evaluates an expression at the end of a step, or in the middle of it with the states active there.
-    fn holds(&self, expr: &PropertyExpr, moments: &[Moment], active: Option<&[NodeId]>, state: &State) -> bool {
+    fn holds(
+        &self,
+        expr: &PropertyExpr,
+        moments: &[Moment],
+        active: Option<&[NodeId]>,
+        state: &State,
+    ) -> bool {
         let locals: Vec<rawko_core::Value> =
             expr.atoms.iter().map(|atom| self.is_true(atom, moments, active, state).into()).collect();
         let facts = InstanceFacts::default();

@@ -107,7 +107,8 @@ fn argument<'t>(word: &str, after: &'t str) -> Result<(Option<&'t str>, &'t str)
 }
 
 fn atom(word: &str, argument: Option<&str>, chart: &Chart) -> Result<Atom, String> {
-    let text = || argument.map(str::to_owned).ok_or_else(|| format!("`{word}` needs a name, as in `{word}('…')`"));
+    let text =
+        || argument.map(str::to_owned).ok_or_else(|| format!("`{word}` needs a name, as in `{word}('…')`"));
     match word {
         "in" => state(&text()?, chart).map(Atom::In),
         "event" => {

@@ -117,15 +117,18 @@ impl PropertyReader<'_> {
             PropertyKey::Never => self.expression(value).map(PropertyKind::Never),
             PropertyKey::Always => self.expression(value).map(PropertyKind::Always),
             PropertyKey::Before => {
-                let [first, then] = self.fields(value, ["first", "then"], |key| BeforeKey::parse(key).is_some())?;
+                let [first, then] =
+                    self.fields(value, ["first", "then"], |key| BeforeKey::parse(key).is_some())?;
                 Some(PropertyKind::Before { first: self.expression(first)?, then: self.expression(then)? })
             }
             PropertyKey::LeadsTo => {
-                let [from, to] = self.fields(value, ["from", "to"], |key| LeadsToKey::parse(key).is_some())?;
+                let [from, to] =
+                    self.fields(value, ["from", "to"], |key| LeadsToKey::parse(key).is_some())?;
                 Some(PropertyKind::LeadsTo { from: self.expression(from)?, to: self.expression(to)? })
             }
             PropertyKey::Within => {
-                let [from, to, time] = self.fields(value, ["from", "to", "time"], |key| WithinKey::parse(key).is_some())?;
+                let [from, to, time] =
+                    self.fields(value, ["from", "to", "time"], |key| WithinKey::parse(key).is_some())?;
                 let (from, to) = (self.expression(from), self.expression(to));
                 let time_ms = self.time(time)?;
                 Some(PropertyKind::Within { from: from?, to: to?, time_ms })
@@ -150,7 +153,9 @@ impl PropertyReader<'_> {
         let found: Vec<View<'v>> = names.iter().filter_map(|name| value.get(name)).collect();
         match <[View<'v>; N]>::try_from(found) {
             Ok(found) => Some(found),
-            Err(_) => self.misshapen(value.span(), format!("the property is incomplete; write `{{{example}}}`")),
+            Err(_) => {
+                self.misshapen(value.span(), format!("the property is incomplete; write `{{{example}}}`"))
+            }
         }
     }
 

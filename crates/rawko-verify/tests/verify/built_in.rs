@@ -20,16 +20,25 @@ const NONE: [String; 0] = [];
 #[test]
 fn a_state_without_a_way_out_is_a_trap() {
     let broken = "{id: c, initial: a, states: {a: {on: {GO: b, END: done}}, b: {}, done: {type: final}}}";
-    check("no_trap", &[broken], expect![[r#"
+    check(
+        "no_trap",
+        &[broken],
+        expect![[r#"
         violated: this state is not final and has no way out
           {"type":"GO"}
           → b (active)
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[broken]), ["no_trap violated"]);
-    let kept = "{id: c, initial: a, states: {a: {on: {GO: b}}, b: {on: {BACK: a, END: done}}, done: {type: final}}}";
-    check("no_trap", &[kept], expect![[r#"
+    let kept =
+        "{id: c, initial: a, states: {a: {on: {GO: b}}, b: {on: {BACK: a, END: done}}, done: {type: final}}}";
+    check(
+        "no_trap",
+        &[kept],
+        expect![[r#"
         holds: all 3 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[kept]), NONE);
 }
 
@@ -44,15 +53,23 @@ states:
   c: {after: {1m: b}}
   done: {type: final}
 ";
-    check("no_trap", &[broken], expect![[r#"
+    check(
+        "no_trap",
+        &[broken],
+        expect![[r#"
         violated: no final state can be reached from here
           {"type":"GO"}
           → b (active)
-    "#]]);
+    "#]],
+    );
     let endless = "{id: light, initial: off, states: {off: {on: {PRESS: on}}, on: {after: {1h: off}}}}";
-    check("no_trap", &[endless], expect![[r#"
+    check(
+        "no_trap",
+        &[endless],
+        expect![[r#"
         holds: all 2 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -66,15 +83,23 @@ states:
   b: {on: {END: {target: done, guard: 'context.n > 1'}}}
   done: {type: final}
 ";
-    check("no_trap", &[broken], expect![[r#"
+    check(
+        "no_trap",
+        &[broken],
+        expect![[r#"
         violated: this state is not final and has no way out
           {"type":"GO"}
           → b (active)
-    "#]]);
+    "#]],
+    );
     let kept = broken.replace("context.n > 1", "event.data.amount > 100");
-    check("no_trap", &[&kept], expect![[r#"
+    check(
+        "no_trap",
+        &[&kept],
+        expect![[r#"
         holds: all 3 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
 }
 
 const WORK: &str = "
@@ -88,15 +113,23 @@ states:
 #[test]
 fn a_child_that_never_ends_stalls_its_parent() {
     let endless = "{id: child, initial: a, states: {a: {on: {X: b}}, b: {on: {Y: a}}}}";
-    check("no_stall", &[WORK, endless], expect![[r#"
+    check(
+        "no_stall",
+        &[WORK, endless],
+        expect![[r#"
         violated: the pending work can never answer, and nothing else can happen
           → waiting (active) invokes statechart:child
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[WORK, endless]), ["no_stall violated"]);
     let ending = "{id: child, initial: a, states: {a: {on: {X: b}}, b: {type: final}}}";
-    check("no_stall", &[WORK, ending], expect![[r#"
+    check(
+        "no_stall",
+        &[WORK, ending],
+        expect![[r#"
         holds: all 4 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[WORK, ending]), NONE);
 }
 
@@ -112,15 +145,23 @@ states:
   d: {always: {target: b, guard: 'context.n == 0'}}
   done: {type: final}
 ";
-    check("bounded_eventless", &[broken], expect![[r#"
+    check(
+        "bounded_eventless",
+        &[broken],
+        expect![[r#"
         violated: more than 1000 microsteps without coming to rest (last active: d); eventless transitions or raised events feed each other
           {"type":"GO"}
           → a (error) more than 1000 microsteps without coming to rest (last active: d); eventless transitions or raised events feed each other
-    "#]]);
+    "#]],
+    );
     let kept = broken.replace("target: b, guard: 'context.n == 0'", "target: done, guard: 'context.n == 0'");
-    check("bounded_eventless", &[&kept], expect![[r#"
+    check(
+        "bounded_eventless",
+        &[&kept],
+        expect![[r#"
         holds: all 2 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[&kept]), NONE);
 }
 
@@ -133,22 +174,37 @@ states:
   paying: {invoke: {id: pay, src: bank, timeout: 30s, onDone: done}}
   done: {type: final}
 ";
-    check("failures_handled", &[broken], expect![[r#"
+    check(
+        "failures_handled",
+        &[broken],
+        expect![[r#"
         violated: nothing handles the failure of `pay` (category failed)
           {"type":"error.invoke.pay","data":{"category":"failed","message":"it failed"}}
           → paying (error)
-    "#]]);
+    "#]],
+    );
     let kept = broken.replace("onDone: done", "onDone: done, onError: done");
-    check("failures_handled", &[&kept], expect![[r#"
+    check(
+        "failures_handled",
+        &[&kept],
+        expect![[r#"
         holds: all 2 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[&kept]), NONE);
-    let other = broken.replace("onDone: done", "onDone: done, onError: {target: done, guard: \"event.data.category == 'timeout'\"}");
-    check("failures_handled", &[&other], expect![[r#"
+    let other = broken.replace(
+        "onDone: done",
+        "onDone: done, onError: {target: done, guard: \"event.data.category == 'timeout'\"}",
+    );
+    check(
+        "failures_handled",
+        &[&other],
+        expect![[r#"
         violated: nothing handles the failure of `pay` (category failed)
           {"type":"error.invoke.pay","data":{"category":"failed","message":"it failed"}}
           → paying (error)
-    "#]]);
+    "#]],
+    );
 }
 
 const APPROVAL: &str = "
@@ -168,27 +224,40 @@ states:
 
 #[test]
 fn an_approval_is_not_dropped_on_retry() {
-    check("approval_respected", &[APPROVAL], expect![[r#"
+    check(
+        "approval_respected",
+        &[APPROVAL],
+        expect![[r#"
         violated: `deploy` starts without an approval by `approve`
           {"type":"done.invoke.approve","data":{"approved":false}}
           {"type":"RETRY"}
           → deploying (active) invokes deployer
-    "#]]);
+    "#]],
+    );
     let kept = APPROVAL.replace("RETRY: deploying", "RETRY: asking");
-    check("approval_respected", &[&kept], expect![[r#"
+    check(
+        "approval_respected",
+        &[&kept],
+        expect![[r#"
         holds: all 6 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[&kept]), NONE);
 }
 
 #[test]
 fn an_approval_that_is_not_looked_at_approves_nothing() {
-    let broken = APPROVAL.replace("[{target: deploying, guard: event.data.approved}, {target: rejected}]", "deploying");
-    check("approval_respected", &[&broken], expect![[r#"
+    let broken = APPROVAL
+        .replace("[{target: deploying, guard: event.data.approved}, {target: rejected}]", "deploying");
+    check(
+        "approval_respected",
+        &[&broken],
+        expect![[r#"
         violated: `deploy` starts without an approval by `approve`
           {"type":"done.invoke.approve","data":{"approved":false}}
           → deploying (active) invokes deployer
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -196,19 +265,33 @@ fn named_effects_need_the_approval_on_every_way() {
     let way = "rejected: {on: {RETRY: asking, STOP: stopped}}";
     let kept = APPROVAL.replace("rejected: {on: {RETRY: deploying, STOP: stopped}}", way);
     let kept = kept.replace("src: human", "src: human\n      guards: [deploy]");
-    check("approval_respected", &[&kept], expect![[r#"
+    check(
+        "approval_respected",
+        &[&kept],
+        expect![[r#"
         holds: all 6 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     let broken = kept.replace("onError: stopped\n  rejected", "onError: deploying\n  rejected");
-    check("approval_respected", &[&broken], expect![[r#"
-        holds: all 6 reachable states, with the default input
-    "#]]);
-    let expiring = broken.replace("src: human", "src: human\n      input: {expires: \"'1h'\"}");
-    check("approval_respected", &[&expiring], expect![[r#"
+    check(
+        "approval_respected",
+        &[&broken],
+        expect![[r#"
         violated: `deploy` starts without an approval by `approve`
-          {"advance":3600000}
+          {"type":"error.invoke.approve","data":{"category":"refused","message":"it failed"}}
           → deploying (active) invokes deployer
-    "#]]);
+    "#]],
+    );
+    let expiring = broken.replace("src: human", "src: human\n      input: {expires: \"'1h'\"}");
+    check(
+        "approval_respected",
+        &[&expiring],
+        expect![[r#"
+        violated: `deploy` starts without an approval by `approve`
+          {"type":"error.invoke.approve","data":{"category":"refused","message":"it failed"}}
+          → deploying (active) invokes deployer
+    "#]],
+    );
 }
 
 #[test]
@@ -226,15 +309,23 @@ states:
       fixing: {invoke: {id: fix, src: 'tool:Write', onDone: done, onError: done}}
   done: {type: final}
 ";
-    check("read_only_phases", &[broken], expect![[r#"
+    check(
+        "read_only_phases",
+        &[broken],
+        expect![[r#"
         violated: `reading.fixing` is read-only and calls `Write`
           {"type":"GO"}
           → reading.fixing (active) invokes tool:Write
-    "#]]);
+    "#]],
+    );
     let kept = broken.replace("tool:Write", "tool:Read");
-    check("read_only_phases", &[&kept], expect![[r#"
+    check(
+        "read_only_phases",
+        &[&kept],
+        expect![[r#"
         holds: all 3 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[&kept]), NONE);
 }
 
@@ -248,11 +339,15 @@ states:
   b: {invoke: {id: again, src: 'statechart:c', onDone: done, onError: done}}
   done: {type: final}
 ";
-    check("bounded_children", &[broken], expect![[r#"
+    check(
+        "bounded_children",
+        &[broken],
+        expect![[r#"
         violated: `again` starts `statechart:c`, which invokes itself without end
           {"type":"GO"}
           → b (active) invokes statechart:c
-    "#]]);
+    "#]],
+    );
     let kept = "
 id: c
 initial: a
@@ -265,9 +360,13 @@ states:
   b: {invoke: {id: again, src: 'statechart:c', input: {depth: 'context.depth - 1'}, onDone: done, onError: done}}
   done: {type: final}
 ";
-    check("bounded_children", &[kept], expect![[r#"
+    check(
+        "bounded_children",
+        &[kept],
+        expect![[r#"
         holds: all 11 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[kept]), NONE);
 }
 
@@ -282,17 +381,25 @@ states:
   checking: {after: {5s: working}}
   done: {type: final}
 ";
-    check("bounded_by_budget", &[broken], expect![[r#"
+    check(
+        "bounded_by_budget",
+        &[broken],
+        expect![[r#"
         violated: an agent or a model is started again and again without a budget
           {"type":"done.invoke.work","data":{"ok":false}}
           loop: {"advance":5000}
           {"type":"done.invoke.work","data":{"ok":false}}
           → checking (active)
-    "#]]);
+    "#]],
+    );
     let kept = broken.replace("  working:\n", "  working:\n    budget: {tokens: 1000}\n");
-    check("bounded_by_budget", &[&kept], expect![[r#"
+    check(
+        "bounded_by_budget",
+        &[&kept],
+        expect![[r#"
         holds: all 3 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
     assert_eq!(not_proved(&[&kept]), NONE);
 }
 
@@ -309,9 +416,13 @@ states:
       END: {target: done, guard: 'context.n >= 3'}
   done: {type: final}
 ";
-    check("no_trap", &[chart], expect![[r#"
+    check(
+        "no_trap",
+        &[chart],
+        expect![[r#"
         holds: all 7 reachable states, with the default input
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -323,7 +434,11 @@ states:
   a: {on: {PAY: {target: done, guard: 'event.data.price * event.data.count > 100'}}}
   done: {type: final}
 ";
-    check("no_stall", &[chart], expect![[r#"
+    check(
+        "no_stall",
+        &[chart],
+        expect![[r#"
         unknown: all 1 reachable states, with the default input; `event.data.price * event.data.count > 100` computes with unknown data
-    "#]]);
+    "#]],
+    );
 }

@@ -2,4 +2,5 @@
 //! trace is replayed in the simulation.
 
 mod built_in;
+mod own;
 mod support;
