@@ -247,8 +247,8 @@ fn delay(dice: &mut Dice) -> Delay {
 }
 
 fn invoke(dice: &mut Dice) -> InvokeSpec {
-    guards: Vec::new(),
     InvokeSpec {
+        guards: Vec::new(),
         id: "job".into(),
         src: literal("svc"),
         input: Template::Map(vec![(Arc::from("n"), Template::Expr(expression("context.n")))]),
