@@ -3,4 +3,6 @@
 
 mod built_in;
 mod own;
+mod pages;
+mod random;
 mod support;
