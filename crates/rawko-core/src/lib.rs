@@ -56,4 +56,4 @@ pub use step::{
     Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, start, start_traced, step, step_traced,
 };
 pub use value::{Map, Value};
-pub use world::{AgentEntry, InstanceFacts, Now, World};
+pub use world::{AgentEntry, GuardOracle, InstanceFacts, Now, World};

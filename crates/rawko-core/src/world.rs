@@ -1,6 +1,7 @@
 //! `World`: the data that a host exposes to expressions besides context and event — the time, exposed settings, known
 //! agents. It comes in with every step, so that the same step on another machine gives the same bytes.
 
+use crate::expr::{EvalError, Expr};
 use crate::value::Value;
 
 /// The data a step may read. Plain data; a host builds it once and shares it.
@@ -48,6 +49,14 @@ pub struct Now<'a> {
     pub ms: i64,
     pub world: &'a World,
     pub instance: &'a InstanceFacts,
+    /// Decides guards; `None` outside of verification.
+    pub oracle: Option<&'a (dyn GuardOracle + Sync)>,
+}
+
+/// Decides guards in place of their values, for exploring both outcomes of a guard that depends on unknown data.
+pub trait GuardOracle: std::fmt::Debug {
+    /// Returns the outcome of a guard that evaluated to `value`.
+    fn judge(&self, guard: &Expr, value: Result<bool, EvalError>) -> Result<bool, EvalError>;
 }
 
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };
@@ -57,7 +66,12 @@ static NO_INSTANCE: InstanceFacts =
 impl<'a> Now<'a> {
     /// A moment of no instance in particular: `instance.id` and the others are null.
     pub fn new(ms: i64, world: &'a World) -> Self {
-        Now { ms, world, instance: &NO_INSTANCE }
+        Now { ms, world, instance: &NO_INSTANCE, oracle: None }
+    }
+
+    #[must_use]
+    pub fn judged_by(self, oracle: &'a (dyn GuardOracle + Sync)) -> Self {
+        Now { oracle: Some(oracle), ..self }
     }
 
     #[must_use]

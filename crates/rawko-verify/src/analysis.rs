@@ -24,7 +24,11 @@ pub(crate) struct Analysis {
     pub(crate) classes: Classes,
     /// `send` actions with a delay.
     pub(crate) delayed_sends: usize,
-    /// Expressions whose outcome representative values do not cover.
+    /// Context keys whose values are computed from unknown data.
+    pub(crate) inexact: BTreeSet<Slot>,
+    /// Guards whose outcome representative values do not cover: both are explored.
+    pub(crate) undecided: BTreeSet<String>,
+    /// Other expressions that they do not cover.
     pub(crate) gaps: Vec<String>,
 }
 
@@ -35,8 +39,7 @@ impl Analysis {
         analysis.classes(blueprint, &parts, properties);
         analysis.shapes(blueprint, &parts);
         analysis.relevant(&parts, properties);
-        let tainted = tainted(&parts);
-        analysis.gaps(&parts, &tainted);
+        analysis.gaps(&parts, properties);
         analysis.saturated(&parts, properties);
         analysis
     }
@@ -129,27 +132,50 @@ impl Analysis {
         self.relevant = relevant;
     }
 
-    /// Finds expressions that decide something by computing with data from outside.
-    fn gaps(&mut self, parts: &[Part<'_>], tainted: &BTreeSet<Slot>) {
-        for part in parts {
-            let decides =
-                part.steers() || matches!(part.kind, PartKind::Assign(slot) if self.relevant.contains(&slot));
-            if !decides {
-                continue;
-            }
-            let computes = part.expr.data_uses(part.is_condition()).iter().any(|usage| {
-                let outside = match usage.subject.root {
-                    SubjectRoot::EventData => true,
-                    SubjectRoot::Context(slot) => tainted.contains(&slot),
-                    SubjectRoot::Input | SubjectRoot::EventType => false,
-                };
-                outside && matches!(usage.kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
-            });
-            if computes || part.expr.reads_world() {
-                let text = part.expr.text().to_owned();
-                if !self.gaps.contains(&text) {
-                    self.gaps.push(text);
+    /// Finds what representative values do not decide: guards, whose outcomes can be explored both, and the rest.
+    fn gaps(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+        let tainted = tainted(parts);
+        let computes = |expr: &Expr, is_condition: bool| {
+            let is_outside = |root: SubjectRoot| match root {
+                SubjectRoot::EventData => true,
+                SubjectRoot::Context(slot) => tainted.contains(&slot),
+                SubjectRoot::Input | SubjectRoot::EventType => false,
+            };
+            let is_computed = |kind: &DataUseKind| {
+                matches!(kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
+            };
+            let mut uses = expr.data_uses(is_condition).into_iter();
+            expr.reads_world() || uses.any(|usage| is_outside(usage.subject.root) && is_computed(&usage.kind))
+        };
+        loop {
+            let before = self.inexact.len();
+            for part in parts {
+                let PartKind::Assign(slot) = part.kind else { continue };
+                let is_copied = part.expr.reads().iter().any(|from| self.inexact.contains(from));
+                if is_copied || computes(part.expr, false) {
+                    self.inexact.insert(slot);
                 }
+            }
+            if self.inexact.len() == before {
+                break;
+            }
+        }
+        for part in parts.iter().filter(|part| part.steers()) {
+            let is_inexact = part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
+            let is_open = is_inexact || computes(part.expr, part.is_condition());
+            let text = part.expr.text().to_owned();
+            match part.kind {
+                _ if !is_open => {}
+                PartKind::Guard => {
+                    self.undecided.insert(text);
+                }
+                _ if self.gaps.contains(&text) => {}
+                _ => self.gaps.push(text),
+            }
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            if expr.expr.reads().iter().any(|slot| self.inexact.contains(slot)) {
+                self.gaps.push(expr.text.clone());
             }
         }
     }

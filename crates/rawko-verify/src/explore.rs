@@ -12,6 +12,7 @@ use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
 use crate::inputs::{Choice, Inputs};
 use crate::machine::{Machine, Moment, StepFacts};
 use crate::model::{Model, class_of};
+use crate::oracle::Script;
 use crate::state::State;
 use crate::tools;
 use crate::watch::{LeadBits, Watch};
@@ -35,6 +36,9 @@ pub(crate) struct Shared<'m> {
     /// The charts that are being explored, outermost first.
     pub(crate) stack: Vec<String>,
     pub(crate) states: usize,
+    /// Both outcomes of undecided guards are explored.
+    pub(crate) decides: bool,
+    pub(crate) states_max: usize,
 }
 
 /// What an exploration found.
@@ -110,7 +114,7 @@ impl<'m, 's> Explorer<'m, 's> {
     pub(crate) fn run(mut self, input: Value) -> Explored {
         self.start(input);
         while let Some((node, state)) = self.queue.pop_front() {
-            let is_full = self.shared.states >= self.shared.limits.states_max;
+            let is_full = self.shared.states >= self.shared.states_max;
             if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
                 self.found.graph.complete = false;
                 self.found.outcomes.complete = false;
@@ -118,9 +122,10 @@ impl<'m, 's> Explorer<'m, 's> {
             }
             self.expand(node, &state);
         }
-        let mut gaps =
-            self.model.analysis.gaps.iter().map(|text| format!("`{text}` computes with unknown data"));
-        self.found.gaps.extend(&mut gaps);
+        let analysis = &self.model.analysis;
+        let open = analysis.undecided.iter().filter(|_| !self.shared.decides);
+        let computing = open.chain(&analysis.gaps).map(|text| format!("`{text}` computes with unknown data"));
+        self.found.gaps.extend(computing);
         self.found.gaps.extend(self.inputs.gaps.iter().cloned());
         if !self.found.gaps.is_empty() {
             self.found.outcomes.complete = false;
@@ -129,15 +134,37 @@ impl<'m, 's> Explorer<'m, 's> {
     }
 
     fn start(&mut self, input: Value) {
-        match self.machine.start(input) {
+        let mut scripts = vec![Vec::new()];
+        while let Some(script) = scripts.pop() {
+            let script = Script::new(&self.model.analysis.undecided, script);
+            let started = self.machine.start(input.clone(), self.shared.decides.then_some(&script));
+            self.add_scripts(script, &mut scripts);
+            self.started(started);
+        }
+    }
+
+    /// Adds the scripts that decide a guard of the last step otherwise.
+    fn add_scripts(&mut self, script: Script<'_>, scripts: &mut Vec<Vec<bool>>) {
+        let (others, are_all) = script.others();
+        scripts.extend(others);
+        if !are_all {
+            self.inputs.gaps.insert("a step decides too many guards with unknown data".to_owned());
+        }
+    }
+
+    fn started(&mut self, started: Result<(State, StepFacts), rawko_core::StepError>) {
+        match started {
             Ok((mut state, facts)) => {
                 state.monitors = self.watch.initial();
                 state.monitors.extend(self.found.questions.iter().map(|_| 0));
                 let mut monitors = state.monitors.clone();
                 let bits = self.judge(&[], None, &facts, &state, &mut monitors);
                 state.monitors = monitors;
-                (self.found.graph.start_from_bits, self.found.graph.start_to_bits) = (bits.from, bits.to);
-                self.found.graph.start_starts = self.starts(&facts);
+                let starts = self.starts(&facts);
+                let graph = &mut self.found.graph;
+                graph.start_from_bits |= bits.from;
+                graph.start_to_bits |= bits.to;
+                graph.start_starts.extend(starts);
                 self.insert(state, None);
             }
             Err(error) => {
@@ -147,7 +174,7 @@ impl<'m, 's> Explorer<'m, 's> {
     }
 
     fn insert(&mut self, state: State, parent: Option<u32>) -> u32 {
-        let key = state.key(self.model, &self.relative);
+        let key = state.key(self.model, &self.relative, self.shared.decides);
         let next = self.found.graph.nodes.len() as u32;
         if let Some(known) = self.visited.get(&key) {
             return *known;
@@ -181,7 +208,7 @@ impl<'m, 's> Explorer<'m, 's> {
         let first = self.found.graph.edges.len() as u32;
         let (mut has_inputs, mut takes_events) = (false, false);
         for choice in choices {
-            let facts = self.step(node, state, &before, &pending, choice);
+            let facts = self.step(node, state, &before, &pending, &choice);
             has_inputs |= facts.1 != Cause::Wait && (facts.0 || facts.1 != Cause::Outside);
             takes_events |= facts.0 && facts.1 == Cause::Outside;
         }
@@ -217,22 +244,44 @@ impl<'m, 's> Explorer<'m, 's> {
         state: &State,
         before: &[NodeId],
         pending: &[(u16, Work)],
-        choice: Choice,
+        choice: &Choice,
     ) -> (bool, Cause) {
-        let mut next = state.clone();
-        let facts = match &choice.input {
-            Input::Event { name, data } => self.machine.deliver(&mut next, name, data),
-            Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms),
-        };
+        let (mut scripts, mut handled) = (vec![Vec::new()], false);
+        while let Some(script) = scripts.pop() {
+            let script = Script::new(&self.model.analysis.undecided, script);
+            let decisions = self.shared.decides.then_some(&script);
+            let mut next = state.clone();
+            let facts = match &choice.input {
+                Input::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
+                Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
+            };
+            self.add_scripts(script, &mut scripts);
+            handled |= facts.handled;
+            self.took(node, (state, next), (before, pending), choice, &facts);
+        }
+        (handled, choice.cause)
+    }
+
+    /// Adds the result of a step to the graph.
+    fn took(
+        &mut self,
+        node: u32,
+        (state, mut next): (&State, State),
+        (before, pending): (&[NodeId], &[(u16, Work)]),
+        choice: &Choice,
+        facts: &StepFacts,
+    ) {
         let cause = choice.cause;
         let mut monitors = state.monitors.clone();
-        self.answered(&choice, state, &next, &mut monitors);
+        self.answered(choice, state, &next, &mut monitors);
         let at = Some((node, &choice.input));
-        let bits = self.judge(before, at, &facts, &next, &mut monitors);
+        let bits = self.judge(before, at, facts, &next, &mut monitors);
         next.monitors = monitors;
-        if facts.runaway.is_some() || (cause == Cause::Outside && !facts.handled && facts.moments.is_empty())
-        {
-            return (facts.handled, cause);
+        let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
+        let is_ignored =
+            cause == Cause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
+        if facts.runaway.is_some() || is_ignored {
+            return;
         }
         let is_pending = |item: &Work| match item {
             Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
@@ -242,15 +291,14 @@ impl<'m, 's> Explorer<'m, 's> {
             Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
         };
         let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
-        let starts = self.starts(&facts).into();
+        let starts = self.starts(facts).into();
         let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
         let spends = facts.moments.iter().any(tools::spends_without_budget);
         let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
         let (from_bits, to_bits) = (bits.from, bits.to);
-        let input = choice.input;
+        let input = choice.input.clone();
         let edge = Edge { from: node, to, input, cause, ends, starts, spends, from_bits, to_bits, answers };
         self.found.graph.edges.push(edge);
-        (facts.handled, cause)
     }
 
     /// Notes the answers of people: 1 for an approval, 2 for a denial.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rawko_core::{Invocation, ServiceClass, ServiceName, Trigger, Value};
+use rawko_core::{Invocation, ServiceClass, ServiceName, Trigger, Unhandled, Value};
 
 use crate::children::ChildOutcomes;
 use crate::data::{Choices, matches};
@@ -15,6 +15,9 @@ use crate::state::State;
 /// Failures of a call that a chart can tell apart.
 const CATEGORIES: [&str; 9] =
     ["failed", "network", "timeout", "invalid_answer", "refused", "unknown", "interrupted", "limit", "host"];
+
+/// Events that are deferred at a time (`unhandled: defer`).
+pub(crate) const DEFERRED_MAX: usize = 2;
 
 /// One possible input.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub(crate) struct Inputs<'m> {
     by_node: Vec<Vec<Arc<str>>>,
     /// Names that are tried in every state, because a property mentions them.
     everywhere: Vec<Arc<str>>,
+    /// All names from outside.
+    names: Vec<Arc<str>>,
     events: BTreeMap<Arc<str>, Vec<Value>>,
     outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
     /// The chart has several timers, so that it matters when an event arrives.
@@ -51,6 +56,7 @@ impl<'m> Inputs<'m> {
             model,
             by_node: Vec::new(),
             everywhere,
+            names: Vec::new(),
             events: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             has_races: timers_of(model) > 1,
@@ -72,6 +78,7 @@ impl<'m> Inputs<'m> {
             }
             inputs.by_node.push(handled);
         }
+        inputs.names = names.clone();
         inputs.everywhere.retain(|name| names.contains(name) || !model.chart.handles(name));
         inputs
     }
@@ -157,7 +164,11 @@ impl<'m> Inputs<'m> {
                 at = self.model.chart.node(node).parent;
             }
         }
-        for name in &self.everywhere {
+        // An event that no state handles now may be handled later.
+        let defers = self.model.chart.unhandled() == Unhandled::Defer
+            && state.snapshot.deferred().len() < DEFERRED_MAX;
+        let later = if defers { &self.names[..] } else { &[] };
+        for name in later.iter().chain(&self.everywhere) {
             if !names.contains(name) {
                 names.push(Arc::clone(name));
             }

@@ -9,6 +9,7 @@ use rawko_core::{
     Value, World, duration,
 };
 
+use crate::oracle::Script;
 use crate::state::State;
 
 /// Deliveries at one moment, as many as the instance machine allows.
@@ -51,9 +52,16 @@ pub(crate) struct Machine<'m> {
     pub(crate) traced: bool,
 }
 
+/// The decisions of guards in a step, if any are to be made.
+pub(crate) type Decisions<'d> = Option<&'d Script<'d>>;
+
 impl Machine<'_> {
-    pub(crate) fn start(&self, input: Value) -> Result<(State, StepFacts), StepError> {
-        let now = rawko_core::Now::new(0, self.world);
+    pub(crate) fn start(
+        &self,
+        input: Value,
+        decisions: Decisions<'_>,
+    ) -> Result<(State, StepFacts), StepError> {
+        let now = self.now(0, decisions);
         let (snapshot, step) = match self.traced {
             true => rawko_core::start_traced(self.chart, input, now)?,
             false => rawko_core::start(self.chart, input, now)?,
@@ -61,33 +69,53 @@ impl Machine<'_> {
         let mut state = State { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new() };
         let (mut facts, mut queue) = (StepFacts::default(), VecDeque::new());
         self.take(&mut state, step, &mut facts, &mut queue);
-        self.settle(&mut state, queue, &mut facts);
+        self.settle(&mut state, queue, &mut facts, decisions);
         Ok((state, facts))
     }
 
+    fn now<'n>(&'n self, ms: i64, decisions: Decisions<'n>) -> rawko_core::Now<'n> {
+        let now = rawko_core::Now::new(ms, self.world);
+        match decisions {
+            Some(script) => now.judged_by(script),
+            None => now,
+        }
+    }
+
     /// Delivers an event by name and settles.
-    pub(crate) fn deliver(&self, state: &mut State, name: &Arc<str>, data: &Value) -> StepFacts {
+    pub(crate) fn deliver(
+        &self,
+        state: &mut State,
+        name: &Arc<str>,
+        data: &Value,
+        decisions: Decisions<'_>,
+    ) -> StepFacts {
         let mut facts = StepFacts::default();
         let event = Event::Named(NamedEvent::new(Arc::clone(name), data.clone()));
-        self.settle(state, VecDeque::from([event]), &mut facts);
+        self.settle(state, VecDeque::from([event]), &mut facts, decisions);
         facts
     }
 
     /// Moves the clock and settles. Nothing between now and then may be due before the last moment.
-    pub(crate) fn advance(&self, state: &mut State, to_ms: i64) -> StepFacts {
+    pub(crate) fn advance(&self, state: &mut State, to_ms: i64, decisions: Decisions<'_>) -> StepFacts {
         let mut facts = StepFacts::default();
         state.now_ms = to_ms;
-        self.settle(state, VecDeque::new(), &mut facts);
+        self.settle(state, VecDeque::new(), &mut facts, decisions);
         facts
     }
 
-    fn settle(&self, state: &mut State, mut queue: VecDeque<Event>, facts: &mut StepFacts) {
+    fn settle(
+        &self,
+        state: &mut State,
+        mut queue: VecDeque<Event>,
+        facts: &mut StepFacts,
+        decisions: Decisions<'_>,
+    ) {
         for _ in 0..DELIVERIES_MAX {
             let Some(event) = queue.pop_front().or_else(|| due(state)) else { return };
             if let (true, Event::Named(named)) = (self.traced, &event) {
                 facts.moments.push(Moment::Event(Arc::clone(&named.name)));
             }
-            let now = rawko_core::Now::new(state.now_ms, self.world);
+            let now = self.now(state.now_ms, decisions);
             let step = match self.traced {
                 true => rawko_core::step_traced(self.chart, &mut state.snapshot, event, now),
                 false => rawko_core::step(self.chart, &mut state.snapshot, event, now),

@@ -70,9 +70,8 @@ impl PropertyReport {
         map.insert("name".into(), Value::str(&self.name));
         map.insert("verdict".into(), Value::str(self.verdict.as_str()));
         map.insert("bound".into(), Value::str(&self.bound));
-        if let Some(trace) = &self.trace {
-            map.insert("trace".into(), trace.to_value());
-        }
+        let trace = self.trace.as_ref().map_or(Value::Null, Counterexample::to_value);
+        map.insert("trace".into(), trace);
         Value::Map(map.into())
     }
 }

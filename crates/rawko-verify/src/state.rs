@@ -1,7 +1,7 @@
 //! `State`: an instance at rest during the exploration, and its identity. Times count from now, ids by their order, and
 //! context keys that influence nothing are left out, so that equivalent states are equal.
 
-use rawko_core::{InvokeId, Snapshot, TimerPurpose, Value};
+use rawko_core::{InvokeId, Slot, Snapshot, TimerPurpose, Value};
 
 use crate::model::Model;
 
@@ -30,15 +30,16 @@ impl State {
         timer.into_iter().chain(expiry).min()
     }
 
-    /// Writes the identity of the state.
-    pub(crate) fn key(&self, model: &Model, relative: &[bool]) -> Box<[u8]> {
+    /// Writes the identity of the state. If undecided guards are decided either way, what they read does not matter.
+    pub(crate) fn key(&self, model: &Model, relative: &[bool], is_decided: bool) -> Box<[u8]> {
         let mut key = Vec::with_capacity(64);
         let snapshot = &self.snapshot;
         key.push(snapshot.status() as u8);
         let frontier = snapshot.configuration().frontier();
         push(&mut key, frontier.len() as i64);
         frontier.iter().for_each(|node| push(&mut key, i64::from(node.0)));
-        for slot in &model.analysis.relevant {
+        let is_left_out = |slot: &Slot| is_decided && model.analysis.inexact.contains(slot);
+        for slot in model.analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
             match (value, model.analysis.saturated.get(slot)) {
                 (Value::Int(number), Some(bound)) if number > bound => {
@@ -54,7 +55,7 @@ impl State {
         }
         self.push_pending(&mut key);
         for (value, relative) in self.monitors.iter().zip(relative) {
-            let is_time = *relative && *value != i64::MAX;
+            let is_time = *relative && *value < crate::watch::SERVED;
             push(&mut key, if is_time { value - self.now_ms } else { *value });
         }
         key.into()

@@ -12,7 +12,7 @@ use crate::state::State;
 /// No clock runs and `from` does not hold.
 const IDLE: i64 = i64::MAX;
 /// No clock runs although `from` holds: `to` has been reached since its entry.
-const SERVED: i64 = i64::MAX - 1;
+pub(crate) const SERVED: i64 = i64::MAX - 1;
 
 /// A violation found in one step.
 pub(crate) struct Broken {

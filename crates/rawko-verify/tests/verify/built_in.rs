@@ -425,20 +425,62 @@ states:
     );
 }
 
+/// Both outcomes of such a guard are explored: what holds either way is proved, what depends on it is open.
 #[test]
-fn a_guard_that_computes_with_unknown_data_leaves_the_verdict_open() {
+fn a_guard_that_computes_with_unknown_data_is_decided_both_ways() {
     let chart = "
 id: c
 initial: a
 states:
-  a: {on: {PAY: {target: done, guard: 'event.data.price * event.data.count > 100'}}}
+  a: {on: {PAY: [{target: done, guard: 'event.data.price * event.data.count > 100'}, {target: b}]}}
+  b: {on: {BACK: a}}
   done: {type: final}
 ";
     check(
-        "no_stall",
+        "no_trap",
         &[chart],
         expect![[r#"
-        unknown: all 1 reachable states, with the default input; `event.data.price * event.data.count > 100` computes with unknown data
+        holds: all 3 reachable states, with the default input
+    "#]],
+    );
+    let dead = chart.replace("b: {on: {BACK: a}}", "b: {}");
+    check(
+        "no_trap",
+        &[&dead],
+        expect![[r#"
+        violated: this state is not final and has no way out
+          {"type":"PAY","data":{"count":1,"price":1}}
+          → b (active)
+    "#]],
+    );
+    let far = chart.replace("target: done, guard", "target: c, guard").replace("  done:", "  c: {}\n  done:");
+    check(
+        "no_trap",
+        &[&far],
+        expect![[r#"
+        unknown: all 3 reachable states, with the default input; depends on data in `event.data.price * event.data.count > 100`
+    "#]],
+    );
+}
+
+#[test]
+fn sums_of_unknown_data_are_not_counted() {
+    let chart = "
+id: c
+initial: a
+context: {total: 0}
+states:
+  a:
+    on:
+      ADD: {actions: [{type: assign, context_updates: {total: 'context.total + event.data.amount'}}]}
+      END: {target: done, guard: 'context.total > 1000000'}
+  done: {type: final}
+";
+    check(
+        "no_trap",
+        &[chart],
+        expect![[r#"
+        holds: all 2 reachable states, with the default input
     "#]],
     );
 }
