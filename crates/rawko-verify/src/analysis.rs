@@ -9,7 +9,7 @@ use rawko_core::expr::{DataUse, DataUseKind, Expr, Subject, SubjectRoot};
 use rawko_core::{Blueprint, Delay, Slot, Template, Trigger, Value};
 
 use crate::classes::Classes;
-use crate::parts::{self, Part, PartKind};
+use crate::parts::{self, Part, PartKind, Role};
 use crate::shape::Shape;
 
 /// The result of the analysis.
@@ -33,11 +33,11 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    pub(crate) fn of(blueprint: &Blueprint, properties: &[Property]) -> Self {
-        let parts = parts::of(blueprint);
+    pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
+        let parts = parts::of(blueprint, role);
         let mut analysis = Analysis { delayed_sends: parts::delayed_sends(blueprint), ..Analysis::default() };
         analysis.classes(blueprint, &parts, properties);
-        analysis.shapes(blueprint, &parts);
+        analysis.shapes(&parts);
         analysis.relevant(&parts, properties);
         analysis.gaps(&parts, properties);
         analysis.saturated(&parts, properties);
@@ -69,7 +69,7 @@ impl Analysis {
         }
     }
 
-    fn shapes(&mut self, blueprint: &Blueprint, parts: &[Part<'_>]) {
+    fn shapes(&mut self, parts: &[Part<'_>]) {
         let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
         for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
             if let SubjectRoot::Context(slot) = usage.subject.root {
@@ -93,7 +93,6 @@ impl Analysis {
                 }
             }
         }
-        let _ = blueprint;
     }
 
     fn relevant(&mut self, parts: &[Part<'_>], properties: &[Property]) {

@@ -38,18 +38,15 @@ fn is_dead(graph: &Graph, node: u32) -> bool {
 }
 
 fn no_trap(model: &Model, graph: &Graph) -> Option<Counterexample> {
-    let dead = (0..graph.nodes.len() as u32)
-        .find(|node| is_dead(graph, *node) && !graph.nodes[*node as usize].has_dead_work);
-    let lost = if model.has_final() { lost(graph) } else { None };
-    // A state without a way out explains itself; it is also lost, so the shorter trace may be that of another.
-    let node = match (dead, lost) {
-        (Some(dead), _) => dead,
-        (None, Some(lost)) => lost,
-        (None, None) => return None,
+    let is_trap = |node: &u32| is_dead(graph, *node) && !graph.nodes[*node as usize].has_dead_work;
+    // With final states, a state without a way out is among those that do not reach one.
+    let node = match model.has_final() {
+        true => lost(graph)?,
+        false => (0..graph.nodes.len() as u32).find(is_trap)?,
     };
-    let reason = match dead {
-        Some(_) => "this state is not final and has no way out",
-        None => "no final state can be reached from here",
+    let reason = match is_trap(&node) {
+        true => "this state is not final and has no way out",
+        false => "no final state can be reached from here",
     };
     Some(counterexample(model, &graph.path_to(node), None, reason.to_owned()))
 }

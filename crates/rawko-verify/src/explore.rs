@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rawko_core::{Invocation, NodeId, ServiceClass, ServiceName, Status, TimerPurpose, Value, World};
 use rustc_hash::FxHashMap;
 
+use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
 use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
 use crate::inputs::{Choice, Inputs};
@@ -56,6 +57,7 @@ pub(crate) struct Explored {
 
 pub(crate) struct Explorer<'m, 's> {
     model: &'m Model,
+    analysis: &'m Analysis,
     shared: &'s mut Shared<'m>,
     machine: Machine<'m>,
     watch: Watch<'m>,
@@ -69,6 +71,7 @@ pub(crate) struct Explorer<'m, 's> {
 
 impl<'m, 's> Explorer<'m, 's> {
     pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut Shared<'m>) -> Self {
+        let analysis = if is_child { &model.child_analysis } else { &model.analysis };
         let properties = if is_child { &[][..] } else { &model.properties[..] };
         let watch = Watch { chart: &model.chart, properties, world: shared.world };
         let questions: Vec<Arc<str>> = model
@@ -87,7 +90,7 @@ impl<'m, 's> Explorer<'m, 's> {
             rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
             _ => None,
         });
-        let inputs = Inputs::new(model, everywhere.collect());
+        let inputs = Inputs::new(model, analysis, everywhere.collect());
         let found = Explored {
             graph: Graph { complete: true, ..Graph::default() },
             built_in: BTreeMap::new(),
@@ -99,6 +102,7 @@ impl<'m, 's> Explorer<'m, 's> {
         };
         Self {
             model,
+            analysis,
             shared,
             machine,
             watch,
@@ -122,7 +126,7 @@ impl<'m, 's> Explorer<'m, 's> {
             }
             self.expand(node, &state);
         }
-        let analysis = &self.model.analysis;
+        let analysis = self.analysis;
         let open = analysis.undecided.iter().filter(|_| !self.shared.decides);
         let computing = open.chain(&analysis.gaps).map(|text| format!("`{text}` computes with unknown data"));
         self.found.gaps.extend(computing);
@@ -136,7 +140,7 @@ impl<'m, 's> Explorer<'m, 's> {
     fn start(&mut self, input: Value) {
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.model.analysis.undecided, script);
+            let script = Script::new(&self.analysis.undecided, script);
             let started = self.machine.start(input.clone(), self.shared.decides.then_some(&script));
             self.add_scripts(script, &mut scripts);
             self.started(started);
@@ -174,7 +178,7 @@ impl<'m, 's> Explorer<'m, 's> {
     }
 
     fn insert(&mut self, state: State, parent: Option<u32>) -> u32 {
-        let key = state.key(self.model, &self.relative, self.shared.decides);
+        let key = state.key(self.analysis, &self.relative, self.shared.decides);
         let next = self.found.graph.nodes.len() as u32;
         if let Some(known) = self.visited.get(&key) {
             return *known;
@@ -248,7 +252,7 @@ impl<'m, 's> Explorer<'m, 's> {
     ) -> (bool, Cause) {
         let (mut scripts, mut handled) = (vec![Vec::new()], false);
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.model.analysis.undecided, script);
+            let script = Script::new(&self.analysis.undecided, script);
             let decisions = self.shared.decides.then_some(&script);
             let mut next = state.clone();
             let facts = match &choice.input {

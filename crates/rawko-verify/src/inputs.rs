@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rawko_core::{Invocation, ServiceClass, ServiceName, Trigger, Unhandled, Value};
 
+use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
 use crate::data::{Choices, matches};
 use crate::graph::{Cause, Input};
@@ -32,6 +33,7 @@ pub(crate) struct Choice {
 #[derive(Debug)]
 pub(crate) struct Inputs<'m> {
     model: &'m Model,
+    analysis: &'m Analysis,
     /// Names of events from outside that each state handles.
     by_node: Vec<Vec<Arc<str>>>,
     /// Names that are tried in every state, because a property mentions them.
@@ -51,9 +53,10 @@ fn is_reserved(name: &str) -> bool {
 }
 
 impl<'m> Inputs<'m> {
-    pub(crate) fn new(model: &'m Model, everywhere: Vec<Arc<str>>) -> Self {
+    pub(crate) fn new(model: &'m Model, analysis: &'m Analysis, everywhere: Vec<Arc<str>>) -> Self {
         let mut inputs = Self {
             model,
+            analysis,
             by_node: Vec::new(),
             everywhere,
             names: Vec::new(),
@@ -181,7 +184,7 @@ impl<'m> Inputs<'m> {
             return known.clone();
         }
         let schema = self.model.chart.event_spec(name).and_then(|spec| spec.data.as_ref());
-        let choices = self.model.analysis.data_of(name, &Value::Null, schema);
+        let choices = self.analysis.data_of(name, &Value::Null, schema);
         let values = self.note(name, choices);
         self.events.insert(Arc::clone(name), values.clone());
         values
@@ -220,7 +223,7 @@ impl<'m> Inputs<'m> {
         if let Some(known) = self.outcomes.get(&key) {
             return known.clone();
         }
-        let analysis = &self.model.analysis;
+        let analysis = self.analysis;
         let (done, error): (Arc<str>, Arc<str>) =
             (format!("done.invoke.{id}").into(), format!("error.invoke.{id}").into());
         let mut outcomes = Vec::new();

@@ -43,7 +43,9 @@ pub const STATES_MAX_DEFAULT: usize = 200_000;
 /// Verifies the first chart; the others may be invoked by it.
 pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Report> {
     let model = charts.first()?;
-    let is_undecided = charts.iter().any(|model| !model.analysis.undecided.is_empty());
+    let is_open = |analysis: &analysis::Analysis| !analysis.undecided.is_empty();
+    let is_undecided =
+        is_open(&model.analysis) || charts[1..].iter().any(|model| is_open(&model.child_analysis));
     // First with representative data only, so that every violation is real; then, if that does not cover every guard,
     // with both outcomes of those guards, so that what holds does so for all data.
     let states_max = if is_undecided { limits.states_max / 4 + 1 } else { limits.states_max };

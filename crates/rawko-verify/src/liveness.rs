@@ -96,11 +96,10 @@ impl Search<'_> {
 
     /// Returns true if a run may stay in a state forever.
     fn may_stop(&self, node: &Node) -> bool {
-        node.is_expanded
-            && (node.is_over
-                || (node.work.is_empty()
-                    && !(self.assume.people_answer && !node.questions.is_empty())
-                    && !(self.assume.events_arrive && node.takes_events)))
+        let people_answer = self.assume.people_answer && !node.questions.is_empty();
+        let events_arrive = self.assume.events_arrive && node.takes_events;
+        let must_continue = !node.work.is_empty() || people_answer || events_arrive;
+        node.is_expanded && (node.is_over || !must_continue)
     }
 
     fn is_pending_step(&self, edge: &Edge) -> bool {

@@ -7,7 +7,7 @@ use rawko_chart::{Finding, Property, Registry, Severity, Source, load, lower_sou
 use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, Template, Value};
 
 use crate::analysis::Analysis;
-use crate::parts;
+use crate::parts::{self, Role};
 
 /// A chart to verify, or a child of one.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Model {
     pub properties: Vec<Property>,
     pub(crate) blueprint: Blueprint,
     pub(crate) analysis: Analysis,
+    /// The analysis of the chart as a child of another.
+    pub(crate) child_analysis: Analysis,
 }
 
 impl Model {
@@ -24,9 +26,16 @@ impl Model {
         let loaded = load(source, registry);
         let (lowered, _) = lower_source(source, registry);
         let model = loaded.chart.zip(lowered).map(|(chart, lowered)| {
-            let analysis = Analysis::of(&lowered.blueprint, &loaded.properties);
+            let analysis = Analysis::of(&lowered.blueprint, &loaded.properties, Role::Root);
+            let child_analysis = Analysis::of(&lowered.blueprint, &[], Role::Child);
             let blueprint = lowered.blueprint;
-            Model { chart: Arc::new(chart), properties: loaded.properties, blueprint, analysis }
+            Model {
+                chart: Arc::new(chart),
+                properties: loaded.properties,
+                blueprint,
+                analysis,
+                child_analysis,
+            }
         });
         (model, loaded.findings)
     }
@@ -36,7 +45,7 @@ impl Model {
         let (properties, findings) = rawko_chart::properties_of_file(source, &self.chart);
         if findings.iter().all(|finding| finding.severity < Severity::Error) {
             self.properties.extend(properties);
-            self.analysis = Analysis::of(&self.blueprint, &self.properties);
+            self.analysis = Analysis::of(&self.blueprint, &self.properties, Role::Root);
         }
         findings
     }

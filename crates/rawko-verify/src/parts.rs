@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::expr::Expr;
-use rawko_core::{Action, ActionKind, Blueprint, ServiceClass, Slot, Trigger};
+use rawko_core::{Action, ActionKind, Blueprint, NodeId, ServiceClass, Slot, Trigger};
 
 use crate::analysis::{delay_expr, template_exprs};
 use crate::model::class_of;
@@ -41,7 +41,14 @@ impl Part<'_> {
     }
 }
 
-pub(crate) fn of(blueprint: &Blueprint) -> Vec<Part<'_>> {
+/// Whether a chart is verified, or invoked by one that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Root,
+    Child,
+}
+
+pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
     let mut collector = Collector { parts: Vec::new(), trigger: None };
     for node in &blueprint.nodes {
         collector.trigger = None;
@@ -53,14 +60,23 @@ pub(crate) fn of(blueprint: &Blueprint) -> Vec<Part<'_>> {
         }
         for invoke in &node.invokes {
             collector.template(&invoke.src, |_| PartKind::Control);
-            // Inputs of people hold their deadline, inputs of charts decide what those do.
-            let matters = matches!(class_of(invoke), Some(ServiceClass::Human | ServiceClass::Chart) | None);
-            collector.template(&invoke.input, |_| if matters { PartKind::Control } else { PartKind::Passed });
+            // The input of a chart decides what it does; that of a question may have its deadline.
+            let class = class_of(invoke);
+            let matters = |key: Option<Arc<str>>| match class {
+                Some(ServiceClass::Chart) => true,
+                Some(ServiceClass::Human) => key.is_none_or(|key| &*key == "expires"),
+                _ => false,
+            };
+            let kind = |key| if matters(key) { PartKind::Control } else { PartKind::Passed };
+            collector.template(&invoke.input, kind);
             let timeout = invoke.timeout.as_ref().and_then(delay_expr);
             timeout.into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
         }
         if let Some(output) = &node.output {
-            collector.template(output, PartKind::Data);
+            // The output of the whole instance matters to a parent only.
+            let is_result = node.parent == Some(NodeId::ROOT);
+            let leaves = is_result && role == Role::Root;
+            collector.template(output, |key| if leaves { PartKind::Passed } else { PartKind::Data(key) });
         }
         for transition in &node.transitions {
             collector.trigger = Some(&transition.trigger);

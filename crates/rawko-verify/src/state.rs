@@ -3,7 +3,7 @@
 
 use rawko_core::{InvokeId, Slot, Snapshot, TimerPurpose, Value};
 
-use crate::model::Model;
+use crate::analysis::Analysis;
 
 /// One instance at rest.
 #[derive(Clone, Debug)]
@@ -31,17 +31,17 @@ impl State {
     }
 
     /// Writes the identity of the state. If undecided guards are decided either way, what they read does not matter.
-    pub(crate) fn key(&self, model: &Model, relative: &[bool], is_decided: bool) -> Box<[u8]> {
+    pub(crate) fn key(&self, analysis: &Analysis, relative: &[bool], is_decided: bool) -> Box<[u8]> {
         let mut key = Vec::with_capacity(64);
         let snapshot = &self.snapshot;
         key.push(snapshot.status() as u8);
         let frontier = snapshot.configuration().frontier();
         push(&mut key, frontier.len() as i64);
         frontier.iter().for_each(|node| push(&mut key, i64::from(node.0)));
-        let is_left_out = |slot: &Slot| is_decided && model.analysis.inexact.contains(slot);
-        for slot in model.analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
+        let is_left_out = |slot: &Slot| is_decided && analysis.inexact.contains(slot);
+        for slot in analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
-            match (value, model.analysis.saturated.get(slot)) {
+            match (value, analysis.saturated.get(slot)) {
                 (Value::Int(number), Some(bound)) if number > bound => {
                     push_value(&mut key, &Value::Int(bound + 1))
                 }
