@@ -46,7 +46,8 @@ fn small_charts() {
         charts/speaker.yaml: 2 states, 6 transitions
         examples/traffic-light/traffic-light.yaml: 56 states, 150 transitions
         examples/order/order.yaml: 13 states, 29 transitions
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
 }
 
 /// Run with `--ignored --nocapture` for the speed of an exploration in the current build.

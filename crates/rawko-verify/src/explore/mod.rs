@@ -1,11 +1,16 @@
 //! The exploration: breadth first, so that the first violation has a shortest trace. Each state is expanded once, with
 //! every input on the real step function.
 
+mod judge;
+mod pending;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use rawko_core::{Invocation, NodeId, ServiceClass, ServiceName, Status, TimerPurpose, Value, World};
+use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
 use rustc_hash::FxHashMap;
+
+use pending::Work;
 
 use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
@@ -16,10 +21,7 @@ use crate::model::{Model, class_of};
 use crate::oracle::Script;
 use crate::state::State;
 use crate::tools;
-use crate::watch::{LeadBits, Watch};
-
-/// Generations of children that an instance may have, as the instance machine limits them.
-const GENERATIONS_MAX: usize = 32;
+use crate::watch::Watch;
 
 /// Limits of an exploration.
 pub struct Limits<'l> {
@@ -305,120 +307,6 @@ impl<'m, 's> Explorer<'m, 's> {
         self.found.graph.edges.push(edge);
     }
 
-    /// Notes the answers of people: 1 for an approval, 2 for a denial.
-    fn answered(&self, choice: &Choice, state: &State, next: &State, monitors: &mut [i64]) {
-        let first = self.watch.properties.len();
-        for (number, id) in self.found.questions.iter().enumerate() {
-            if let Some((of, denies)) = &choice.answer
-                && of == id
-            {
-                monitors[first + number] = if *denies { 2 } else { 1 };
-            }
-        }
-        if choice.cause != Cause::Timer {
-            return;
-        }
-        for invocation in state.snapshot.invocations() {
-            let id = self.model.chart.invoke_name(invocation.invoke);
-            let is_open = next.snapshot.invocations().iter().any(|open| open.id == invocation.id);
-            let expires = state.expiries.iter().any(|(of, due)| *of == invocation.id && *due <= next.now_ms);
-            let times_out = state.snapshot.timers().iter().any(|timer| {
-                timer.due_ms <= next.now_ms
-                    && matches!(timer.purpose, TimerPurpose::InvokeTimeout { invocation: of } if of == invocation.id)
-            });
-            if let Some(number) = self.found.questions.iter().position(|known| **known == *id)
-                && !is_open
-                && (expires || times_out)
-            {
-                monitors[first + number] = 2;
-            }
-        }
-    }
-
-    /// Judges a step by everything that one step shows.
-    fn judge(
-        &mut self,
-        before: &[NodeId],
-        at: Option<(u32, &Input)>,
-        facts: &StepFacts,
-        state: &State,
-        monitors: &mut [i64],
-    ) -> LeadBits {
-        let none = Input::Advance { ms: 0 };
-        let (node, input) = at.map_or((None, &none), |(node, input)| (Some(node), input));
-        if let Some(why) = &facts.runaway {
-            self.record("bounded_eventless", node, input, why.clone());
-        }
-        for moment in &facts.moments {
-            match moment {
-                Moment::Stalled { id, error } => {
-                    let category = error.get("category");
-                    let reason = format!("nothing handles the failure of `{id}` (category {category})");
-                    if !self.found.outcomes.errors.contains(error) {
-                        self.found.outcomes.errors.push(error.clone());
-                    }
-                    self.record("failures_handled", node, input, reason);
-                }
-                Moment::Invoked { id, src, input: data, invocation, .. } => {
-                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
-                        self.record("read_only_phases", node, input, why);
-                    }
-                    let child = self.outcomes_of_chart(src, data);
-                    if child.is_some_and(|child| child.is_unbounded) {
-                        let reason = format!("`{id}` starts `{src}`, which invokes itself without end");
-                        self.found.outcomes.is_unbounded = true;
-                        self.record("bounded_children", node, input, reason);
-                    }
-                    let _ = invocation;
-                }
-                Moment::Called(_) => {
-                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
-                        self.record("read_only_phases", node, input, why);
-                    }
-                }
-                Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) => {}
-            }
-        }
-        let own = self.watch.properties.len();
-        let (broken, bits) = self.watch.observe(before, facts, state, &mut monitors[..own]);
-        for broken in broken {
-            if !self.found.own.contains_key(&broken.property) {
-                let trace = self.trace(node, input, broken.reason);
-                self.found.own.insert(broken.property, trace);
-            }
-        }
-        bits
-    }
-
-    /// A `within` is violated if its time passes before anything else happens.
-    fn deadlines(&mut self, node: u32, state: &State) {
-        let due: Vec<(usize, i64)> = self.watch.deadlines(&state.monitors).collect();
-        for (property, deadline_ms) in due {
-            let is_first = state.next_due_ms().is_none_or(|next| next > deadline_ms);
-            if is_first && !self.found.own.contains_key(&property) {
-                let input = Input::Advance { ms: deadline_ms + 1 - state.now_ms };
-                let trace = self.trace(Some(node), &input, "the time has passed".to_owned());
-                self.found.own.insert(property, trace);
-            }
-        }
-    }
-
-    fn record(&mut self, name: &'static str, node: Option<u32>, input: &Input, reason: String) {
-        if !self.found.built_in.contains_key(name) {
-            let trace = self.trace(node, input, reason);
-            self.found.built_in.insert(name, trace);
-        }
-    }
-
-    fn trace(&self, node: Option<u32>, input: &Input, reason: String) -> Counterexample {
-        let mut inputs = Vec::new();
-        if let Some(node) = node {
-            inputs = self.found.graph.path_to(node);
-            inputs.push(input.clone());
-        }
-        crate::trace::counterexample(self.model, &inputs, None, reason)
-    }
-
     fn active(&self, state: &State) -> Vec<NodeId> {
         if !self.machine.traced {
             return Vec::new();
@@ -444,78 +332,6 @@ impl<'m, 's> Explorer<'m, 's> {
         }
         starts
     }
-
-    fn pending(&mut self, state: &State) -> Vec<(u16, Work)> {
-        let mut pending = Vec::new();
-        for timer in state.snapshot.timers() {
-            let name = match &timer.purpose {
-                TimerPurpose::After { node, index } => format!("a{}.{index}", node.0),
-                TimerPurpose::Send { target, event } => format!("s{target}.{}", event.name),
-                TimerPurpose::InvokeTimeout { invocation } => {
-                    format!("t{}", self.invoke_of(state, *invocation))
-                }
-                TimerPurpose::InvokeRetry { invocation } => {
-                    format!("r{}", self.invoke_of(state, *invocation))
-                }
-            };
-            pending.push((self.number(name), Work::Timer(timer.id)));
-        }
-        for invocation in state.snapshot.invocations() {
-            let is_person = ServiceName::of(&invocation.src).class == ServiceClass::Human;
-            let number = self.number(format!("c{}", invocation.invoke.0));
-            let item = if is_person { Work::Question(invocation.id) } else { Work::Call(invocation.id) };
-            if !state.waits_for_retry(invocation.id) {
-                pending.push((number, item));
-            }
-        }
-        for (invocation, _) in &state.expiries {
-            let name = format!("x{}", self.invoke_of(state, *invocation));
-            pending.push((self.number(name), Work::Expiry(*invocation)));
-        }
-        pending
-    }
-
-    fn invoke_of(&self, state: &State, id: u64) -> u32 {
-        let known = state.snapshot.invocations().iter().find(|invocation| invocation.id == id);
-        known.map_or(u32::MAX, |invocation| invocation.invoke.0)
-    }
-
-    fn number(&mut self, name: String) -> u16 {
-        let next = self.work.len() as u16;
-        *self.work.entry(name).or_insert(next)
-    }
-
-    fn child_outcomes(&mut self, invocation: &Invocation) -> Option<Arc<ChildOutcomes>> {
-        self.outcomes_of_chart(&invocation.src, &invocation.input)
-    }
-
-    /// Explores a child chart by itself, once for each input. `None` if the service is not a known chart.
-    fn outcomes_of_chart(&mut self, src: &str, input: &Value) -> Option<Arc<ChildOutcomes>> {
-        let reference = ServiceName::member_of(src, ServiceClass::Chart)?;
-        let model = find(self.shared.charts, reference)?;
-        let key = format!("{} {input}", model.chart.id());
-        if let Some(known) = self.shared.children.get(&key) {
-            return Some(Arc::clone(known));
-        }
-        let is_repeated = self.shared.stack.contains(&key);
-        if is_repeated || self.shared.stack.len() >= GENERATIONS_MAX {
-            return Some(Arc::new(ChildOutcomes { is_unbounded: true, ..ChildOutcomes::default() }));
-        }
-        self.shared.stack.push(key.clone());
-        let explored = Explorer::new(model, true, self.shared).run(input.clone());
-        self.shared.stack.pop();
-        let outcomes = Arc::new(explored.outcomes);
-        self.shared.children.insert(key, Arc::clone(&outcomes));
-        Some(outcomes)
-    }
-}
-
-/// Pending work by its id.
-enum Work {
-    Timer(u64),
-    Call(u64),
-    Question(u64),
-    Expiry(u64),
 }
 
 /// Returns the chart that a reference (`id`, `id@version`) names, as the simulation resolves it.
