@@ -54,11 +54,6 @@ fn small_charts() {
 #[test]
 #[ignore = "prints a measurement"]
 fn speed() {
-    for path in ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"] {
-        let began = std::time::Instant::now();
-        let text = summary(path, 20_000);
-        println!("{text}  in {:?}", began.elapsed());
-    }
     let counter = "
 id: w
 initial: a
