@@ -19,7 +19,7 @@ pub(crate) struct Analysis {
     pub(crate) relevant: BTreeSet<Slot>,
     /// Counters that only grow and are only compared with constants: values above the bound are equivalent.
     pub(crate) saturated: BTreeMap<Slot, i64>,
-    /// Fields of data by event name or pattern; `*` holds what is read where any event may be bound.
+    /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
     pub(crate) shapes: BTreeMap<Arc<str>, Shape>,
     pub(crate) classes: Classes,
     /// `send` actions with a delay.

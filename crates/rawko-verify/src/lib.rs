@@ -101,7 +101,7 @@ impl Exploration {
         self.explored.graph.complete && self.explored.gaps.is_empty()
     }
 
-    /// Says what was explored, and what not.
+    /// Describes the explored part and its gaps.
     fn bound(&self, model: &Model) -> String {
         let states = self.states;
         let mut text = match self.explored.graph.complete {

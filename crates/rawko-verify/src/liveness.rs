@@ -106,7 +106,7 @@ impl Search<'_> {
         edge.to_bits & self.bit == 0
     }
 
-    /// Returns a part of the graph in which a run can go on forever and no pending work is neglected.
+    /// Returns a part of the graph in which a run can continue forever and no pending work is neglected.
     fn fair_cycle(&self, has: &impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let cycles = self.graph.cycles(has, |edge| self.is_pending_step(edge));
         cycles.into_iter().find(|component| self.neglected(component).is_none())

@@ -195,7 +195,7 @@ fn is_raised(event: &Arc<str>, facts: &StepFacts) -> bool {
     facts.moments.last() != Some(&Moment::Event(Arc::clone(event)))
 }
 
-/// Returns what is due now: the timer that was set first among the earliest, or an expired question.
+/// Returns the next due event: the timer that was set first among the earliest, or an expired question.
 fn due(state: &mut State) -> Option<Event> {
     if state.snapshot.status().is_over() {
         return None;

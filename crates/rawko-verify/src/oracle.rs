@@ -10,7 +10,7 @@ use rawko_core::expr::{EvalError, Expr};
 /// Decisions in one macrostep of which both outcomes are explored.
 pub(crate) const DECISIONS_MAX: usize = 8;
 
-/// The decisions of one step: the first ones are given, the rest are as the data says.
+/// The decisions of one step: the first ones are given, the rest follow the data.
 #[derive(Debug)]
 pub(crate) struct Script<'m> {
     undecided: &'m BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Every expression of a chart in one list, with its role: what steers control flow, what writes context, what is only
+//! Every expression of a chart in one list, with its role: steering control flow, writing context, or only
 //! passed on.
 
 use std::sync::Arc;

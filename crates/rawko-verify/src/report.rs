@@ -33,7 +33,7 @@ pub struct Report {
 pub struct PropertyReport {
     pub name: String,
     pub verdict: Verdict,
-    /// What was explored, in words.
+    /// The explored part, in words.
     pub bound: String,
     /// A shortest violation.
     pub trace: Option<Counterexample>,

@@ -47,7 +47,7 @@ enum Position {
 }
 
 impl Expr {
-    /// Returns every use of context, event data and input. `is_condition` says whether the expression is a guard.
+    /// Returns every use of context, event data and input. Pass `is_condition` for a guard.
     pub fn data_uses(&self, is_condition: bool) -> Vec<DataUse> {
         let mut uses = Vec::new();
         let position = if is_condition { Position::Condition } else { Position::Result };

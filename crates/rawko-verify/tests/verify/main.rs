@@ -5,6 +5,7 @@
 
 mod built_in;
 mod charts;
+mod data;
 mod own;
 mod pages;
 mod random;
