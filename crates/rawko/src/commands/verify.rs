@@ -28,7 +28,7 @@ bounded_by_budget. Own properties are in `properties:` of the chart or in a file
     ends:           {leads_to: {from: \"in('open')\", to: \"ended()\"}, assume: [people_answer]}
     in_time:        {within: {from: \"in('open')\", to: \"not in('open')\", time: 24h}}
 
-A violation is a shortest trace. In the JSON output it has the stimuli and stubs for `rawko simulate`.
+A violation is a shortest trace. In the JSON output it is ready for `rawko simulate`.
 
 The exit code is 0 if all properties hold, 1 if one is violated, 3 if one is undecided, 52 if a
 chart or a property is invalid.
