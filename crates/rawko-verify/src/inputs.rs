@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rawko_core::{Invocation, ServiceClass, ServiceName, Trigger, Unhandled, Value};
+use rawko_core::{Delay, Invocation, ServiceClass, ServiceName, Trigger, Unhandled, Value};
 
 use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
@@ -44,6 +44,8 @@ pub(crate) struct Inputs<'m> {
     outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
     /// The chart has several timers, so that it matters when an event arrives.
     has_races: bool,
+    /// The greatest common divisor of all delays: a timer that is off it has been shifted by a wait already.
+    unit_ms: i64,
     /// Why some data could not be tried.
     pub(crate) gaps: BTreeSet<String>,
 }
@@ -63,6 +65,7 @@ impl<'m> Inputs<'m> {
             events: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             has_races: timers_of(model) > 1,
+            unit_ms: unit_of(model),
             gaps: BTreeSet::new(),
         };
         let names = inputs.outside_names();
@@ -145,11 +148,18 @@ impl<'m> Inputs<'m> {
         }
         if let Some(due_ms) = state.next_due_ms().filter(|_| self.has_races) {
             let ms = due_ms - state.now_ms - 1;
-            if ms > 0 && choices.len() > 1 {
+            if ms > 0 && choices.len() > 1 && !self.is_shifted(state) {
                 choices.push(Choice { input: Input::Advance { ms }, cause: Cause::Wait, answer: None });
             }
         }
         choices
+    }
+
+    /// Returns true if a pending timer is off the common unit: one wait at a time keeps the states few.
+    fn is_shifted(&self, state: &State) -> bool {
+        let timers = state.snapshot.timers().iter().map(|timer| timer.due_ms);
+        let mut due = timers.chain(state.expiries.iter().map(|(_, due_ms)| *due_ms));
+        due.any(|due_ms| (due_ms - state.now_ms) % self.unit_ms != 0)
     }
 
     fn names_at(&self, state: &State) -> Vec<Arc<str>> {
@@ -265,4 +275,26 @@ fn timers_of(model: &Model) -> usize {
     let calls =
         model.invokes().filter(|(_, invoke)| invoke.timeout.is_some() || invoke.retry.is_some()).count();
     after + calls + model.analysis.delayed_sends
+}
+
+/// Returns the greatest common divisor of the delays that are written out.
+fn unit_of(model: &Model) -> i64 {
+    fn divisor(a: u64, b: u64) -> u64 {
+        if b == 0 { a } else { divisor(b, a % b) }
+    }
+    let fixed = |delay: &Delay| match delay {
+        Delay::Millis(ms) => *ms,
+        Delay::Expr(..) => 0,
+    };
+    let mut unit = 0;
+    for node in &model.blueprint.nodes {
+        for delay in &node.timers {
+            unit = divisor(unit, fixed(delay));
+        }
+        for invoke in &node.invokes {
+            unit = divisor(unit, invoke.timeout.as_ref().map_or(0, fixed));
+            unit = divisor(unit, invoke.retry.as_ref().map_or(0, |retry| retry.initial_delay_ms));
+        }
+    }
+    i64::try_from(unit).unwrap_or(1).max(1)
 }

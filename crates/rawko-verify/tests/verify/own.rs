@@ -151,3 +151,64 @@ fn people_and_fairness() {
         ],
     );
 }
+
+const PARALLEL: &str = "
+id: p
+type: parallel
+states:
+  left:
+    initial: idle
+    states:
+      idle: {on: {GO: busy}}
+      busy: {after: {10s: idle}}
+  right:
+    initial: idle
+    states:
+      idle: {on: {GO: {target: busy, guard: event.data.both}, R: busy}}
+      busy: {on: {STOP: idle}, after: {15s: idle}}
+";
+
+#[test]
+fn regions_and_races() {
+    table(
+        PARALLEL,
+        &[
+            (r#"{never: "in('left.busy') and in('right.busy')"}"#, "GO → left.busy right.busy"),
+            (r#"{never: "in('right.busy') and not in('left.busy')"}"#, "R → left.idle right.busy"),
+            (r#"{leads_to: {from: "in('left.busy')", to: "in('left.idle')"}}"#, "holds"),
+            (r#"{leads_to: {from: "in('right.busy')", to: "in('right.idle')"}}"#, "holds"),
+            (r#"{within: {from: "in('right.busy')", to: "in('right.idle')", time: 15s}}"#, "holds"),
+        ],
+    );
+}
+
+const PASSING: &str = "
+id: s
+initial: a
+states:
+  a: {on: {GO: b}}
+  b: {entry: [{type: raise, event: INNER}], on: {INNER: c}}
+  c: {always: d}
+  d: {entry: [{type: invoke, handler: 'tool:Read'}], invoke: {id: job, src: svc, retry: {max_attempts: 2, initial_delay: 1s}, onDone: e, onError: e}}
+  e: {type: final}
+";
+
+/// Configurations count at rest; events and effects count in the step between.
+#[test]
+fn steps_between_two_rests() {
+    table(
+        PASSING,
+        &[
+            (r#"{never: "in('b') or in('c')"}"#, "holds"),
+            (r#"{never: "event('INNER')"}"#, "GO → d"),
+            (r#"{never: "called('Read')"}"#, "GO → d"),
+            (r#"{before: {first: "event('INNER')", then: "invoked('job')"}}"#, "holds"),
+            (r#"{before: {first: "invoked('job')", then: "event('INNER')"}}"#, "GO → d"),
+            (r#"{leads_to: {from: "in('d')", to: "ended()"}}"#, "holds"),
+            (
+                r#"{within: {from: "event('error.invoke.job')", to: "ended()", time: 1s}}"#,
+                "GO error.invoke.job +1001 → d",
+            ),
+        ],
+    );
+}
