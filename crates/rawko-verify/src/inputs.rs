@@ -269,7 +269,7 @@ impl<'m> Inputs<'m> {
 }
 
 /// Counts the timers that a chart can have pending.
-fn timers_of(model: &Model) -> usize {
+pub(crate) fn timers_of(model: &Model) -> usize {
     let nodes = model.blueprint.nodes.iter();
     let after: usize = nodes.map(|node| node.timers.len()).sum();
     let calls =

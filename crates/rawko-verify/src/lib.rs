@@ -108,6 +108,9 @@ impl Exploration {
             true => format!("all {states} reachable states, with the default input"),
             false => format!("the first {states} states"),
         };
+        if inputs::timers_of(model) > 1 {
+            text.push_str(", inputs at once or just before a timer");
+        }
         if model.chart.unhandled() == rawko_core::Unhandled::Defer {
             text.push_str(&format!(", at most {} deferred events", inputs::DEFERRED_MAX));
         }
