@@ -7,7 +7,7 @@ use crate::source::Span;
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// `rawko::chart::<slug>`, or with `project`, `settings` or `agents` in its middle: stable, for tools and for
+    /// `rawko::chart::<slug>`, or with `project`, `settings`, `agents` or `verify` in its middle: stable, for tools and for
     /// searching.
     pub name: &'static str,
     /// The highest severity it is reported with.
@@ -31,7 +31,7 @@ impl Code {
 
 /// Returns the code with this name or slug. A slug shared by several families is the chart's, else the settings'.
 pub fn find(name: &str) -> Option<&'static Code> {
-    let mut all = ALL.iter().chain(project::ALL).chain(settings::ALL).chain(agents::ALL);
+    let mut all = ALL.iter().chain(project::ALL).chain(settings::ALL).chain(agents::ALL).chain(verify::ALL);
     all.find(|code| code.name == name || code.slug() == name)
 }
 
@@ -78,6 +78,7 @@ codes! {
     UNKNOWN_TARGET = Fatal "unknown_target": "a target does not exist (rule 2)";
     AMBIGUOUS_TARGET = Fatal "ambiguous_target": "a target matches several states";
     CONFLICTING_TARGETS = Fatal "conflicting_targets": "the targets of a transition cannot be active together";
+    INVALID_PROPERTY = Error "invalid_property": "a property cannot be checked as written";
     INVALID_EVENT = Fatal "invalid_event": "the name of an event is invalid";
     INVALID_SCHEMA = Error "invalid_schema": "a JSON Schema cannot be used, or a part of it is not enforced";
     UNDECLARED_EVENT = Error "undeclared_event": "an event is used that `events` does not declare";
@@ -159,6 +160,23 @@ pub mod settings {
         CONFLICTING_KEYS = Error "conflicting_keys": "two keys conflict";
         UNSET_VARIABLE = Warning "unset_variable": "a referenced environment variable is not set";
         NEVER_ALLOWED = Warning "never_allowed": "every call of a service is refused";
+    }
+}
+
+/// Built-in properties of `rawko verify`. Here for the same reason.
+pub mod verify {
+    use super::{Code, Severity};
+
+    codes! {
+        "verify";
+        NO_TRAP = Error "no_trap": "a state is not final and no end can be reached from it";
+        NO_STALL = Error "no_stall": "a state waits only for work that can never answer";
+        BOUNDED_EVENTLESS = Error "bounded_eventless": "eventless work does not come to rest";
+        FAILURES_HANDLED = Error "failures_handled": "nothing handles a failure of an invoke";
+        APPROVAL_RESPECTED = Error "approval_respected": "an effect starts although its approval was denied";
+        READ_ONLY_PHASES = Error "read_only_phases": "a read-only state calls a tool that writes";
+        BOUNDED_CHILDREN = Error "bounded_children": "a chart invokes itself without end";
+        BOUNDED_BY_BUDGET = Error "bounded_by_budget": "an agent, model or tool runs in a loop without a budget";
     }
 }
 

@@ -26,6 +26,7 @@ mod load;
 mod lower;
 mod lowered;
 mod printable;
+mod property;
 mod read;
 mod registry;
 pub mod render;
@@ -43,6 +44,9 @@ pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, MorePlaces, NodePlaces, Places, TransitionPlaces};
 pub use printable::{is_unprintable, printable};
+pub use property::{
+    Assumptions, Atom, Property, PropertyExpr, PropertyKind, properties_of_chart, properties_of_file,
+};
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
 pub use source::{Source, Span};

@@ -8,6 +8,7 @@ use crate::check::recursion::{self, ChartStart};
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
 use crate::lowered::{Lowered, Places};
+use crate::property::{Property, properties_of_chart};
 use crate::read::{Document, classify, read_chart, registry_instead};
 use crate::registry::Registry;
 use crate::source::{Source, Span};
@@ -29,6 +30,8 @@ pub struct Loaded {
     pub findings: Vec<Finding>,
     /// The charts that every instance of it invokes. Empty if there is no chart.
     pub starts: Vec<ChartStart>,
+    /// The valid ones of its `properties:`.
+    pub properties: Vec<Property>,
 }
 
 impl Loaded {
@@ -50,15 +53,19 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
     let starts = chart.as_ref().map(|chart| recursion::starts(chart, references)).unwrap_or_default();
+    let mut properties = Vec::new();
     if let Some(chart) = &chart {
         let found = findings.len();
+        let (read, problems) = properties_of_chart(source, chart);
+        properties = read;
+        findings.extend(problems);
         findings.extend(recursion::invokes_itself(chart, &starts, registry));
         findings.extend(lockstep::analyse(chart, &suspects, &findings));
         if findings.len() > found {
             tidy(&mut findings);
         }
     }
-    Loaded { chart, places: Some(places), findings, starts }
+    Loaded { chart, places: Some(places), findings, starts, properties }
 }
 
 /// Reads and checks the chart in a text without compiling it: returns the blueprint with locations, also if a finding

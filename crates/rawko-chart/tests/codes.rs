@@ -24,9 +24,12 @@ fn every_code_has_a_page_and_every_page_a_code() {
 /// folder.
 #[test]
 fn every_code_of_projects_settings_and_agents_has_a_page_that_says_what_to_do() {
-    for (family, all) in
-        [("project", codes::project::ALL), ("settings", codes::settings::ALL), ("agents", codes::agents::ALL)]
-    {
+    for (family, all) in [
+        ("project", codes::project::ALL),
+        ("settings", codes::settings::ALL),
+        ("agents", codes::agents::ALL),
+        ("verify", codes::verify::ALL),
+    ] {
         let slugs = all.iter().map(|code| code.slug().to_owned()).collect();
         assert_same(&format!("docs/errors/{family}"), &slugs, &stems(&pages().join(family), &["md"]));
         for code in all {
@@ -181,6 +184,9 @@ fn the_index_lists_every_code() {
     index += "\n## Agents\n\nProblems in an agent file; the codes are `rawko::agents::…`.\n\n\
               | Code | Severity | Meaning |\n|---|---|---|\n";
     index.extend(codes::agents::ALL.iter().map(|code| row(code, "agents/")));
+    index += "\n## Built-in properties\n\nViolations that `rawko verify` finds ([verifying charts](../guide/verifying.md)); the codes are \
+              `rawko::verify::…`.\n\n| Code | Severity | Meaning |\n|---|---|---|\n";
+    index.extend(codes::verify::ALL.iter().map(|code| row(code, "verify/")));
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
 }
 

@@ -238,6 +238,8 @@ pub struct InvokeSpec {
     pub retry: Option<Retry>,
     /// The list over which it runs, once per item.
     pub each: Option<Box<EachSpec>>,
+    /// Ids of the invokes that only an approval of this one allows. For `rawko verify`.
+    pub guards: Vec<Arc<str>>,
 }
 
 /// `each` of an invoke: one invocation per item of a list. In `src`, `input` and `timeout` the item is local 0 and its

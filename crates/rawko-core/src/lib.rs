@@ -58,4 +58,4 @@ pub use step::{
     step, step_traced,
 };
 pub use value::{Map, Value};
-pub use world::{Admission, AgentEntry, FanOutRequest, InstanceFacts, Now, World};
+pub use world::{Admission, AgentEntry, FanOutRequest, GuardOracle, InstanceFacts, Now, World};

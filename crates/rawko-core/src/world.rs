@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::expr::{EvalError, Expr};
 use crate::ids::NodeId;
 use crate::value::Value;
 
@@ -53,6 +54,8 @@ pub struct Now<'a> {
     pub instance: &'a InstanceFacts,
     /// Decides if a fan-out may start. Without it every one may.
     pub admission: Option<&'a dyn Admission>,
+    /// Decides guards; `None` outside of verification.
+    pub oracle: Option<&'a (dyn GuardOracle + Sync)>,
 }
 
 /// The host's decision on a fan-out, before its first item starts. Pure: the same request gives the same answer within a
@@ -72,6 +75,12 @@ pub struct FanOutRequest<'a> {
     pub sources: &'a [Option<Arc<str>>],
 }
 
+/// Decides guards in place of their values, for exploring both outcomes of a guard that depends on unknown data.
+pub trait GuardOracle: std::fmt::Debug {
+    /// Returns the outcome of a guard that evaluated to `value`.
+    fn judge(&self, guard: &Expr, value: Result<bool, EvalError>) -> Result<bool, EvalError>;
+}
+
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };
 static NO_INSTANCE: InstanceFacts =
     InstanceFacts { id: Value::Null, parent: Value::Null, started: Value::Null };
@@ -79,7 +88,12 @@ static NO_INSTANCE: InstanceFacts =
 impl<'a> Now<'a> {
     /// A moment of no instance in particular: `instance.id` and the others are null.
     pub fn new(ms: i64, world: &'a World) -> Self {
-        Now { ms, world, instance: &NO_INSTANCE, admission: None }
+        Now { ms, world, instance: &NO_INSTANCE, admission: None, oracle: None }
+    }
+
+    #[must_use]
+    pub fn judged_by(self, oracle: &'a (dyn GuardOracle + Sync)) -> Self {
+        Now { oracle: Some(oracle), ..self }
     }
 
     #[must_use]

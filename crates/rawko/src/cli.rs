@@ -5,15 +5,15 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
     graph, history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send,
-    serve, show, simulate, task, test, trust, worker,
+    serve, show, simulate, task, test, trust, verify, worker,
 };
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    success
-  1    failure: an instance failed or was cancelled, a scenario or a simulation failed
+  1    failure: an instance failed or was cancelled, a scenario, simulation or property failed
   2    usage error: invalid arguments, an unreadable file, an unknown instance
-  3    temporary failure, try again later: disk full, store in use, provider unreachable
+  3    temporary failure, try again later: disk full, store in use; a property is undecided
   41   credentials: an API key or the operator credential is missing or was rejected
   52   invalid chart or settings, or a project that is not trusted
   53   budget or limit reached
@@ -27,7 +27,7 @@ error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Get started", &["demo", "init", "trust", "task"]),
-    ("Charts", &["check", "simulate", "test", "graph", "charts", "import", "schema"]),
+    ("Charts", &["check", "verify", "simulate", "test", "graph", "charts", "import", "schema"]),
     (
         "Runs",
         &[
@@ -69,6 +69,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Simulate(simulate::Args),
     Graph(graph::Args),
+    Verify(verify::Args),
     Test(test::Args),
     Trust(trust::Args),
     Task(task::Args),

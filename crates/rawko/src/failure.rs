@@ -23,6 +23,8 @@ pub(crate) enum Verdict {
     Credentials,
     /// An external failure that may be gone later. Already reported.
     Transient,
+    /// A property could not be decided within the limits. Already reported.
+    Undecided,
     /// A budget or a limit was reached.
     Limit,
     /// A loop was detected and stopped.
@@ -43,7 +45,7 @@ impl Verdict {
             Verdict::Failed => FAILED,
             Verdict::Invalid => INVALID,
             Verdict::Credentials => CREDENTIALS,
-            Verdict::Transient => TRANSIENT,
+            Verdict::Transient | Verdict::Undecided => TRANSIENT,
             Verdict::Limit => LIMIT,
             Verdict::Loop => LOOP,
             Verdict::Waiting => WAITING,

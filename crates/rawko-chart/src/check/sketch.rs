@@ -153,6 +153,7 @@ fn add(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let literal = || Template::Literal(Value::str(id));
         nodes[number].invokes.push(InvokeSpec {
             each: None,
+            guards: Vec::new(),
             id: id.into(),
             src: literal(),
             input: literal(),

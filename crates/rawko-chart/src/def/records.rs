@@ -104,7 +104,34 @@ records! {
         Tools "tools" Shape::Record(&TOOLS), "The tools agents may use.";
         Budget "budget" Shape::Record(&BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
+        Properties "properties" Either(&[MapOf(&Shape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
+    }
+
+    PropertyKey PROPERTY "property" "a property" {
+        Never "never" Text, "What must not hold in any configuration or step.";
+        Always "always" Text, "What must hold in every configuration.";
+        Before "before" Shape::Record(&BEFORE), "`then` happens only after `first` did.";
+        Within "within" Shape::Record(&WITHIN), "`to` holds within `time` after each entry into `from`.";
+        LeadsTo "leads_to" Shape::Record(&LEADS_TO), "After `from`, `to` holds at some time.";
+        Assume "assume" Either(&[Text, List(&Word(&["people_answer", "events_arrive"]))]), "Who acts eventually, besides timers and services.";
+        Description "description" Text, "Why it matters.";
+    }
+
+    BeforeKey BEFORE "before" "a `before` property" requires ["first", "then"] {
+        First "first" Text, "What comes first.";
+        Then "then" Text, "What comes only afterwards.";
+    }
+
+    WithinKey WITHIN "within" "a `within` property" requires ["from", "to", "time"] {
+        From "from" Text, "What starts the time.";
+        To "to" Text, "What ends it.";
+        Time "time" FIXED_DELAY, "The longest time between them.";
+    }
+
+    LeadsToKey LEADS_TO "leads_to" "a `leads_to` property" requires ["from", "to"] {
+        From "from" Text, "What it begins with.";
+        To "to" Text, "What it leads to.";
     }
 
     EventSpecKey EVENT_SPEC "event" "an event" {
@@ -178,6 +205,7 @@ records! {
         Join "join" JOIN_VALUE, "When the whole is done: `all` (default), `any`, `settled` or `{at_least: n}`.";
         OnItemDone "onItemDone" ITEM_HANDLERS, "Actions for each item that returns.";
         OnItemError "onItemError" ITEM_HANDLERS, "Actions for each item that fails; a failed item then does not fail the whole.";
+        Guards "guards" POLICY_LIST, "Ids of invokes that only this approval allows; `rawko verify` checks it.";
         Description "description" Text, "What it is for.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
     }

@@ -6,6 +6,7 @@ use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template, Value};
 
 use super::Lowering;
 use super::delay::parse_delay;
+use super::docs::texts;
 use super::template::Rule;
 use crate::def::{InvokeDef, RetryKey};
 use crate::lowered::InvokePlaces;
@@ -40,6 +41,7 @@ impl<'a> Lowering<'a> {
             on_timeout: invoke.on_timeout.is_some(),
             retry: invoke.retry.map(|view| self.retry(view)),
             each,
+            guards: invoke.guards.map(texts).unwrap_or_default().into_iter().map(Into::into).collect(),
         };
         self.leave_each();
         let places = InvokePlaces {

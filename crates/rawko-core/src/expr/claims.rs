@@ -148,7 +148,7 @@ fn claim(subject: Subject, relation: Relation, value: &Node) -> Option<Claim> {
     value.constant().map(|value| Claim { subject, relation, operand: Operand::Value(value.clone()) })
 }
 
-fn subject(node: &Node) -> Option<Subject> {
+pub(super) fn subject(node: &Node) -> Option<Subject> {
     let root = |root| Some(Subject { root, path: Vec::new() });
     match &node.kind {
         Kind::Slot(slot) => root(SubjectRoot::Context(*slot)),

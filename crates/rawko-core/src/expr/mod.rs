@@ -19,6 +19,7 @@ mod problem;
 mod resolve;
 mod suggest;
 mod token;
+mod uses;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub(crate) use ops::with_article;
 use problem::Span;
 pub use problem::{ExprProblem, ExprProblemKind};
 pub(crate) use suggest::nearest;
+pub use uses::{DataUse, DataUseKind};
 
 /// A parsed expression with unresolved names.
 #[derive(Clone, Debug)]

@@ -222,6 +222,11 @@ impl Snapshot {
         self.timers().iter().min_by_key(|timer| (timer.due_ms, timer.id))
     }
 
+    /// Returns the recorded states of each history state that has a record.
+    pub fn history(&self) -> impl Iterator<Item = (NodeId, &[NodeId])> {
+        self.more.iter().flat_map(|more| more.history.iter().map(|(node, states)| (*node, &states[..])))
+    }
+
     /// Returns the invocations without the items of an `each`.
     pub fn invocations(&self) -> &[Invocation] {
         self.more.as_ref().map_or(&[], |more| &more.invocations)

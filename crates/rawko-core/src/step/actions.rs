@@ -203,7 +203,7 @@ impl Run<'_> {
     /// transition.
     fn choose(&mut self, branches: &[(Option<Guard>, Vec<Action>)]) -> Acted {
         for (guard, actions) in branches {
-            let holds = match guard.as_ref().map(|guard| guard.expr.eval_guard(&self.scope())) {
+            let holds = match guard.as_ref().map(|guard| self.guard_holds(&guard.expr)) {
                 None => true,
                 Some(Ok(holds)) => holds,
                 Some(Err(error)) => {

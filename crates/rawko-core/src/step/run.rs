@@ -14,7 +14,7 @@ use crate::chart::Chart;
 use crate::configuration::Active;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
-use crate::expr::Scope;
+use crate::expr::{EvalError, Expr, Scope};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::snapshot::{Failure, More, Snapshot};
 use crate::tables::Tables;
@@ -129,6 +129,16 @@ impl<'a> Run<'a> {
             world: self.now.world,
             instance: self.now.instance,
             configuration: self.active(),
+        }
+    }
+
+    /// Evaluates a guard, or lets the oracle decide it.
+    #[inline]
+    pub(super) fn guard_holds(&self, guard: &Expr) -> Result<bool, EvalError> {
+        let value = guard.eval_guard(&self.scope());
+        match self.now.oracle {
+            None => value,
+            Some(oracle) => oracle.judge(guard, value),
         }
     }
 

@@ -188,7 +188,7 @@ impl Run<'_> {
     fn first_enabled(&mut self, candidates: &[TransitionId]) -> Option<TransitionId> {
         for id in candidates {
             let Some(guard) = &self.tables().transition(*id).guard else { return Some(*id) };
-            match guard.expr.eval_guard(&self.scope()) {
+            match self.guard_holds(&guard.expr) {
                 Ok(true) => return Some(*id),
                 Ok(false) => self.refuse(*id, Refusal::GuardFalse),
                 Err(error) => {

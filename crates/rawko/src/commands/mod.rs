@@ -36,6 +36,7 @@ pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
 pub(crate) mod trust;
+pub(crate) mod verify;
 #[cfg(feature = "worker")]
 pub(crate) mod worker;
 
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Check(args) => check::run(&args, console),
         Command::Simulate(args) => simulate::run(&args, console),
         Command::Graph(args) => graph::run(&args, console),
+        Command::Verify(args) => verify::run(&args, console),
         Command::Test(args) => test::run(&args, console),
         Command::Trust(args) => trust::run(&args, console),
         Command::Task(args) => task::run(&args, console),

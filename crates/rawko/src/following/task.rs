@@ -157,7 +157,11 @@ fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
         }
         Verdict::Credentials => "see which API keys are missing with `rawko doctor`".to_owned(),
         Verdict::Transient => "temporary failure; try again later".to_owned(),
-        Verdict::Invalid | Verdict::Waiting | Verdict::Interrupted | Verdict::Terminated => return,
+        Verdict::Invalid
+        | Verdict::Undecided
+        | Verdict::Waiting
+        | Verdict::Interrupted
+        | Verdict::Terminated => return,
     };
     console.note(Style::Dim, "next", &text);
 }

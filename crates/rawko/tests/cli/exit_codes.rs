@@ -128,6 +128,7 @@ fn two_is_usage() {
 
             Charts:
               check        Check a chart or a whole project for problems
+              verify       Prove properties of a chart, or find a shortest violation
               simulate     Step through a chart in virtual time, with stubbed services
               test         Run scenario tests of charts in virtual time
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
@@ -174,9 +175,9 @@ fn two_is_usage() {
 
             Exit codes:
               0    success
-              1    failure: an instance failed or was cancelled, a scenario or a simulation failed
+              1    failure: an instance failed or was cancelled, a scenario, simulation or property failed
               2    usage error: invalid arguments, an unreadable file, an unknown instance
-              3    temporary failure, try again later: disk full, store in use, provider unreachable
+              3    temporary failure, try again later: disk full, store in use; a property is undecided
               41   credentials: an API key or the operator credential is missing or was rejected
               52   invalid chart or settings, or a project that is not trusted
               53   budget or limit reached

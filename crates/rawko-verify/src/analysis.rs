@@ -1,0 +1,306 @@
+//! What a chart does with its data, found without running it: which context keys influence its behaviour, which
+//! constants unknown data is compared with, and where representative values are not enough.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rawko_chart::{Property, PropertyExpr, PropertyKind};
+use rawko_core::expr::{DataUse, DataUseKind, Expr, Subject, SubjectRoot};
+use rawko_core::{Blueprint, Delay, Slot, Template, Trigger, Value};
+
+use crate::classes::Classes;
+use crate::parts::{self, Part, PartKind, Role};
+use crate::shape::Shape;
+
+/// The result of the analysis.
+#[derive(Debug, Default)]
+pub(crate) struct Analysis {
+    /// Context keys that influence control flow or a property. The others are not part of a state's identity.
+    pub(crate) relevant: BTreeSet<Slot>,
+    /// Counters that only grow and are only compared with constants: values above the bound are equivalent.
+    pub(crate) saturated: BTreeMap<Slot, i64>,
+    /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
+    pub(crate) shapes: BTreeMap<Arc<str>, Shape>,
+    pub(crate) classes: Classes,
+    /// `send` actions with a delay.
+    pub(crate) delayed_sends: usize,
+    /// Context keys whose values are computed from unknown data.
+    pub(crate) inexact: BTreeSet<Slot>,
+    /// Guards whose outcome representative values do not cover: both are explored.
+    pub(crate) undecided: BTreeSet<String>,
+    /// Other expressions that they do not cover.
+    pub(crate) gaps: Vec<String>,
+}
+
+impl Analysis {
+    pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
+        let parts = parts::of(blueprint, role);
+        let mut analysis = Analysis { delayed_sends: parts::delayed_sends(blueprint), ..Analysis::default() };
+        analysis.classes(blueprint, &parts, properties);
+        analysis.shapes(&parts);
+        analysis.relevant(&parts, properties);
+        analysis.gaps(&parts, properties);
+        analysis.saturated(&parts, properties);
+        analysis
+    }
+
+    /// Collects the constants that each field is compared with. Fields that data flows between share their constants.
+    fn classes(&mut self, blueprint: &Blueprint, parts: &[Part<'_>], properties: &[Property]) {
+        let name = |subject: &Subject| field_name(subject, blueprint);
+        for part in parts {
+            for usage in part.expr.data_uses(part.is_condition()) {
+                self.classes.add(&name(&usage.subject), &usage.kind);
+            }
+            let to: Option<Arc<str>> = match &part.kind {
+                PartKind::Assign(slot) => Some(Arc::clone(&blueprint.context[slot.index()].name)),
+                PartKind::Data(Some(key)) => Some(Arc::clone(key)),
+                _ => None,
+            };
+            if let Some(to) = to {
+                for usage in flows(part.expr) {
+                    self.classes.join(&name(&usage.subject), &to);
+                }
+            }
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            for usage in expr.expr.data_uses(true) {
+                self.classes.add(&name(&usage.subject), &usage.kind);
+            }
+        }
+    }
+
+    fn shapes(&mut self, parts: &[Part<'_>]) {
+        let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
+        for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
+            if let SubjectRoot::Context(slot) = usage.subject.root {
+                slots.entry(slot).or_default().insert(&usage.subject.path);
+            }
+        }
+        for part in parts {
+            let event = match part.trigger {
+                Some(Trigger::Event(name)) => Arc::clone(name),
+                Some(Trigger::Always | Trigger::After(_) | Trigger::Item { .. }) | None => "*".into(),
+            };
+            let uses: Vec<DataUse> = part.expr.data_uses(part.is_condition());
+            for usage in uses.iter().filter(|usage| usage.subject.root == SubjectRoot::EventData) {
+                let shape = self.shapes.entry(Arc::clone(&event)).or_default();
+                shape.insert(&usage.subject.path);
+                if let (PartKind::Assign(slot), DataUseKind::Flow) = (&part.kind, &usage.kind)
+                    && part.expr.subject().is_some()
+                    && let Some(below) = slots.get(slot)
+                {
+                    shape.graft(&usage.subject.path, below);
+                }
+            }
+        }
+    }
+
+    fn relevant(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+        let all = |parts: &[Part<'_>]| -> BTreeSet<Slot> {
+            parts
+                .iter()
+                .filter_map(|part| if let PartKind::Assign(slot) = part.kind { Some(slot) } else { None })
+                .collect()
+        };
+        let add = |expr: &Expr, relevant: &mut BTreeSet<Slot>| {
+            relevant.extend(expr.reads());
+            if expr.reads_whole_context() {
+                relevant.extend(all(parts));
+            }
+        };
+        let mut relevant = BTreeSet::new();
+        for part in parts.iter().filter(|part| part.steers()) {
+            add(part.expr, &mut relevant);
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            add(&expr.expr, &mut relevant);
+        }
+        loop {
+            let before = relevant.len();
+            for part in parts {
+                if let PartKind::Assign(slot) = part.kind
+                    && relevant.contains(&slot)
+                {
+                    add(part.expr, &mut relevant);
+                }
+            }
+            if relevant.len() == before {
+                break;
+            }
+        }
+        self.relevant = relevant;
+    }
+
+    /// Finds what representative values do not decide: guards, whose outcomes can be explored both, and the rest.
+    fn gaps(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+        let tainted = tainted(parts);
+        let computes = |expr: &Expr, is_condition: bool| {
+            let is_outside = |root: SubjectRoot| match root {
+                SubjectRoot::EventData => true,
+                SubjectRoot::Context(slot) => tainted.contains(&slot),
+                SubjectRoot::Input | SubjectRoot::EventType => false,
+            };
+            let is_computed = |kind: &DataUseKind| {
+                matches!(kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
+            };
+            let mut uses = expr.data_uses(is_condition).into_iter();
+            expr.reads_world() || uses.any(|usage| is_outside(usage.subject.root) && is_computed(&usage.kind))
+        };
+        loop {
+            let before = self.inexact.len();
+            for part in parts {
+                let PartKind::Assign(slot) = part.kind else { continue };
+                let is_copied = part.expr.reads().iter().any(|from| self.inexact.contains(from));
+                if is_copied || computes(part.expr, false) {
+                    self.inexact.insert(slot);
+                }
+            }
+            if self.inexact.len() == before {
+                break;
+            }
+        }
+        for part in parts.iter().filter(|part| part.steers()) {
+            let is_inexact = part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
+            let is_open = is_inexact || computes(part.expr, part.is_condition());
+            let text = part.expr.text().to_owned();
+            match part.kind {
+                _ if !is_open => {}
+                PartKind::Guard => {
+                    self.undecided.insert(text);
+                }
+                _ if self.gaps.contains(&text) => {}
+                _ => self.gaps.push(text),
+            }
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            if expr.expr.reads().iter().any(|slot| self.inexact.contains(slot)) {
+                self.gaps.push(expr.text.clone());
+            }
+        }
+    }
+
+    fn saturated(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+        for slot in self.relevant.clone() {
+            if let Some(bound) = self.bound_of(slot, parts, properties) {
+                self.saturated.insert(slot, bound);
+            }
+        }
+    }
+
+    /// Returns the largest constant that a counter is compared with, if it is nothing but a counter.
+    fn bound_of(&self, slot: Slot, parts: &[Part<'_>], properties: &[Property]) -> Option<i64> {
+        let mut bound = 0;
+        let mut counts = false;
+        for part in parts {
+            if part.expr.reads_whole_context() && part.steers() {
+                return None;
+            }
+            if let PartKind::Assign(to) = part.kind {
+                if part.expr.increment_of().is_some_and(|(of, _)| of == slot) && to == slot {
+                    counts = true;
+                    continue;
+                }
+                // A copy of the counter that decides something else ends the equivalence.
+                if part.expr.reads().contains(&slot) && self.relevant.contains(&to) {
+                    return None;
+                }
+                if to == slot && part.expr.constant().is_none() {
+                    return None;
+                }
+                continue;
+            }
+            if part.steers() {
+                largest(part.expr.data_uses(part.is_condition()), slot, &mut bound)?;
+            }
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            largest(expr.expr.data_uses(true), slot, &mut bound)?;
+        }
+        counts.then_some(bound)
+    }
+}
+
+/// `None` if the slot is used in another way than compared with a whole number.
+fn largest(uses: Vec<DataUse>, slot: Slot, bound: &mut i64) -> Option<()> {
+    for usage in uses.into_iter().filter(|usage| usage.subject.root == SubjectRoot::Context(slot)) {
+        match usage.kind {
+            DataUseKind::Order(Value::Int(value)) | DataUseKind::Equal(Value::Int(value)) => {
+                *bound = (*bound).max(value);
+            }
+            DataUseKind::Equal(Value::Null) => {}
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// Context keys whose value depends on data from outside.
+fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
+    let mut tainted = BTreeSet::new();
+    loop {
+        let before = tainted.len();
+        for part in parts {
+            let PartKind::Assign(slot) = part.kind else { continue };
+            let is_outside = part.expr.data_uses(false).iter().any(|usage| match usage.subject.root {
+                SubjectRoot::EventData => true,
+                SubjectRoot::Context(from) => tainted.contains(&from),
+                SubjectRoot::Input | SubjectRoot::EventType => false,
+            });
+            if is_outside {
+                tainted.insert(slot);
+            }
+        }
+        if tainted.len() == before {
+            return tainted;
+        }
+    }
+}
+
+fn flows(expr: &Expr) -> impl Iterator<Item = DataUse> {
+    expr.data_uses(false).into_iter().filter(|usage| usage.kind == DataUseKind::Flow)
+}
+
+/// The name that constants are collected under: the last field, or the context key.
+pub(crate) fn field_name(subject: &Subject, blueprint: &Blueprint) -> Arc<str> {
+    match (subject.path.last(), subject.root) {
+        (Some(field), _) => Arc::clone(field),
+        (None, SubjectRoot::Context(slot)) => {
+            blueprint.context.get(slot.index()).map_or_else(|| "".into(), |key| Arc::clone(&key.name))
+        }
+        (None, _) => DATA.into(),
+    }
+}
+
+/// The name of `event.data` itself.
+pub(crate) const DATA: &str = "event.data";
+
+pub(crate) fn expressions(property: &Property) -> Vec<&PropertyExpr> {
+    match &property.kind {
+        PropertyKind::Never(one) | PropertyKind::Always(one) => vec![one],
+        PropertyKind::Before { first, then } => vec![first, then],
+        PropertyKind::Within { from, to, .. } | PropertyKind::LeadsTo { from, to } => vec![from, to],
+    }
+}
+
+pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {
+    match delay {
+        Delay::Millis(_) => None,
+        Delay::Expr(expr, _) => Some(expr),
+    }
+}
+
+/// Visits the expressions of a template with the key each stands under.
+pub(crate) fn template_exprs<'t>(
+    template: &'t Template,
+    key: Option<&Arc<str>>,
+    visit: &mut impl FnMut(Option<Arc<str>>, &'t Expr),
+) {
+    match template {
+        Template::Literal(_) => {}
+        Template::Expr(expr) => visit(key.cloned(), expr),
+        Template::List(items) => items.iter().for_each(|item| template_exprs(item, key, visit)),
+        Template::Map(entries) => {
+            entries.iter().for_each(|(key, value)| template_exprs(value, Some(key), visit));
+        }
+    }
+}

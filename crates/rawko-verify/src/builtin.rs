@@ -1,0 +1,174 @@
+//! The built-in properties that need the whole graph: traps, stalls, approvals and budgets. Those that a single step
+//! shows are found while exploring.
+
+use std::sync::Arc;
+
+use crate::explore::Explored;
+use crate::graph::{Counterexample, Edge, Graph, Input};
+use crate::model::Model;
+use crate::trace::counterexample;
+
+/// The names of the built-in properties, in the order of the report.
+pub const BUILT_IN: [&str; 8] = [
+    "no_trap",
+    "no_stall",
+    "bounded_eventless",
+    "failures_handled",
+    "approval_respected",
+    "read_only_phases",
+    "bounded_children",
+    "bounded_by_budget",
+];
+
+/// Returns the violation of a built-in property, if there is one.
+pub(crate) fn violation(name: &str, model: &Model, explored: &Explored) -> Option<Counterexample> {
+    match name {
+        "no_trap" => no_trap(model, &explored.graph),
+        "no_stall" => no_stall(model, &explored.graph),
+        "approval_respected" => approval_respected(model, explored),
+        "bounded_by_budget" => bounded_by_budget(model, &explored.graph),
+        _ => explored.built_in.get(name).cloned(),
+    }
+}
+
+/// Returns true if nothing can happen at a state any more.
+fn is_dead(graph: &Graph, node: u32) -> bool {
+    let at = &graph.nodes[node as usize];
+    at.is_expanded && !at.is_over && !at.is_failed && !at.has_inputs
+}
+
+fn no_trap(model: &Model, graph: &Graph) -> Option<Counterexample> {
+    let is_trap = |node: &u32| is_dead(graph, *node) && !graph.nodes[*node as usize].has_dead_work;
+    // With final states, a state without a way out is among those that do not reach one.
+    let node = match model.has_final() {
+        true => lost(graph)?,
+        false => (0..graph.nodes.len() as u32).find(is_trap)?,
+    };
+    let reason = match is_trap(&node) {
+        true => "this state is not final and has no way out",
+        false => "no final state can be reached from here",
+    };
+    Some(counterexample(model, &graph.path_to(node), None, reason.to_owned()))
+}
+
+/// Returns the first state from which neither an end nor a question to a person can be reached.
+fn lost(graph: &Graph) -> Option<u32> {
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes.len()];
+    for edge in &graph.edges {
+        before[edge.to as usize].push(edge.from);
+    }
+    let is_goal = |node: &u32| {
+        let at = &graph.nodes[*node as usize];
+        let is_stall = is_dead(graph, *node) && at.has_dead_work;
+        at.is_over || at.is_failed || at.asks || !at.is_expanded || is_stall
+    };
+    let mut queue: Vec<u32> = (0..graph.nodes.len() as u32).filter(is_goal).collect();
+    let mut reaches = vec![false; graph.nodes.len()];
+    queue.iter().for_each(|node| reaches[*node as usize] = true);
+    while let Some(node) = queue.pop() {
+        for from in &before[node as usize] {
+            if !reaches[*from as usize] {
+                reaches[*from as usize] = true;
+                queue.push(*from);
+            }
+        }
+    }
+    reaches.iter().position(|reaches| !reaches).map(|node| node as u32)
+}
+
+fn no_stall(model: &Model, graph: &Graph) -> Option<Counterexample> {
+    let is_stall = |node: &u32| is_dead(graph, *node) && graph.nodes[*node as usize].has_dead_work;
+    let node = (0..graph.nodes.len() as u32).find(is_stall)?;
+    let reason = "the pending work can never answer, and nothing else can happen".to_owned();
+    Some(counterexample(model, &graph.path_to(node), None, reason))
+}
+
+/// After a denial, no effect that only the approval leads to is started without a new approval.
+fn approval_respected(model: &Model, explored: &Explored) -> Option<Counterexample> {
+    let graph = &explored.graph;
+    let mut best: Option<(usize, Counterexample)> = None;
+    for (number, question) in explored.questions.iter().enumerate() {
+        let named =
+            model.invokes().find(|(_, invoke)| invoke.id == *question).map(|(_, invoke)| &invoke.guards);
+        let named = named.filter(|guards| !guards.is_empty());
+        let guarded: Vec<u16> = match named {
+            Some(guards) => {
+                let is_named = |effect: &Arc<str>| guards.contains(effect);
+                (0..explored.effects.len())
+                    .filter(|at| is_named(&explored.effects[*at]))
+                    .map(|at| at as u16)
+                    .collect()
+            }
+            None => only_through(graph, question, explored.effects.len()),
+        };
+        let is_refused = |answer: i8| if named.is_some() { answer != 1 } else { answer == 2 };
+        if named.is_some()
+            && let Some(effect) = graph.start_starts.iter().find(|effect| guarded.contains(effect))
+        {
+            let reason = refusal(explored, *effect, question);
+            return Some(counterexample(model, &[], None, reason));
+        }
+        for edge in graph.edges.iter().filter(|edge| is_refused(edge.answers[number])) {
+            let Some(effect) = edge.starts.iter().find(|effect| guarded.contains(effect)) else { continue };
+            let mut inputs = graph.path_to(edge.from);
+            inputs.push(edge.input.clone());
+            if best.as_ref().is_none_or(|(length, _)| inputs.len() < *length) {
+                let reason = refusal(explored, *effect, question);
+                best = Some((inputs.len(), counterexample(model, &inputs, None, reason)));
+            }
+        }
+    }
+    best.map(|(_, trace)| trace)
+}
+
+fn refusal(explored: &Explored, effect: u16, question: &str) -> String {
+    format!("`{}` starts without an approval by `{question}`", explored.effects[usize::from(effect)])
+}
+
+/// Returns the effects that are never started unless the question is answered with a result.
+fn only_through(graph: &Graph, question: &str, effects: usize) -> Vec<u16> {
+    let done = format!("done.invoke.{question}");
+    let is_answer = |edge: &Edge| matches!(&edge.input, Input::Event { name, .. } if **name == *done);
+    let mut reached = vec![false; graph.nodes.len()];
+    let mut started = vec![false; effects];
+    graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
+    let mut queue = vec![0u32];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    while let Some(node) = queue.pop() {
+        for edge in graph.edges_of(node).iter().filter(|edge| !is_answer(edge)) {
+            edge.starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
+            if !reached[edge.to as usize] {
+                reached[edge.to as usize] = true;
+                queue.push(edge.to);
+            }
+        }
+    }
+    (0..effects).filter(|effect| !started[*effect]).map(|effect| effect as u16).collect()
+}
+
+/// No agent or model is started again and again without a budget, unless a person or an event from outside asks for it.
+fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
+    let may = |edge: &Edge| edge.cause.is_autonomous();
+    let mut best: Option<Counterexample> = None;
+    for component in graph.cycles(|_| true, may) {
+        let is_inside = |node: u32| component.binary_search(&node).is_ok();
+        let spending = component
+            .iter()
+            .flat_map(|node| graph.edges_of(*node))
+            .find(|edge| edge.spends && may(edge) && is_inside(edge.to));
+        let Some(edge) = spending else { continue };
+        let within = |edge: &Edge| may(edge) && is_inside(edge.to);
+        let Some(back) = graph.way(edge.to, |node| node == edge.from, within) else { continue };
+        let mut inputs = graph.path_to(edge.from);
+        let loop_from = inputs.len();
+        inputs.push(edge.input.clone());
+        inputs.extend(back.iter().map(|number| graph.edges[*number as usize].input.clone()));
+        if best.as_ref().is_none_or(|best| inputs.len() < best.events.len()) {
+            let reason = "an agent or a model is started again and again without a budget".to_owned();
+            best = Some(counterexample(model, &inputs, Some(loop_from), reason));
+        }
+    }
+    best
+}

@@ -1,0 +1,32 @@
+//! Child charts, composed by their outcomes: a child is explored by itself with the input that its parent gives it, and
+//! the parent sees each result that the child can end with.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+
+/// The results of a child chart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChildOutcomes {
+    pub(crate) outputs: Vec<Value>,
+    pub(crate) errors: Vec<Value>,
+    /// The chart invokes itself without end, directly or not.
+    pub(crate) is_unbounded: bool,
+    /// False if not everything was explored.
+    pub(crate) complete: bool,
+}
+
+impl ChildOutcomes {
+    /// Returns the results as the events that the parent receives.
+    pub(crate) fn events(&self, id: &str) -> Vec<(Arc<str>, Value)> {
+        let done: Arc<str> = format!("done.invoke.{id}").into();
+        let error: Arc<str> = format!("error.invoke.{id}").into();
+        let outputs = self.outputs.iter().map(|data| (Arc::clone(&done), data.clone()));
+        outputs.chain(self.errors.iter().map(|data| (Arc::clone(&error), data.clone()))).collect()
+    }
+
+    /// Returns true if the child can end, or fail, or was not fully explored.
+    pub(crate) fn can_answer(&self) -> bool {
+        !self.outputs.is_empty() || !self.errors.is_empty() || !self.complete
+    }
+}

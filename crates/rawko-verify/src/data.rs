@@ -1,0 +1,164 @@
+//! The data that events and results are tried with: one value for each combination that the chart distinguishes, within
+//! the declared schema.
+
+use std::sync::Arc;
+
+use rawko_core::{Schema, Value};
+
+use crate::analysis::{Analysis, DATA};
+use crate::shape::{Shape, put};
+
+/// Combinations of one event's fields that are tried; beyond it, fields are varied one at a time.
+const COMBINATIONS_MAX: usize = 64;
+
+/// Values to try, and whether they cover every distinction that the chart makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    pub(crate) values: Vec<Value>,
+    pub(crate) complete: bool,
+}
+
+impl Analysis {
+    /// Returns the fields that are read when an event of this name is bound.
+    pub(crate) fn shape_of(&self, event: &str) -> Shape {
+        let mut shape = Shape::default();
+        for (pattern, fields) in &self.shapes {
+            if matches(pattern, event) {
+                shape.merge(fields);
+            }
+        }
+        shape
+    }
+
+    /// Returns the data to try for an event, beginning with what `base` has.
+    pub(crate) fn data_of(&self, event: &str, base: &Value, schema: Option<&Schema>) -> Choices {
+        let shape = self.shape_of(event);
+        let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
+        for path in shape.leaves() {
+            let is_fixed = path.first().is_some_and(|first| !base.get(first).is_null());
+            let name = path.last().map_or(DATA, |name| &**name);
+            let mut values = self.classes.values(name);
+            if let Some(schema) = schema
+                && self.classes.is_distinguished(name)
+            {
+                values.extend(finite(at(schema.source(), &path)));
+            }
+            values.dedup_by(|a, b| a.is_identical(b));
+            if !is_fixed && (values.len() > 1 || !values[0].is_null()) {
+                axes.push((path, values));
+            }
+        }
+        let start = match schema {
+            Some(schema) if base.is_null() => sample(schema.source()),
+            _ => base.clone(),
+        };
+        let (mut values, mut complete) = combine(&start, &axes);
+        if let Some(schema) = schema {
+            values.retain(|value| schema.violations(value).is_empty());
+            if values.is_empty() && schema.violations(&start).is_empty() {
+                values.push(start);
+            }
+            complete &= !values.is_empty();
+        }
+        Choices { values, complete }
+    }
+}
+
+fn combine(start: &Value, axes: &[(Vec<Arc<str>>, Vec<Value>)]) -> (Vec<Value>, bool) {
+    let product = axes.iter().try_fold(1usize, |product, (_, values)| {
+        product.checked_mul(values.len()).filter(|product| *product <= COMBINATIONS_MAX)
+    });
+    let mut all = vec![start.clone()];
+    if product.is_some() {
+        for (path, values) in axes {
+            let with = |one: &Value, value: &Value| {
+                let mut one = one.clone();
+                put(&mut one, path, value.clone());
+                one
+            };
+            all = values
+                .iter()
+                .flat_map(|value| all.iter().map(|one| with(one, value)).collect::<Vec<_>>())
+                .collect();
+        }
+        return (all, true);
+    }
+    let mut base = start.clone();
+    axes.iter().for_each(|(path, values)| put(&mut base, path, values[0].clone()));
+    let mut varied = vec![base.clone()];
+    for (path, values) in axes {
+        for value in &values[1..] {
+            let mut one = base.clone();
+            put(&mut one, path, value.clone());
+            varied.push(one);
+        }
+    }
+    (varied, false)
+}
+
+/// Returns true if an event descriptor (`NAME`, `foo.*`, `*`) matches a name.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some("") => true,
+        Some(prefix) => name.starts_with(prefix) || name == prefix.trim_end_matches('.'),
+        None => pattern == name,
+    }
+}
+
+/// The schema of a field.
+fn at<'s>(schema: &'s Value, path: &[Arc<str>]) -> &'s Value {
+    path.iter().fold(schema, |schema, name| schema.get("properties").get(name))
+}
+
+/// Ranges of integers up to this size are tried in full.
+const RANGE_MAX: i64 = 8;
+
+/// Returns all values of a schema that has few.
+fn finite(schema: &Value) -> Vec<Value> {
+    if let Some(values) = schema.get("enum").as_list() {
+        return values.to_vec();
+    }
+    if let Some(value) = schema.as_map().and_then(|map| map.get("const")) {
+        return vec![value.clone()];
+    }
+    match schema.get("type").as_str() {
+        Some("boolean") => vec![Value::Bool(true), Value::Bool(false)],
+        Some("integer") => match (schema.get("minimum").as_i64(), schema.get("maximum").as_i64()) {
+            (Some(least), Some(most)) if most - least < RANGE_MAX => (least..=most).map(Value::Int).collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Returns one value that the schema most likely accepts.
+fn sample(schema: &Value) -> Value {
+    if let Some(first) = finite(schema).into_iter().next() {
+        return first;
+    }
+    let kind = match schema.get("type") {
+        Value::List(kinds) => kinds.first().cloned().unwrap_or_default(),
+        kind => kind.clone(),
+    };
+    let least = schema.get("minimum").as_i64();
+    match kind.as_str() {
+        Some("object") => {
+            let mut value = Value::Map(Arc::default());
+            for name in schema.get("required").as_list().unwrap_or_default().iter().filter_map(Value::as_str)
+            {
+                put(&mut value, &[name.into()], sample(schema.get("properties").get(name)));
+            }
+            value
+        }
+        Some("array") => {
+            let length = schema.get("minItems").as_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+            Value::list(vec![sample(schema.get("items")); length.min(16)])
+        }
+        Some("string") => {
+            let length = schema.get("minLength").as_i64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+            Value::from("text".repeat(length.min(1_000) / 4 + 1))
+        }
+        Some("integer" | "number") => Value::Int(least.unwrap_or(1)),
+        _ => Value::Null,
+    }
+}

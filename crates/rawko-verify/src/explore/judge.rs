@@ -1,0 +1,127 @@
+//! What one step shows: violations of built-in and own properties, and the answers of people.
+
+use rawko_core::{NodeId, TimerPurpose};
+
+use super::Explorer;
+use crate::graph::{Cause, Counterexample, Input};
+use crate::inputs::Choice;
+use crate::machine::{Moment, StepFacts};
+use crate::state::State;
+use crate::tools;
+use crate::watch::LeadBits;
+
+impl Explorer<'_, '_> {
+    /// Notes the answers of people: 1 for an approval, 2 for a denial.
+    pub(super) fn answered(&self, choice: &Choice, state: &State, next: &State, monitors: &mut [i64]) {
+        let first = self.watch.properties.len();
+        for (number, id) in self.found.questions.iter().enumerate() {
+            if let Some((of, denies)) = &choice.answer
+                && of == id
+            {
+                monitors[first + number] = if *denies { 2 } else { 1 };
+            }
+        }
+        if choice.cause != Cause::Timer {
+            return;
+        }
+        for invocation in state.snapshot.invocations() {
+            let id = self.model.chart.invoke_name(invocation.invoke);
+            let is_open = next.snapshot.invocations().iter().any(|open| open.id == invocation.id);
+            let expires = state.expiries.iter().any(|(of, due)| *of == invocation.id && *due <= next.now_ms);
+            let times_out = state.snapshot.timers().iter().any(|timer| {
+                timer.due_ms <= next.now_ms
+                    && matches!(timer.purpose, TimerPurpose::InvokeTimeout { invocation: of } if of == invocation.id)
+            });
+            if let Some(number) = self.found.questions.iter().position(|known| **known == *id)
+                && !is_open
+                && (expires || times_out)
+            {
+                monitors[first + number] = 2;
+            }
+        }
+    }
+
+    /// Judges a step by everything that one step shows.
+    pub(super) fn judge(
+        &mut self,
+        before: &[NodeId],
+        at: Option<(u32, &Input)>,
+        facts: &StepFacts,
+        state: &State,
+        monitors: &mut [i64],
+    ) -> LeadBits {
+        let none = Input::Advance { ms: 0 };
+        let (node, input) = at.map_or((None, &none), |(node, input)| (Some(node), input));
+        if let Some(why) = &facts.runaway {
+            self.record("bounded_eventless", node, input, why.clone());
+        }
+        for moment in &facts.moments {
+            match moment {
+                Moment::Stalled { id, error } => {
+                    let category = error.get("category");
+                    let reason = format!("nothing handles the failure of `{id}` (category {category})");
+                    if !self.found.outcomes.errors.contains(error) {
+                        self.found.outcomes.errors.push(error.clone());
+                    }
+                    self.record("failures_handled", node, input, reason);
+                }
+                Moment::Invoked { id, src, input: data, invocation, .. } => {
+                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
+                        self.record("read_only_phases", node, input, why);
+                    }
+                    let child = self.outcomes_of_chart(src, data);
+                    if child.is_some_and(|child| child.is_unbounded) {
+                        let reason = format!("`{id}` starts `{src}`, which invokes itself without end");
+                        self.found.outcomes.is_unbounded = true;
+                        self.record("bounded_children", node, input, reason);
+                    }
+                    let _ = invocation;
+                }
+                Moment::Called(_) => {
+                    if let Some(why) = tools::written_while_reading(self.model, moment, state) {
+                        self.record("read_only_phases", node, input, why);
+                    }
+                }
+                Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) => {}
+            }
+        }
+        let own = self.watch.properties.len();
+        let (broken, bits) = self.watch.observe(before, facts, state, &mut monitors[..own]);
+        for broken in broken {
+            if !self.found.own.contains_key(&broken.property) {
+                let trace = self.trace(node, input, broken.reason);
+                self.found.own.insert(broken.property, trace);
+            }
+        }
+        bits
+    }
+
+    /// A `within` is violated if its time passes before anything else happens.
+    pub(super) fn deadlines(&mut self, node: u32, state: &State) {
+        let due: Vec<(usize, i64)> = self.watch.deadlines(&state.monitors).collect();
+        for (property, deadline_ms) in due {
+            let is_first = state.next_due_ms().is_none_or(|next| next > deadline_ms);
+            if is_first && !self.found.own.contains_key(&property) {
+                let input = Input::Advance { ms: deadline_ms + 1 - state.now_ms };
+                let trace = self.trace(Some(node), &input, "the time has passed".to_owned());
+                self.found.own.insert(property, trace);
+            }
+        }
+    }
+
+    pub(super) fn record(&mut self, name: &'static str, node: Option<u32>, input: &Input, reason: String) {
+        if !self.found.built_in.contains_key(name) {
+            let trace = self.trace(node, input, reason);
+            self.found.built_in.insert(name, trace);
+        }
+    }
+
+    pub(super) fn trace(&self, node: Option<u32>, input: &Input, reason: String) -> Counterexample {
+        let mut inputs = Vec::new();
+        if let Some(node) = node {
+            inputs = self.found.graph.path_to(node);
+            inputs.push(input.clone());
+        }
+        crate::trace::counterexample(self.model, &inputs, None, reason)
+    }
+}

@@ -1,0 +1,348 @@
+//! The exploration: breadth first, so that the first violation has a shortest trace. Each state is expanded once, with
+//! every input on the real step function.
+
+mod judge;
+mod pending;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
+use rustc_hash::FxHashMap;
+
+use pending::Work;
+
+use crate::analysis::Analysis;
+use crate::children::ChildOutcomes;
+use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
+use crate::inputs::{Choice, Inputs};
+use crate::machine::{Machine, Moment, StepFacts};
+use crate::model::{Model, class_of};
+use crate::oracle::Script;
+use crate::state::State;
+use crate::tools;
+use crate::watch::Watch;
+
+/// Limits of an exploration.
+pub struct Limits<'l> {
+    pub states_max: usize,
+    /// Asked now and then; true ends the exploration.
+    pub stop: &'l dyn Fn() -> bool,
+}
+
+/// What all explorations of one verification share.
+pub(crate) struct Shared<'m> {
+    pub(crate) charts: &'m [Model],
+    pub(crate) world: &'m World,
+    pub(crate) limits: &'m Limits<'m>,
+    pub(crate) children: BTreeMap<String, Arc<ChildOutcomes>>,
+    /// The charts that are being explored, outermost first.
+    pub(crate) stack: Vec<String>,
+    pub(crate) states: usize,
+    /// Both outcomes of undecided guards are explored.
+    pub(crate) decides: bool,
+    pub(crate) states_max: usize,
+}
+
+/// What an exploration found.
+pub(crate) struct Explored {
+    pub(crate) graph: Graph,
+    /// The first violation of each built-in property that one step shows, and of each own property by its number.
+    pub(crate) built_in: BTreeMap<&'static str, Counterexample>,
+    pub(crate) own: BTreeMap<usize, Counterexample>,
+    pub(crate) effects: Vec<Arc<str>>,
+    /// The ids of the questions that `Edge::answers` counts.
+    pub(crate) questions: Vec<Arc<str>>,
+    pub(crate) gaps: Vec<String>,
+    pub(crate) outcomes: ChildOutcomes,
+}
+
+pub(crate) struct Explorer<'m, 's> {
+    model: &'m Model,
+    analysis: &'m Analysis,
+    shared: &'s mut Shared<'m>,
+    machine: Machine<'m>,
+    watch: Watch<'m>,
+    relative: Vec<bool>,
+    inputs: Inputs<'m>,
+    visited: FxHashMap<Box<[u8]>, u32>,
+    queue: VecDeque<(u32, State)>,
+    work: FxHashMap<String, u16>,
+    found: Explored,
+}
+
+impl<'m, 's> Explorer<'m, 's> {
+    pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut Shared<'m>) -> Self {
+        let analysis = if is_child { &model.child_analysis } else { &model.analysis };
+        let properties = if is_child { &[][..] } else { &model.properties[..] };
+        let watch = Watch { chart: &model.chart, properties, world: shared.world };
+        let questions: Vec<Arc<str>> = model
+            .invokes()
+            .filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human))
+            .map(|(_, invoke)| Arc::clone(&invoke.id))
+            // Without another effect there is nothing to approve.
+            .filter(|_| model.has_other_effects())
+            .collect();
+        let mut relative = watch.relative();
+        relative.extend(questions.iter().map(|_| false));
+        let machine = Machine { chart: &model.chart, world: shared.world, traced: !properties.is_empty() };
+        let everywhere =
+            properties.iter().flat_map(crate::analysis::expressions).flat_map(|expr| &expr.atoms);
+        let everywhere = everywhere.filter_map(|atom| match atom {
+            rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
+            _ => None,
+        });
+        let inputs = Inputs::new(model, analysis, everywhere.collect());
+        let found = Explored {
+            graph: Graph { complete: true, ..Graph::default() },
+            built_in: BTreeMap::new(),
+            own: BTreeMap::new(),
+            effects: Vec::new(),
+            questions,
+            gaps: Vec::new(),
+            outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
+        };
+        Self {
+            model,
+            analysis,
+            shared,
+            machine,
+            watch,
+            relative,
+            inputs,
+            visited: FxHashMap::default(),
+            queue: VecDeque::new(),
+            work: FxHashMap::default(),
+            found,
+        }
+    }
+
+    pub(crate) fn run(mut self, input: Value) -> Explored {
+        self.start(input);
+        while let Some((node, state)) = self.queue.pop_front() {
+            let is_full = self.shared.states >= self.shared.states_max;
+            if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
+                self.found.graph.complete = false;
+                self.found.outcomes.complete = false;
+                break;
+            }
+            self.expand(node, &state);
+        }
+        let analysis = self.analysis;
+        let open = analysis.undecided.iter().filter(|_| !self.shared.decides);
+        let computing = open.chain(&analysis.gaps).map(|text| format!("`{text}` computes with unknown data"));
+        self.found.gaps.extend(computing);
+        self.found.gaps.extend(self.inputs.gaps.iter().cloned());
+        if !self.found.gaps.is_empty() {
+            self.found.outcomes.complete = false;
+        }
+        self.found
+    }
+
+    fn start(&mut self, input: Value) {
+        let mut scripts = vec![Vec::new()];
+        while let Some(script) = scripts.pop() {
+            let script = Script::new(&self.analysis.undecided, script);
+            let started = self.machine.start(input.clone(), self.shared.decides.then_some(&script));
+            self.add_scripts(script, &mut scripts);
+            self.started(started);
+        }
+    }
+
+    /// Adds the scripts that decide a guard of the last step otherwise.
+    fn add_scripts(&mut self, script: Script<'_>, scripts: &mut Vec<Vec<bool>>) {
+        let (others, are_all) = script.others();
+        scripts.extend(others);
+        if !are_all {
+            self.inputs.gaps.insert("a step decides too many guards with unknown data".to_owned());
+        }
+    }
+
+    fn started(&mut self, started: Result<(State, StepFacts), rawko_core::StepError>) {
+        match started {
+            Ok((mut state, facts)) => {
+                state.monitors = self.watch.initial();
+                state.monitors.extend(self.found.questions.iter().map(|_| 0));
+                let mut monitors = state.monitors.clone();
+                let bits = self.judge(&[], None, &facts, &state, &mut monitors);
+                state.monitors = monitors;
+                let starts = self.starts(&facts);
+                let graph = &mut self.found.graph;
+                graph.start_from_bits |= bits.from;
+                graph.start_to_bits |= bits.to;
+                graph.start_starts.extend(starts);
+                self.insert(state, None);
+            }
+            Err(error) => {
+                self.record("bounded_eventless", None, &Input::Advance { ms: 0 }, error.to_string());
+            }
+        }
+    }
+
+    fn insert(&mut self, state: State, parent: Option<u32>) -> u32 {
+        let key = state.key(self.analysis, &self.relative, self.shared.decides);
+        let next = self.found.graph.nodes.len() as u32;
+        if let Some(known) = self.visited.get(&key) {
+            return *known;
+        }
+        self.visited.insert(key, next);
+        self.shared.states += 1;
+        let status = state.snapshot.status();
+        if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {
+            self.found.outcomes.outputs.push(state.snapshot.output().clone());
+        }
+        self.found.graph.nodes.push(Node { parent, is_over: status.is_over(), ..Node::default() });
+        self.queue.push_back((next, state));
+        next
+    }
+
+    fn expand(&mut self, node: u32, state: &State) {
+        let pending = self.pending(state);
+        let mut has_dead_work = false;
+        let mut known: Vec<(u64, Option<Arc<ChildOutcomes>>)> = Vec::new();
+        for invocation in state.snapshot.invocations() {
+            let outcomes = self.child_outcomes(invocation);
+            has_dead_work |= outcomes.as_ref().is_some_and(|outcomes| !outcomes.can_answer());
+            known.push((invocation.id, outcomes));
+        }
+        let mut child = |invocation: &Invocation| {
+            known.iter().find(|(id, _)| *id == invocation.id).and_then(|(_, outcomes)| outcomes.clone())
+        };
+        let choices = self.inputs.of(state, &mut child);
+        let before: Vec<NodeId> = self.active(state);
+        self.deadlines(node, state);
+        let first = self.found.graph.edges.len() as u32;
+        let (mut has_inputs, mut takes_events) = (false, false);
+        for choice in choices {
+            let facts = self.step(node, state, &before, &pending, &choice);
+            has_inputs |= facts.1 != Cause::Wait && (facts.0 || facts.1 != Cause::Outside);
+            takes_events |= facts.0 && facts.1 == Cause::Outside;
+        }
+        let end = self.found.graph.edges.len() as u32;
+        let cannot_answer = |id: u64| {
+            known
+                .iter()
+                .any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
+        };
+        let (mut work, mut questions) = (Vec::new(), Vec::new());
+        for (number, item) in &pending {
+            match item {
+                Work::Question(_) => questions.push(*number),
+                Work::Call(id) if cannot_answer(*id) => {}
+                Work::Call(_) | Work::Timer(_) | Work::Expiry(_) => work.push(*number),
+            }
+        }
+        let at = &mut self.found.graph.nodes[node as usize];
+        at.is_expanded = true;
+        at.is_failed = state.snapshot.status() == Status::Error;
+        at.asks = !questions.is_empty();
+        at.has_dead_work = has_dead_work;
+        at.has_inputs = has_inputs;
+        at.takes_events = takes_events;
+        (at.work, at.questions) = (work.into(), questions.into());
+        at.edges = (first, end);
+    }
+
+    /// Takes one step. Returns whether a transition was taken, and the cause.
+    fn step(
+        &mut self,
+        node: u32,
+        state: &State,
+        before: &[NodeId],
+        pending: &[(u16, Work)],
+        choice: &Choice,
+    ) -> (bool, Cause) {
+        let (mut scripts, mut handled) = (vec![Vec::new()], false);
+        while let Some(script) = scripts.pop() {
+            let script = Script::new(&self.analysis.undecided, script);
+            let decisions = self.shared.decides.then_some(&script);
+            let mut next = state.clone();
+            let facts = match &choice.input {
+                Input::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
+                Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
+            };
+            self.add_scripts(script, &mut scripts);
+            handled |= facts.handled;
+            self.took(node, (state, next), (before, pending), choice, &facts);
+        }
+        (handled, choice.cause)
+    }
+
+    /// Adds the result of a step to the graph.
+    fn took(
+        &mut self,
+        node: u32,
+        (state, mut next): (&State, State),
+        (before, pending): (&[NodeId], &[(u16, Work)]),
+        choice: &Choice,
+        facts: &StepFacts,
+    ) {
+        let cause = choice.cause;
+        let mut monitors = state.monitors.clone();
+        self.answered(choice, state, &next, &mut monitors);
+        let at = Some((node, &choice.input));
+        let bits = self.judge(before, at, facts, &next, &mut monitors);
+        next.monitors = monitors;
+        let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
+        let is_ignored =
+            cause == Cause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
+        if facts.runaway.is_some() || is_ignored {
+            return;
+        }
+        let is_pending = |item: &Work| match item {
+            Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
+            Work::Call(id) | Work::Question(id) => {
+                next.snapshot.invocations().iter().any(|invocation| invocation.id == *id)
+            }
+            Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
+        };
+        let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
+        let starts = self.starts(facts).into();
+        let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
+        let spends = facts.moments.iter().any(tools::spends_without_budget);
+        let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
+        let (from_bits, to_bits) = (bits.from, bits.to);
+        let input = choice.input.clone();
+        let edge = Edge { from: node, to, input, cause, ends, starts, spends, from_bits, to_bits, answers };
+        self.found.graph.edges.push(edge);
+    }
+
+    fn active(&self, state: &State) -> Vec<NodeId> {
+        if !self.machine.traced {
+            return Vec::new();
+        }
+        let active = self.model.chart.active(state.snapshot.configuration());
+        self.model.chart.node_ids().filter(|node| active.contains(*node)).collect()
+    }
+
+    fn starts(&mut self, facts: &StepFacts) -> Vec<u16> {
+        let mut starts = Vec::new();
+        for moment in &facts.moments {
+            let name = match moment {
+                Moment::Invoked { id, .. } => id,
+                Moment::Called(handler) => handler,
+                _ => continue,
+            };
+            let effects = &mut self.found.effects;
+            let number = effects.iter().position(|known| known == name).unwrap_or_else(|| {
+                effects.push(Arc::clone(name));
+                effects.len() - 1
+            });
+            starts.push(number as u16);
+        }
+        starts
+    }
+}
+
+/// Returns the chart that a reference (`id`, `id@version`) names, as the simulation resolves it.
+pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model> {
+    let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
+    let version = version.trim_start_matches('^');
+    charts.iter().find(|model| {
+        let own = model.chart.version();
+        let fits = version == "latest"
+            || own == version
+            || own.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
+        model.chart.id() == id && fits
+    })
+}

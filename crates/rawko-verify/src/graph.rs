@@ -1,0 +1,265 @@
+//! `Graph`: the explored states and steps, without the states themselves. Properties that need more than one step are
+//! decided on it.
+
+use std::sync::Arc;
+
+use rawko_core::{Map, Value};
+
+/// What happens to an instance at rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Input {
+    /// An event, or a result by its name (`done.invoke.<id>`).
+    Event {
+        name: Arc<str>,
+        data: Value,
+    },
+    Advance {
+        ms: i64,
+    },
+}
+
+/// Who causes an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Outside,
+    Person,
+    Service,
+    Timer,
+    /// Time passes and nothing is due.
+    Wait,
+}
+
+impl Cause {
+    /// Returns true if the instance gets there by itself.
+    pub(crate) fn is_autonomous(self) -> bool {
+        matches!(self, Cause::Service | Cause::Timer)
+    }
+}
+
+/// One step between two states at rest.
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) input: Input,
+    pub(crate) cause: Cause,
+    /// Numbers of the pending work that ended in this step.
+    pub(crate) ends: Box<[u16]>,
+    /// Numbers of the effects that were started.
+    pub(crate) starts: Box<[u16]>,
+    /// True if an agent or a model was started that no budget bounds.
+    pub(crate) spends: bool,
+    /// Bits by number of the `leads_to` property: `from` holds, `to` holds.
+    pub(crate) from_bits: u64,
+    pub(crate) to_bits: u64,
+    /// Answers of people after the step, by number of the question.
+    pub(crate) answers: Box<[i8]>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    /// The step that found it first; `None` for the start.
+    pub(crate) parent: Option<u32>,
+    pub(crate) is_expanded: bool,
+    pub(crate) is_over: bool,
+    /// The instance failed and waits for a person to retry or cancel it.
+    pub(crate) is_failed: bool,
+    /// A person has been asked.
+    pub(crate) asks: bool,
+    /// Work is pending that can never answer.
+    pub(crate) has_dead_work: bool,
+    /// Something can happen here.
+    pub(crate) has_inputs: bool,
+    /// Events from outside are handled here.
+    pub(crate) takes_events: bool,
+    /// Pending timers and calls that end by themselves, and questions to people.
+    pub(crate) work: Box<[u16]>,
+    pub(crate) questions: Box<[u16]>,
+    /// Range of its edges.
+    pub(crate) edges: (u32, u32),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+    /// The bits of the start: see [`Edge`].
+    pub(crate) start_from_bits: u64,
+    pub(crate) start_to_bits: u64,
+    /// Effects that the start itself started.
+    pub(crate) start_starts: Vec<u16>,
+    /// False if a limit ended the exploration.
+    pub(crate) complete: bool,
+}
+
+impl Graph {
+    pub(crate) fn edges_of(&self, node: u32) -> &[Edge] {
+        let (first, end) = self.nodes[node as usize].edges;
+        &self.edges[first as usize..end as usize]
+    }
+
+    /// Returns the shortest inputs to a state.
+    pub(crate) fn path_to(&self, node: u32) -> Vec<Input> {
+        let mut path = Vec::new();
+        let mut at = node;
+        while let Some(edge) = self.nodes[at as usize].parent {
+            let edge = &self.edges[edge as usize];
+            path.push(edge.input.clone());
+            at = edge.from;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Returns the shortest way from one state to another along the given edges, as edge numbers.
+    pub(crate) fn way(
+        &self,
+        from: u32,
+        is_goal: impl Fn(u32) -> bool,
+        may: impl Fn(&Edge) -> bool,
+    ) -> Option<Vec<u32>> {
+        let mut found: rustc_hash::FxHashMap<u32, Option<u32>> = rustc_hash::FxHashMap::default();
+        let mut queue = std::collections::VecDeque::from([from]);
+        found.insert(from, None);
+        while let Some(node) = queue.pop_front() {
+            if is_goal(node) {
+                let (mut way, mut at) = (Vec::new(), node);
+                while let Some(Some(edge)) = found.get(&at) {
+                    way.push(*edge);
+                    at = self.edges[*edge as usize].from;
+                }
+                way.reverse();
+                return Some(way);
+            }
+            let (first, end) = self.nodes[node as usize].edges;
+            for number in first..end {
+                let edge = &self.edges[number as usize];
+                if may(edge) && !found.contains_key(&edge.to) {
+                    found.insert(edge.to, Some(number));
+                    queue.push_back(edge.to);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns the strongly connected components of the given part of the graph; those with a cycle only.
+    pub(crate) fn cycles(&self, has: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Vec<Vec<u32>> {
+        let mut tarjan = Tarjan {
+            index: vec![u32::MAX; self.nodes.len()],
+            low: vec![0; self.nodes.len()],
+            on_stack: vec![false; self.nodes.len()],
+            stack: Vec::new(),
+            next: 0,
+            components: Vec::new(),
+        };
+        for node in 0..self.nodes.len() as u32 {
+            if has(node) && tarjan.index[node as usize] == u32::MAX {
+                tarjan.search(self, node, &has, &may);
+            }
+        }
+        let is_cycle = |component: &Vec<u32>| {
+            component.len() > 1
+                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
+        };
+        tarjan.components.retain(is_cycle);
+        tarjan.components
+    }
+}
+
+struct Tarjan {
+    index: Vec<u32>,
+    low: Vec<u32>,
+    on_stack: Vec<bool>,
+    stack: Vec<u32>,
+    next: u32,
+    components: Vec<Vec<u32>>,
+}
+
+impl Tarjan {
+    /// Without recursion: a chain of states may be longer than a thread's stack.
+    fn search(&mut self, graph: &Graph, root: u32, has: &impl Fn(u32) -> bool, may: &impl Fn(&Edge) -> bool) {
+        let mut calls: Vec<(u32, u32)> = vec![(root, graph.nodes[root as usize].edges.0)];
+        self.open(root);
+        while let Some((node, edge)) = calls.pop() {
+            if edge < graph.nodes[node as usize].edges.1 {
+                calls.push((node, edge + 1));
+                let next = &graph.edges[edge as usize];
+                if !may(next) || !has(next.to) {
+                    continue;
+                }
+                if self.index[next.to as usize] == u32::MAX {
+                    self.open(next.to);
+                    calls.push((next.to, graph.nodes[next.to as usize].edges.0));
+                } else if self.on_stack[next.to as usize] {
+                    self.low[node as usize] = self.low[node as usize].min(self.index[next.to as usize]);
+                }
+                continue;
+            }
+            if let Some((parent, _)) = calls.last() {
+                self.low[*parent as usize] = self.low[*parent as usize].min(self.low[node as usize]);
+            }
+            if self.low[node as usize] == self.index[node as usize] {
+                let mut component = Vec::new();
+                while let Some(member) = self.stack.pop() {
+                    self.on_stack[member as usize] = false;
+                    component.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                component.sort_unstable();
+                self.components.push(component);
+            }
+        }
+    }
+
+    fn open(&mut self, node: u32) {
+        self.index[node as usize] = self.next;
+        self.low[node as usize] = self.next;
+        self.next += 1;
+        self.stack.push(node);
+        self.on_stack[node as usize] = true;
+    }
+}
+
+/// A trace that `rawko simulate` replays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counterexample {
+    /// In the format of `rawko simulate --events`.
+    pub events: Vec<Value>,
+    /// In the format of `rawko simulate --services`.
+    pub services: Value,
+    /// The first event of the loop of a liveness violation.
+    pub loop_from: Option<usize>,
+    /// What the trace ends in, in words.
+    pub reason: String,
+}
+
+impl Counterexample {
+    /// Returns the trace as `rawko verify --json` prints it.
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::default();
+        map.insert("input".into(), Value::Map(Arc::default()));
+        map.insert("services".into(), self.services.clone());
+        map.insert("events".into(), Value::list(self.events.clone()));
+        if let Some(loop_from) = self.loop_from {
+            map.insert("loop_from".into(), Value::Int(loop_from as i64));
+        }
+        Value::Map(Arc::new(map))
+    }
+}
+
+impl Input {
+    pub(crate) fn to_value(&self) -> Value {
+        match self {
+            Input::Event { name, data } if data.is_null() => {
+                Value::map([("type", Value::Str(Arc::clone(name)))])
+            }
+            Input::Event { name, data } => {
+                Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
+            }
+            Input::Advance { ms } => Value::map([("advance", Value::Int(*ms))]),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! One input on the real step function, and everything that follows at the same moment: events that the chart sends to
+//! itself, timers that are due, questions that expire. The same order as the driver of `rawko simulate`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use rawko_core::{
+    Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry,
+    Value, World, duration,
+};
+
+use crate::oracle::Script;
+use crate::state::State;
+
+/// Deliveries at one moment, as many as the instance machine allows.
+const DELIVERIES_MAX: usize = 10_000;
+
+/// Facts about the steps between two states at rest, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepFacts {
+    pub(crate) moments: Vec<Moment>,
+    /// The step function refused: eventless transitions or deliveries without end.
+    pub(crate) runaway: Option<String>,
+    /// True if any transition was taken.
+    pub(crate) handled: bool,
+}
+
+/// One fact. States are recorded only if the step is traced.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Moment {
+    Event(Arc<str>),
+    Entered(NodeId),
+    Exited(NodeId),
+    Invoked {
+        id: Arc<str>,
+        src: Arc<str>,
+        input: Value,
+        policy: Value,
+        invocation: u64,
+    },
+    Called(Arc<str>),
+    /// Failed work that nothing handles.
+    Stalled {
+        id: Arc<str>,
+        error: Value,
+    },
+}
+
+pub(crate) struct Machine<'m> {
+    pub(crate) chart: &'m Chart,
+    pub(crate) world: &'m World,
+    pub(crate) traced: bool,
+}
+
+/// The decisions of guards in a step, if any are to be made.
+pub(crate) type Decisions<'d> = Option<&'d Script<'d>>;
+
+impl Machine<'_> {
+    pub(crate) fn start(
+        &self,
+        input: Value,
+        decisions: Decisions<'_>,
+    ) -> Result<(State, StepFacts), StepError> {
+        let now = self.now(0, decisions);
+        let (snapshot, step) = match self.traced {
+            true => rawko_core::start_traced(self.chart, input, now)?,
+            false => rawko_core::start(self.chart, input, now)?,
+        };
+        let mut state = State { snapshot, now_ms: 0, expiries: Vec::new(), monitors: Vec::new() };
+        let (mut facts, mut queue) = (StepFacts::default(), VecDeque::new());
+        self.take(&mut state, step, &mut facts, &mut queue);
+        self.settle(&mut state, queue, &mut facts, decisions);
+        Ok((state, facts))
+    }
+
+    fn now<'n>(&'n self, ms: i64, decisions: Decisions<'n>) -> rawko_core::Now<'n> {
+        let now = rawko_core::Now::new(ms, self.world);
+        match decisions {
+            Some(script) => now.judged_by(script),
+            None => now,
+        }
+    }
+
+    /// Delivers an event by name and settles.
+    pub(crate) fn deliver(
+        &self,
+        state: &mut State,
+        name: &Arc<str>,
+        data: &Value,
+        decisions: Decisions<'_>,
+    ) -> StepFacts {
+        let mut facts = StepFacts::default();
+        let event = Event::Named(NamedEvent::new(Arc::clone(name), data.clone()));
+        self.settle(state, VecDeque::from([event]), &mut facts, decisions);
+        facts
+    }
+
+    /// Moves the clock and settles. Nothing between now and then may be due before the last moment.
+    pub(crate) fn advance(&self, state: &mut State, to_ms: i64, decisions: Decisions<'_>) -> StepFacts {
+        let mut facts = StepFacts::default();
+        state.now_ms = to_ms;
+        self.settle(state, VecDeque::new(), &mut facts, decisions);
+        facts
+    }
+
+    fn settle(
+        &self,
+        state: &mut State,
+        mut queue: VecDeque<Event>,
+        facts: &mut StepFacts,
+        decisions: Decisions<'_>,
+    ) {
+        for _ in 0..DELIVERIES_MAX {
+            let Some(event) = queue.pop_front().or_else(|| due(state)) else { return };
+            if let (true, Event::Named(named)) = (self.traced, &event) {
+                facts.moments.push(Moment::Event(Arc::clone(&named.name)));
+            }
+            let now = self.now(state.now_ms, decisions);
+            let step = match self.traced {
+                true => rawko_core::step_traced(self.chart, &mut state.snapshot, event, now),
+                false => rawko_core::step(self.chart, &mut state.snapshot, event, now),
+            };
+            match step {
+                Ok(step) => self.take(state, step, facts, &mut queue),
+                Err(error @ StepError::Runaway { .. }) => {
+                    facts.runaway = Some(error.to_string());
+                    return;
+                }
+                Err(_) => {}
+            }
+        }
+        facts.runaway = Some(format!("more than {DELIVERIES_MAX} deliveries at one moment"));
+    }
+
+    fn take(
+        &self,
+        state: &mut State,
+        step: rawko_core::Step,
+        facts: &mut StepFacts,
+        queue: &mut VecDeque<Event>,
+    ) {
+        facts.handled |= step.handled;
+        for entry in step.trace.entries {
+            match entry {
+                TraceEntry::Considered { event: Some(event) } if is_raised(&event, facts) => {
+                    facts.moments.push(Moment::Event(event));
+                }
+                TraceEntry::Entered { node } => facts.moments.push(Moment::Entered(node)),
+                TraceEntry::Exited { node } => facts.moments.push(Moment::Exited(node)),
+                _ => {}
+            }
+        }
+        for effect in step.effects {
+            match effect {
+                Effect::Invoke(invoke) => {
+                    if ServiceName::of(&invoke.src).class == ServiceClass::Human
+                        && let Some(ms) = expires_ms(invoke.input.get("expires"))
+                    {
+                        state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
+                    }
+                    facts.moments.push(Moment::Invoked {
+                        id: invoke.id,
+                        src: invoke.src,
+                        input: invoke.input,
+                        policy: invoke.policy,
+                        invocation: invoke.invocation,
+                    });
+                }
+                Effect::Call { handler, .. } => facts.moments.push(Moment::Called(handler)),
+                Effect::Stall { id, error } => facts.moments.push(Moment::Stalled { id, error }),
+                Effect::Send(send) if send.target == SendTarget::Itself => {
+                    let mut event = NamedEvent::new(send.event, send.data);
+                    event.send_id = send.send_id;
+                    queue.push_back(Event::Named(event));
+                }
+                Effect::SetTimer { .. }
+                | Effect::CancelTimer { .. }
+                | Effect::StopInvoke { .. }
+                | Effect::Send(_)
+                | Effect::Emit { .. }
+                | Effect::Log { .. }
+                | Effect::Fault(_)
+                | Effect::Complete { .. }
+                | Effect::Cancelled { .. } => {}
+            }
+        }
+        let open = state.snapshot.invocations();
+        let is_open = |id: u64| open.iter().any(|invocation| invocation.id == id);
+        state.expiries.retain(|(id, _)| is_open(*id));
+    }
+}
+
+/// The delivered event is recorded already.
+fn is_raised(event: &Arc<str>, facts: &StepFacts) -> bool {
+    facts.moments.last() != Some(&Moment::Event(Arc::clone(event)))
+}
+
+/// Returns the next due event: the timer that was set first among the earliest, or an expired question.
+fn due(state: &mut State) -> Option<Event> {
+    if state.snapshot.status().is_over() {
+        return None;
+    }
+    let timer = state.snapshot.next_timer().map(|timer| (timer.due_ms, timer.id));
+    let timer = timer.filter(|(due_ms, _)| *due_ms <= state.now_ms);
+    let expired = state.expiries.iter().min_by_key(|(_, due_ms)| *due_ms).copied();
+    match (timer, expired.filter(|(_, due_ms)| *due_ms <= state.now_ms)) {
+        (Some((due_ms, timer)), expired) if expired.is_none_or(|(_, at)| due_ms <= at) => {
+            Some(Event::TimerFired { timer })
+        }
+        (_, Some((invocation, _))) => {
+            state.expiries.retain(|(id, _)| *id != invocation);
+            let error = Value::map([
+                ("category", Value::str("expired")),
+                ("message", Value::str("no answer arrived in time")),
+            ]);
+            Some(Event::InvokeFailed { invocation, error })
+        }
+        (_, None) => None,
+    }
+}
+
+fn expires_ms(expires: &Value) -> Option<i64> {
+    match expires {
+        Value::Int(ms) if *ms >= 0 => Some(*ms),
+        Value::Str(text) => duration::parse_ms(text).ok().and_then(|ms| i64::try_from(ms).ok()),
+        _ => None,
+    }
+}

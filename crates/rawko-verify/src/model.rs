@@ -1,0 +1,86 @@
+//! `Model`: a chart with everything that the exploration knows about it before it begins: its blueprint, its
+//! properties, and the analysis of the data that it reads.
+
+use std::sync::Arc;
+
+use rawko_chart::{Finding, Property, Registry, Severity, Source, load, lower_source};
+use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, Template, Value};
+
+use crate::analysis::Analysis;
+use crate::parts::{self, Role};
+
+/// A chart to verify, or a child of one.
+#[derive(Debug)]
+pub struct Model {
+    pub chart: Arc<Chart>,
+    pub properties: Vec<Property>,
+    pub(crate) blueprint: Blueprint,
+    pub(crate) analysis: Analysis,
+    /// The analysis of the chart as a child of another.
+    pub(crate) child_analysis: Analysis,
+}
+
+impl Model {
+    /// Reads a chart. `None` if a finding is fatal.
+    pub fn load(source: &Source, registry: &Registry) -> (Option<Model>, Vec<Finding>) {
+        let loaded = load(source, registry);
+        let (lowered, _) = lower_source(source, registry);
+        let model = loaded.chart.zip(lowered).map(|(chart, lowered)| {
+            let analysis = Analysis::of(&lowered.blueprint, &loaded.properties, Role::Root);
+            let child_analysis = Analysis::of(&lowered.blueprint, &[], Role::Child);
+            let blueprint = lowered.blueprint;
+            Model {
+                chart: Arc::new(chart),
+                properties: loaded.properties,
+                blueprint,
+                analysis,
+                child_analysis,
+            }
+        });
+        (model, loaded.findings)
+    }
+
+    /// Adds properties from a file beside the chart.
+    pub fn add_properties(&mut self, source: &Source) -> Vec<Finding> {
+        let (properties, findings) = rawko_chart::properties_of_file(source, &self.chart);
+        if findings.iter().all(|finding| finding.severity < Severity::Error) {
+            self.properties.extend(properties);
+            self.analysis = Analysis::of(&self.blueprint, &self.properties, Role::Root);
+        }
+        findings
+    }
+
+    /// Returns every invoke of the chart with its state's number.
+    pub(crate) fn invokes(&self) -> impl Iterator<Item = (usize, &InvokeSpec)> {
+        self.blueprint
+            .nodes
+            .iter()
+            .enumerate()
+            .flat_map(|(number, node)| node.invokes.iter().map(move |invoke| (number, invoke)))
+    }
+
+    /// Returns true if the chart starts anything besides questions to people.
+    pub(crate) fn has_other_effects(&self) -> bool {
+        let is_other = |(_, invoke): (usize, &InvokeSpec)| class_of(invoke) != Some(ServiceClass::Human);
+        self.invokes().any(is_other) || parts::has_calls(&self.blueprint)
+    }
+
+    /// Returns true if the chart can end by itself.
+    pub(crate) fn has_final(&self) -> bool {
+        let is_top = |parent: Option<rawko_core::NodeId>| parent == Some(rawko_core::NodeId::ROOT);
+        let final_kind = rawko_core::NodeKind::Final;
+        let root_is_parallel = self.blueprint.nodes[0].kind == rawko_core::NodeKind::Parallel;
+        self.blueprint
+            .nodes
+            .iter()
+            .any(|node| node.kind == final_kind && (root_is_parallel || is_top(node.parent)))
+    }
+}
+
+/// Returns the class of an invoke whose `src` is written out.
+pub(crate) fn class_of(invoke: &InvokeSpec) -> Option<ServiceClass> {
+    match &invoke.src {
+        Template::Literal(Value::Str(src)) => Some(ServiceName::of(src).class),
+        _ => None,
+    }
+}

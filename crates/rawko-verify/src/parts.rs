@@ -1,0 +1,172 @@
+//! Every expression of a chart in one list, with its role: steering control flow, writing context, or only
+//! passed on.
+
+use std::sync::Arc;
+
+use rawko_core::expr::Expr;
+use rawko_core::{Action, ActionKind, Blueprint, NodeId, ServiceClass, Slot, Trigger};
+
+use crate::analysis::{delay_expr, template_exprs};
+use crate::model::class_of;
+
+/// One expression and its role.
+#[derive(Debug)]
+pub(crate) struct Part<'b> {
+    pub(crate) expr: &'b Expr,
+    pub(crate) kind: PartKind,
+    /// The trigger of the transition it belongs to; `None` for entry, exit and invokes.
+    pub(crate) trigger: Option<&'b Trigger>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PartKind {
+    Guard,
+    /// A delay, a name, a list of `foreach`: decides what happens, without being a condition.
+    Control,
+    Assign(Slot),
+    /// Data of an event that the chart itself takes, below this key.
+    Data(Option<Arc<str>>),
+    /// Data that leaves the chart.
+    Passed,
+}
+
+impl Part<'_> {
+    pub(crate) fn is_condition(&self) -> bool {
+        matches!(self.kind, PartKind::Guard)
+    }
+
+    /// Returns true if the value decides what the chart does next.
+    pub(crate) fn steers(&self) -> bool {
+        matches!(self.kind, PartKind::Guard | PartKind::Control | PartKind::Data(_))
+    }
+}
+
+/// Whether a chart is verified, or invoked by one that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Root,
+    Child,
+}
+
+pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
+    let mut collector = Collector { parts: Vec::new(), trigger: None };
+    for node in &blueprint.nodes {
+        collector.trigger = None;
+        collector.actions(&node.entry);
+        collector.actions(&node.exit);
+        node.initial.iter().for_each(|initial| collector.actions(&initial.actions));
+        for delay in &node.timers {
+            delay_expr(delay).into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
+        }
+        for invoke in &node.invokes {
+            collector.template(&invoke.src, |_| PartKind::Control);
+            // The input of a chart decides what it does; that of a question may have its deadline.
+            let class = class_of(invoke);
+            let matters = |key: Option<Arc<str>>| match class {
+                Some(ServiceClass::Chart) => true,
+                Some(ServiceClass::Human) => key.is_none_or(|key| &*key == "expires"),
+                _ => false,
+            };
+            let kind = |key| if matters(key) { PartKind::Control } else { PartKind::Passed };
+            collector.template(&invoke.input, kind);
+            let timeout = invoke.timeout.as_ref().and_then(delay_expr);
+            timeout.into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
+        }
+        if let Some(output) = &node.output {
+            // The output of the whole instance matters to a parent only.
+            let is_result = node.parent == Some(NodeId::ROOT);
+            let leaves = is_result && role == Role::Root;
+            collector.template(output, |key| if leaves { PartKind::Passed } else { PartKind::Data(key) });
+        }
+        for transition in &node.transitions {
+            collector.trigger = Some(&transition.trigger);
+            transition.guard.iter().for_each(|guard| collector.add(&guard.expr, PartKind::Guard));
+            collector.actions(&transition.actions);
+        }
+    }
+    collector.parts
+}
+
+struct Collector<'b> {
+    parts: Vec<Part<'b>>,
+    trigger: Option<&'b Trigger>,
+}
+
+impl<'b> Collector<'b> {
+    fn add(&mut self, expr: &'b Expr, kind: PartKind) {
+        self.parts.push(Part { expr, kind, trigger: self.trigger });
+    }
+
+    fn template(&mut self, template: &'b rawko_core::Template, kind: impl Fn(Option<Arc<str>>) -> PartKind) {
+        template_exprs(template, None, &mut |key, expr| self.add(expr, kind(key)));
+    }
+
+    fn actions(&mut self, actions: &'b [Action]) {
+        for action in actions {
+            match &action.kind {
+                ActionKind::Assign(updates) => {
+                    updates.iter().for_each(|(slot, expr)| self.add(expr, PartKind::Assign(*slot)));
+                }
+                ActionKind::Raise { event, data } => {
+                    self.template(event, |_| PartKind::Control);
+                    self.template(data, PartKind::Data);
+                }
+                ActionKind::Send { target, event, data, delay, id } => {
+                    self.template(target, |_| PartKind::Control);
+                    self.template(event, |_| PartKind::Control);
+                    self.template(data, PartKind::Data);
+                    delay.iter().filter_map(delay_expr).for_each(|expr| self.add(expr, PartKind::Control));
+                    id.iter().for_each(|id| self.template(id, |_| PartKind::Control));
+                }
+                ActionKind::Cancel { id } => self.template(id, |_| PartKind::Control),
+                ActionKind::Emit { event, data } => {
+                    self.template(event, |_| PartKind::Passed);
+                    self.template(data, |_| PartKind::Passed);
+                }
+                ActionKind::Call { params, .. } => self.template(params, |_| PartKind::Passed),
+                ActionKind::Log { message } => self.template(message, |_| PartKind::Passed),
+                ActionKind::Choose { branches } => {
+                    for (guard, actions) in branches {
+                        guard.iter().for_each(|guard| self.add(&guard.expr, PartKind::Guard));
+                        self.actions(actions);
+                    }
+                }
+                ActionKind::Foreach(foreach) => {
+                    self.add(&foreach.array, PartKind::Control);
+                    self.actions(&foreach.actions);
+                }
+            }
+        }
+    }
+}
+
+/// Counts the `send` actions with a delay.
+pub(crate) fn delayed_sends(blueprint: &Blueprint) -> usize {
+    count(blueprint, &|kind| matches!(kind, ActionKind::Send { delay: Some(_), .. }))
+}
+
+/// Returns true if an action calls a handler.
+pub(crate) fn has_calls(blueprint: &Blueprint) -> bool {
+    count(blueprint, &|kind| matches!(kind, ActionKind::Call { .. })) > 0
+}
+
+fn count(blueprint: &Blueprint, is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
+    fn among(actions: &[Action], is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
+        let one = |action: &Action| {
+            let inner = match &action.kind {
+                ActionKind::Choose { branches } => {
+                    branches.iter().map(|(_, actions)| among(actions, is_it)).sum()
+                }
+                ActionKind::Foreach(foreach) => among(&foreach.actions, is_it),
+                _ => 0,
+            };
+            inner + usize::from(is_it(&action.kind))
+        };
+        actions.iter().map(one).sum()
+    }
+    let of_node = |node: &rawko_core::NodeSpec| {
+        let transitions = node.transitions.iter().map(|transition| among(&transition.actions, is_it));
+        among(&node.entry, is_it) + among(&node.exit, is_it) + transitions.sum::<usize>()
+    };
+    blueprint.nodes.iter().map(of_node).sum()
+}

@@ -1,0 +1,81 @@
+//! The charts that rawko ships and its examples: verified within a bound, with the verdicts that are not `holds`.
+
+use std::path::Path;
+
+use expect_test::expect;
+use rawko_core::World;
+use rawko_verify::{Limits, Model, verify};
+
+use crate::support::model;
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn summary(path: &str, states_max: usize) -> String {
+    let text = std::fs::read_to_string(root().join(path)).unwrap();
+    let models: Vec<Model> = vec![model(&text)];
+    let report = verify(&models, &World::default(), &Limits { states_max, stop: &|| false }).unwrap();
+    let mut text = format!("{path}: {} states, {} transitions\n", report.states, report.transitions);
+    for property in &report.properties {
+        if property.verdict.as_str() != "holds" {
+            let why = property.trace.as_ref().map_or(&property.bound, |trace| &trace.reason);
+            text.push_str(&format!("  {} {}: {why}\n", property.name, property.verdict.as_str()));
+        }
+    }
+    text
+}
+
+#[test]
+fn small_charts() {
+    let paths = [
+        "charts/agent_lifecycle.yaml",
+        "charts/channel.yaml",
+        "charts/dry_run.yaml",
+        "charts/plan_build.yaml",
+        "charts/speaker.yaml",
+        "examples/traffic-light/traffic-light.yaml",
+        "examples/order/order.yaml",
+    ];
+    let text: String = paths.iter().map(|path| summary(path, 3_000)).collect();
+    expect![[r#"
+        charts/agent_lifecycle.yaml: 15 states, 180 transitions
+        charts/channel.yaml: 2 states, 2 transitions
+        charts/dry_run.yaml: 4 states, 82 transitions
+        charts/plan_build.yaml: 1 states, 0 transitions
+        charts/speaker.yaml: 2 states, 6 transitions
+        examples/traffic-light/traffic-light.yaml: 56 states, 150 transitions
+        examples/order/order.yaml: 13 states, 29 transitions
+    "#]]
+    .assert_eq(&text);
+}
+
+/// Run with `--ignored --nocapture` for the speed of an exploration in the current build.
+#[test]
+#[ignore = "prints a measurement"]
+fn speed() {
+    let counter = "
+id: w
+initial: a
+context: {x: 0, y: 0}
+states:
+  a:
+    on:
+      X: {actions: [{type: assign, context_updates: {x: 'context.x + 1'}}]}
+      Y: {target: b, actions: [{type: assign, context_updates: {y: 'context.y + 1'}}]}
+      END: {target: done, guard: 'context.x > 100 and context.y > 100'}
+  b: {on: {X: a, Y: a}}
+  done: {type: final}
+";
+    let models = vec![model(counter)];
+    let began = std::time::Instant::now();
+    let report =
+        verify(&models, &World::default(), &Limits { states_max: 1_000_000, stop: &|| false }).unwrap();
+    let seconds = began.elapsed().as_secs_f64();
+    println!(
+        "{} states, {} transitions, {:.0} states/s",
+        report.states,
+        report.transitions,
+        report.states as f64 / seconds
+    );
+}

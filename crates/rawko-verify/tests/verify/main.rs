@@ -1,0 +1,12 @@
+//! `rawko verify` as a library: charts that break each property, with their traces, and charts that keep it. Every
+//! trace is replayed in the simulation.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+
+mod built_in;
+mod charts;
+mod data;
+mod own;
+mod pages;
+mod random;
+mod support;

@@ -1,0 +1,62 @@
+//! Verifies charts from text, and replays traces in the simulation.
+
+use std::sync::Arc;
+
+use rawko_chart::{Registry, Source};
+use rawko_core::{Value, World};
+use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_verify::{Counterexample, Limits, Model, Report, Verdict, verify};
+
+pub(crate) fn model(text: &str) -> Model {
+    let (model, findings) = Model::load(&Source::new("test.yaml", text), &Registry::default());
+    model.unwrap_or_else(|| panic!("{findings:?}"))
+}
+
+/// Verifies the first chart; the others are its children.
+pub(crate) fn report(texts: &[&str]) -> Report {
+    let models: Vec<Model> = texts.iter().map(|text| model(text)).collect();
+    let limits = Limits { states_max: 20_000, stop: &|| false };
+    verify(&models, &World::default(), &limits).unwrap()
+}
+
+/// Replays a trace in the simulation and returns its lines, the start first.
+pub(crate) fn replay(texts: &[&str], trace: &Counterexample) -> Vec<Line> {
+    let mut charts = texts.iter().map(|text| model(text).chart);
+    let chart = charts.next().unwrap();
+    let stubs = Stubs::from_value(&trace.services).unwrap();
+    let input = Value::Map(Arc::default());
+    let mut simulation = Simulation::new(chart, charts.collect(), stubs, World::default(), input);
+    let mut lines = vec![simulation.start()];
+    for event in &trace.events {
+        let line = simulation.apply(&Stimulus::from_value(event).unwrap());
+        assert_eq!(line.refused, None, "{}", Value::list(trace.events.clone()));
+        lines.push(line);
+    }
+    lines
+}
+
+/// The verdict of a property, and for a violation its events, the reason and the last line of the replay.
+pub(crate) fn shown(texts: &[&str], name: &str) -> String {
+    let report = report(texts);
+    let property = report.property(name).unwrap_or_else(|| panic!("no property `{name}`"));
+    let Some(trace) = &property.trace else {
+        return format!("{}: {}\n", property.verdict.as_str(), property.bound);
+    };
+    assert_eq!(property.verdict, Verdict::Violated);
+    let mut text = format!("violated: {}\n", trace.reason);
+    for (number, event) in trace.events.iter().enumerate() {
+        let mark = if trace.loop_from == Some(number) { "loop: " } else { "" };
+        text.push_str(&format!("  {mark}{event}\n"));
+    }
+    let lines = replay(texts, trace);
+    let last = lines.last().unwrap();
+    text.push_str(&format!("  → {} ({})", last.configuration.join(", "), last.status));
+    if let Some(error) = &last.error {
+        text.push_str(&format!(" {error}"));
+    }
+    for invoked in &last.invoked {
+        text.push_str(&format!(" invokes {}", invoked.src));
+    }
+    text.push('\n');
+    text
+}
