@@ -7,6 +7,7 @@ use rawko_chart::{Document, DocumentData, DocumentEntry};
 use super::fields::{Fields, Reader};
 use super::file::{Level, Limits};
 use super::tools::ToolRules;
+use rawko_model::provider::{EffortLevel, ReasoningEffort, read_effort};
 use rawko_tools::builtin_names;
 
 /// Keys that this module reads.
@@ -64,11 +65,24 @@ pub(super) fn apply(
             reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
         }
     }
-    for key in ["background", "effort", "initialPrompt"] {
+    for key in ["background", "initialPrompt"] {
         if let Some(entry) = fields.entry(key).filter(|entry| !is_empty(&entry.value)) {
             let finding = NOT_ENFORCED.at(entry.key_span, format!("`{}` has no effect", entry.key));
             reader.report(finding.help("remove it"));
         }
+    }
+}
+
+/// Reads `reasoning`, or Claude's `effort`, whose levels above `high` count as `high`.
+pub(super) fn reasoning(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReasoningEffort> {
+    if let Some(at) = fields.get("reasoning") {
+        return read_effort(reader, at, "`reasoning`");
+    }
+    let entry = fields.entry("effort").filter(|entry| !is_empty(&entry.value))?;
+    match entry.value.text().map(str::trim) {
+        Some("xhigh" | "max") => Some(ReasoningEffort::Level(EffortLevel::High)),
+        Some("inherit") => None,
+        _ => read_effort(reader, &entry.value, "`effort`"),
     }
 }
 

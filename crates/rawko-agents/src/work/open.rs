@@ -9,7 +9,7 @@ use super::session::Session;
 use super::{Workshop, delegate, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
-use rawko_model::provider::OutputSchema;
+use rawko_model::provider::{OutputSchema, ReasoningEffort};
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
 use rawko_tools::{AskMode, BashFilter, Grant, Layer, Permissions};
 
@@ -137,6 +137,10 @@ async fn session(
         agent: agent.name.clone(),
         model: phase_model.or(own_model).or(task_model).unwrap_or_default(),
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
+        reasoning: phase
+            .and_then(|(_, phase)| ReasoningEffort::parse(phase.reasoning.as_deref()?))
+            .or(agent.reasoning)
+            .or(workshop.providers.reasoning()),
         system: system(agent, phase),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty()),
@@ -240,7 +244,7 @@ fn checklist(plan: &Value) -> String {
 fn is_image(part: &Part) -> bool {
     match part {
         Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
     }
 }
 

@@ -38,6 +38,9 @@ const ID_BYTES_MAX: usize = 256;
 /// Text of one completion. Below the largest string that an expression makes.
 pub(super) const TEXT_BYTES_MAX: usize = 512 * KIB;
 
+/// Reasoning of one completion, with its signatures.
+const REASONING_BYTES_MAX: usize = 256 * KIB;
+
 /// Text of one tool result.
 const RESULT_BYTES_MAX: usize = 256 * KIB;
 /// Text of all tool results of a turn.

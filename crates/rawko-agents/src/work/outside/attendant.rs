@@ -234,7 +234,8 @@ impl TurnHost for Attendant<'_> {
         match event {
             StreamEvent::TextDelta { text } => self.state().transcript.said(&text),
             StreamEvent::MessageDone { usage, .. } => self.spent(usage),
-            StreamEvent::ToolUseStart { .. }
+            StreamEvent::ReasoningDelta { .. }
+            | StreamEvent::ToolUseStart { .. }
             | StreamEvent::ToolUseInput { .. }
             | StreamEvent::ToolUseEnd { .. } => {}
         }

@@ -181,6 +181,7 @@ impl TurnHost for Coder<'_> {
             }
             StreamEvent::ToolUseEnd { id, .. } => drop(self.calls().open.remove(id)),
             StreamEvent::TextDelta { .. }
+            | StreamEvent::ReasoningDelta { .. }
             | StreamEvent::ToolUseInput { .. }
             | StreamEvent::MessageDone { .. } => {}
         }

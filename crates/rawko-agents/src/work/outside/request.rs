@@ -93,7 +93,11 @@ fn apart(messages: &[Message]) -> (Vec<Message>, String) {
 fn is_text(part: &Part) -> bool {
     match part {
         Part::Text { .. } => true,
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => false,
     }
 }
 
@@ -126,7 +130,7 @@ fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
 fn is_image(part: &Part) -> bool {
     match part {
         Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
     }
 }
 
