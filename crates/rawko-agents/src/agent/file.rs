@@ -33,6 +33,9 @@ pub struct AgentFile {
     /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
     pub tools: ToolRules,
+    /// Skills whose text is part of the prompt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// Rules on single calls: `allow`, `ask` and `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,

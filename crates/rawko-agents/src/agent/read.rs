@@ -138,6 +138,7 @@ impl One<'_, '_, '_> {
             command: self.command(&fields, kind),
             script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
             tools,
+            skills: claude::skills(self.reader, &fields),
             permissions: fields.get("permissions").map(|at| read_agent(self.reader, at, self.file)),
             transitions: self.transitions(&fields, reading),
             limits,

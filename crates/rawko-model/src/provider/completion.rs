@@ -21,6 +21,9 @@ pub struct CompletionRequest {
     /// How much the model should think, for models that can. `None` leaves it to the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<ReasoningEffort>,
+    /// The service searches the web itself to answer. Its sources follow the text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search: bool,
     /// Idempotency key; unchanged when a request is repeated after a crash.
     pub idempotency: String,
     /// The agent that makes the request. This field and the two below never reach a model: scripts and observers use

@@ -168,6 +168,7 @@ impl<'w> Attendant<'w> {
             instance: &self.call.instance,
             idempotency: &idempotency,
             plan: &plan,
+            notes: &Value::NULL,
             // The program waits for its result, so a person cannot be asked first.
             clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };

@@ -149,6 +149,7 @@ impl<'a> Coder<'a> {
             instance: &attendant.call.instance,
             idempotency: &idempotency,
             plan: &Value::NULL,
+            notes: &Value::NULL,
             clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };
         let writing = async {

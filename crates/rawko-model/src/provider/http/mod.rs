@@ -100,6 +100,10 @@ impl HttpProvider {
         listener: Listener<'_>,
     ) -> Result<Completion, ProviderError> {
         let url = self.url(&request.model)?;
+        if request.search && !self.dialect.can_search() {
+            let why = "this service has no web search of its own; set `tools.search.provider` to another";
+            return Err(ProviderError::new(ErrorCode::InvalidRequest, why));
+        }
         let sent = self
             .client
             .for_url(&url)

@@ -24,6 +24,8 @@ pub(super) struct Gathering {
     events: Vec<StreamEvent>,
     pub(super) stop: Option<StopReason>,
     pub(super) counted: Counted,
+    /// Title and address of pages that the service's own search used.
+    sources: Vec<(String, String)>,
     /// Number of the next tool use that has no id from its provider.
     next_id: u64,
 }
@@ -55,7 +57,14 @@ enum Stage {
 
 impl Gathering {
     pub(super) fn new(next_id: u64) -> Self {
-        Self { pieces: Vec::new(), events: Vec::new(), stop: None, counted: Counted::default(), next_id }
+        Self {
+            pieces: Vec::new(),
+            events: Vec::new(),
+            stop: None,
+            counted: Counted::default(),
+            sources: Vec::new(),
+            next_id,
+        }
     }
 
     /// Returns true if there is no answer yet; reasoning alone is none.
@@ -123,6 +132,18 @@ impl Gathering {
         }
     }
 
+    /// Adds a page that the service used, once.
+    pub(super) fn source(&mut self, title: &str, url: &str) {
+        if !url.is_empty() && !self.sources.iter().any(|(_, known)| known == url) {
+            self.sources.push((title.to_owned(), url.to_owned()));
+        }
+    }
+
+    /// Returns true if a tool use with this key has begun.
+    pub(super) fn has_tool(&self, key: u64) -> bool {
+        self.latest(key).is_some()
+    }
+
     /// Adds a tool use that arrived in one piece.
     pub(super) fn whole_tool(&mut self, id: &str, name: &str, json: &str) {
         let key = self.pieces.len() as u64;
@@ -186,6 +207,11 @@ impl Gathering {
     /// Returns the message and its stop reason. Drops a tool use that was cut off by the output limit, because its
     /// input is incomplete. `origin` is the `provider/model` of the reasoning.
     pub(super) fn finish(&mut self, origin: &str) -> (Vec<Part>, StopReason) {
+        if !self.sources.is_empty() {
+            let lines = self.sources.iter().map(|(title, url)| format!("- {title} {url}"));
+            let list = lines.collect::<Vec<_>>().join("\n");
+            self.text(&format!("\n\nSources:\n{list}"));
+        }
         (0..self.pieces.len()).for_each(|at| self.close(at));
         let said = self.stop.unwrap_or(StopReason::Other);
         let pieces = std::mem::take(&mut self.pieces);

@@ -45,6 +45,14 @@ impl Dialect {
         }
     }
 
+    /// Returns true if the service searches the web itself.
+    pub fn can_search(self) -> bool {
+        match self {
+            Dialect::Responses | Dialect::Anthropic | Dialect::Gemini => true,
+            Dialect::OpenAi(_) | Dialect::Ollama => false,
+        }
+    }
+
     /// Returns the path of a request under the base URL.
     pub fn path(self, model: &str) -> String {
         match self {

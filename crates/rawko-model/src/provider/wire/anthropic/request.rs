@@ -8,6 +8,9 @@ use crate::message::{Part, Role, ToolSpec};
 use crate::provider::wire::{object_schema, ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
 
+/// The version of the service's own search that every model supports.
+const SEARCH: &str = "web_search_20250305";
+
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
@@ -19,8 +22,9 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     }
     body.insert("messages".into(), messages(request).into());
     body.insert("stream".into(), true.into());
-    let tools: Vec<Value> =
-        request.tools.iter().map(tool).chain(request.schema.as_ref().map(answer_tool)).collect();
+    let search = request.search.then(|| json!({"type": SEARCH, "name": "web_search", "max_uses": 5}));
+    let own = request.schema.as_ref().map(answer_tool).into_iter().chain(search);
+    let tools: Vec<Value> = request.tools.iter().map(tool).chain(own).collect();
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());
     }

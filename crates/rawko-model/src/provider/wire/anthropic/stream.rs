@@ -82,8 +82,14 @@ fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &A
         "signature_delta" => gathering.edit_reasoning(|reasoning| {
             reasoning.signature.get_or_insert_default().push_str(text(delta, "signature"));
         }),
+        "citations_delta" => {
+            let citation = delta.get("citation").unwrap_or(&Value::Null);
+            gathering.source(text(citation, "title"), text(citation, "url"));
+        }
         "input_json_delta" if answer.block == Some(index) && answer.has_input => {}
         "input_json_delta" if answer.block == Some(index) => gathering.text(piece),
+        // The input of the service's own search has no open tool use.
+        "input_json_delta" if !gathering.has_tool(index) => {}
         "input_json_delta" => gathering.tool(index, "", "", piece),
         _ => {}
     }

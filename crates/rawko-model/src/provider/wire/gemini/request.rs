@@ -22,6 +22,8 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     if !request.tools.is_empty() {
         let functions: Vec<Value> = request.tools.iter().map(function).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": functions}]));
+    } else if request.search {
+        body.insert("tools".into(), json!([{"google_search": {}}]));
     }
     let settings = generation_settings(request, as_format);
     if !settings.is_empty() {

@@ -16,6 +16,11 @@ pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gat
     for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
         handle_part(part, gathering);
     }
+    let chunks = candidate.pointer("/groundingMetadata/groundingChunks").and_then(Value::as_array);
+    for web in chunks.into_iter().flatten().filter_map(|chunk| chunk.get("web")) {
+        let text = |key: &str| web.get(key).and_then(Value::as_str).unwrap_or_default();
+        gathering.source(text("title"), text("uri"));
+    }
     if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
         gathering.stop = Some(stop_reason(reason));
     }

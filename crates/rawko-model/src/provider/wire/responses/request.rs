@@ -20,8 +20,10 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     if can_reason {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
+    let search = request.search.then(|| json!({"type": "web_search"}));
+    let tools: Vec<Value> = request.tools.iter().map(tool).chain(search).collect();
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
     }
     if let Some(schema) = &request.schema {
         body.insert("text".into(), json!({"format": format(schema)}));

@@ -26,6 +26,10 @@ pub(in crate::provider::wire) fn handle_event(
                 gathering.reasoning("\n\n");
             }
         }
+        "response.output_text.annotation.added" => {
+            let source = event.get("annotation").unwrap_or(&Value::Null);
+            gathering.source(text(source, "title"), text(source, "url"));
+        }
         "response.function_call_arguments.delta" => gathering.tool(index, "", "", text(event, "delta")),
         "response.completed" | "response.incomplete" => {
             end(event.get("response").unwrap_or(&Value::Null), gathering);
