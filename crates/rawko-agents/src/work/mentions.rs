@@ -64,7 +64,7 @@ fn with_images(parts: Vec<Part>) -> Vec<Part> {
 }
 
 fn is_of_url(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, ':' | '/' | ';' | ',' | '+' | '=' | '-' | '.')
+    c.is_ascii_alphanumeric() || matches!(c, ':' | '/' | ';' | ',' | '+' | '=' | '-')
 }
 
 /// Returns the words that begin with `@`, without punctuation after them.
@@ -128,7 +128,7 @@ mod tests {
             parts,
             [
                 Part::Text {
-                    text: "Look: ![shot]([image 1]) and [an image is left out: it is not a PNG, JPEG, GIF or WebP image]"
+                    text: "Look: ![shot]([image 1]) and [an image is left out: it is not a PNG, JPEG, GIF or WebP image]."
                         .to_owned()
                 },
                 Part::Image { media_type: "image/png".to_owned(), data: png.to_owned() },

@@ -104,7 +104,6 @@ impl Workshop {
     /// Checks everything agents depend on: models, rules, servers.
     pub async fn health(&self) -> Vec<Health> {
         let mut all = self.agents_health();
-        all.push(self.search_health());
         all.extend(self.servers.check().await.into_iter().map(server_health));
         all
     }

@@ -2,6 +2,7 @@
 
 mod ending;
 mod hearing;
+mod images;
 mod killing;
 mod power;
 mod project;

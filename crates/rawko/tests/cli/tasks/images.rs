@@ -1,0 +1,58 @@
+//! Images at the command line and over HTTP: `--image`, `@file`, and attachments of a request.
+
+use std::fs;
+
+use serde_json::Value as Json;
+
+use super::project::{ONE, SETTINGS, project, worker};
+use crate::support::run;
+
+const PNG: [u8; 12] = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
+
+/// Returns the first message of the worker.
+fn first_message(dir: &std::path::Path) -> Json {
+    let list: Json = serde_json::from_str(&run(dir, &["ps", "--all", "--json"], "").stdout).unwrap();
+    let rows = list["instances"].as_array().unwrap().clone();
+    let id =
+        rows.iter().filter_map(|row| row["id"].as_str()).find(|id| id.contains("worker")).unwrap().to_owned();
+    let shown: Json = serde_json::from_str(&run(dir, &["show", &id, "--json"], "").stdout).unwrap();
+    shown["context"]["messages"][0].clone()
+}
+
+#[test]
+fn an_image_reaches_the_agent() {
+    let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), ONE);
+    fs::write(dir.path().join("a.png"), PNG).unwrap();
+    fs::write(dir.path().join("b.png"), PNG).unwrap();
+    let ran = run(
+        dir.path(),
+        &["task", "Look at @b.png", "--image", "a.png", "--agent", "worker", "--id", "t"],
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    let parts = first_message(dir.path())["parts"].clone();
+    let kinds: Vec<&str> =
+        parts.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["text", "image", "text", "image"], "{parts}");
+    let title: Json = serde_json::from_str(&run(dir.path(), &["show", "t", "--json"], "").stdout).unwrap();
+    assert_eq!(title["context"]["task"], "Look at @b.png", "the task is what was written");
+}
+
+#[test]
+fn what_is_no_image_is_refused_before_anything_starts() {
+    let dir = project(SETTINGS, &worker(""), ONE);
+    fs::write(dir.path().join("a.txt"), "text").unwrap();
+    let chart = "statechart: {id: mine, initial: a, context: {task: ''}, states: {a: {type: final}}}\n";
+    fs::write(dir.path().join("mine.yaml"), chart).unwrap();
+    fs::write(dir.path().join("a.png"), PNG).unwrap();
+    for (args, expected) in [
+        (&["--image", "a.txt"][..], "cannot attach `a.txt`: it is not a PNG, JPEG, GIF or WebP image"),
+        (&["--image", "missing.png"][..], "cannot attach `missing.png`: No such file"),
+        (&["--image", "."][..], "cannot attach `.`: it is not a regular file"),
+        (&["--image", "a.png", "--chart", "mine.yaml"][..], "chart `mine` does not support `--image`"),
+    ] {
+        let ran = run(dir.path(), &[&["task", "Look"], args].concat(), "");
+        assert_eq!(ran.code, Some(2), "{args:?}: {} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}
