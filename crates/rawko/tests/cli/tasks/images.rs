@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value as Json;
 
 use super::project::{ONE, SETTINGS, project, worker};
+use crate::serving::{ask, serve};
 use crate::support::run;
 
 const PNG: [u8; 12] = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
@@ -55,4 +56,37 @@ fn what_is_no_image_is_refused_before_anything_starts() {
         assert_eq!(ran.code, Some(2), "{args:?}: {} {}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
     }
+}
+
+/// The same over HTTP. A large image is more than other requests may have.
+#[test]
+fn a_request_brings_images_along() {
+    let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), ONE);
+    let serving = serve(dir.path());
+    let large = format!("iVBORw0KGgoAAAAN{}", "AAAA".repeat(500_000));
+    for (data, expected) in [
+        ("aGVsbG8=", "an attachment cannot be used: it is not a PNG, JPEG, GIF or WebP image"),
+        ("*", "an attachment cannot be used: it is not Base64"),
+    ] {
+        let body = format!(r#"{{"task": "Look", "attachments": [{{"data": "{data}"}}]}}"#);
+        let (status, answer) = ask(dir.path(), &serving, "POST", "/v1/tasks", &body);
+        assert!(status == 400 || status == 422, "{status} {answer}");
+        assert!(answer.contains(expected), "{answer}");
+    }
+    let body = format!(
+        r#"{{"task": "Look", "agent": "worker", "id": "t", "attachments": [{{"data": "iVBORw0KGgoAAAAN"}}, {{"data": "data:image/png;base64,{large}"}}]}}"#
+    );
+    let (status, answer) = ask(dir.path(), &serving, "POST", "/v1/tasks", &body);
+    assert!(status < 300, "{status} {answer}");
+    let shown =
+        || -> Json { serde_json::from_str(&run(dir.path(), &["show", "t", "--json"], "").stdout).unwrap() };
+    while shown()["configuration"] != serde_json::json!(["complete"]) {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let parts = first_message(dir.path())["parts"].clone();
+    let kinds: Vec<&str> =
+        parts.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["text", "image", "image_ref"], "a large image is kept by its hash: {parts}");
+    serving.signal("-INT");
+    serving.end();
 }
