@@ -22,7 +22,7 @@ const OUTPUT_MAX_MOST: u64 = 1024 * 1024;
 pub struct ToolSettings {
     pub bash: BashSettings,
     pub web: WebSettings,
-    /// The service of WebSearch; without one the tool is not offered.
+    /// The service of WebSearch; agents do not have the tool without one.
     pub search: Option<SearchSettings>,
     /// Patterns on names; `None` allows all.
     pub allowed: Option<Vec<String>>,

@@ -1,5 +1,5 @@
 //! Skill: the text of an Agent Skill, read when a model asks for it. Its name and description are in the prompt. The
-//! texts were read together with the project's other instructions, so that what is trusted is what is read.
+//! texts were read together with the project's other instructions, because trust covers that content.
 
 use rawko_core::Value;
 

@@ -54,7 +54,7 @@ fn expand(
     lines.join("\n")
 }
 
-/// Returns the path of a line that is an import and nothing else. `@someone` without a dot or slash is a person.
+/// Returns the path of a line that is an import and nothing else. `@alice` without a dot or slash is a person.
 fn target(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['-', '*', '+']).trim();
     let path = line.strip_prefix('@')?;

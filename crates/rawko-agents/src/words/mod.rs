@@ -86,12 +86,12 @@ impl ProjectWords {
     }
 
     /// Returns the instructions for a file that an agent works on: those of the directories above it, except the root's
-    /// and those in `told`, outermost first.
-    pub fn about(&self, root: &Path, path: &str, told: &[String]) -> Vec<&WordFile> {
+    /// and those in `known`, outermost first.
+    pub fn about(&self, root: &Path, path: &str, known: &[String]) -> Vec<&WordFile> {
         let Some(path) = relative(root, path) else { return Vec::new() };
         let is_above = |file: &&WordFile| !file.directory.is_empty() && path.starts_with(&file.directory);
         let mut found: Vec<&WordFile> =
-            self.files.iter().filter(is_above).filter(|file| !told.contains(&file.path)).collect();
+            self.files.iter().filter(is_above).filter(|file| !known.contains(&file.path)).collect();
         found.sort_by_key(|file| file.directory.len());
         found
     }

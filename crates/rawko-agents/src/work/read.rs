@@ -113,7 +113,7 @@ impl Workshop {
         self.agents.all().iter().map(|agent| self.model_health(agent)).collect()
     }
 
-    /// WebSearch is optional: without a service it is not offered, and that is no fault.
+    /// WebSearch is optional: agents do not have it without a service, which is valid.
     pub fn search_health(&self) -> Health {
         let about = "web search".to_owned();
         let (ok, text) = match self.toolbox.settings().search.as_ref().map(|search| &search.engine) {

@@ -96,7 +96,7 @@ fn the_budget_and_the_switches_hold() {
     assert!(read(WordSettings { skills: false, ..all }).skills.is_empty());
 }
 
-/// What is read is what a person trusts: each file that can reach a prompt is in the list.
+/// Trust covers each file that can reach a prompt.
 #[test]
 fn imports_stay_in_the_project_and_are_trusted_with_it() {
     let yard = project("- text: Done.\n");

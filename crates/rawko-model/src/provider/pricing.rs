@@ -49,7 +49,7 @@ fn known(model: &str) -> Option<Price> {
     let model = model.rsplit('/').next().unwrap_or(model);
     let rows = KNOWN.iter().filter(|(name, ..)| is_version_of(model, name));
     let (_, input, cached, output) = *rows.max_by_key(|(name, ..)| name.len())?;
-    // Anthropic charges a quarter more for what is written to its cache; the others cache without charge.
+    // Anthropic charges a quarter more for input that it caches; the others cache without charge.
     let cache_write = if model.starts_with("claude") { input * 1.25 } else { input };
     Some(Price { input, cached, cache_write, output })
 }

@@ -115,7 +115,11 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     console.line("")?;
     console.line(agent.system_prompt.trim())?;
     let (workshop, _) = place.workshop();
-    for (word, text) in words(&workshop.words, agent) {
+    let words = words(&workshop.words, agent);
+    if !words.is_empty() {
+        console.line("")?;
+    }
+    for (word, text) in words {
         let word = console.paint(Style::Dim, &format!("{word:<13}"));
         console.line(&format!("{word} {text}"))?;
     }

@@ -31,3 +31,4 @@ mod support;
 mod tasks;
 mod telemetry;
 mod typed;
+mod words;

@@ -1,4 +1,4 @@
-//! `tools.search` of the settings: the service that WebSearch asks. Without it the tool is not offered.
+//! `tools.search` of the settings: the service that WebSearch asks. Agents do not have the tool without it.
 
 use rawko_chart::codes::settings::{MISSING_KEY, UNSET_VARIABLE};
 use rawko_chart::{Document, DocumentEntry};

@@ -5,7 +5,7 @@ mod hearing;
 mod images;
 mod killing;
 mod power;
-mod project;
+pub(crate) mod project;
 mod raising;
 mod streaming;
 mod truth;

@@ -17,6 +17,7 @@ const PATHS: [&str; 30] = [
     ".rawko/memories/evil.md",
     ".claude/agents/evil.md",
     ".claude/settings.json",
+    ".agents/skills/evil/SKILL.md",
     ".mcp.json",
     ".MCP.json",
     "AGENTS.md",

@@ -11,7 +11,7 @@ pub(in crate::provider::wire) fn handle_event(
     event: &Value,
     gathering: &mut Gathering,
 ) -> Result<bool, ProviderError> {
-    let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
+    let index = number(event, "output_index");
     let item = event.get("item").unwrap_or(&Value::Null);
     match text(event, "type") {
         "response.output_item.added" => start_item(index, item, gathering),
@@ -20,11 +20,9 @@ pub(in crate::provider::wire) fn handle_event(
         "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
             gathering.reasoning(text(event, "delta"));
         }
-        "response.reasoning_summary_part.added" => {
-            // A summary has several paragraphs.
-            if event.get("summary_index").and_then(Value::as_u64).unwrap_or(0) > 0 {
-                gathering.reasoning("\n\n");
-            }
+        // A summary has several paragraphs.
+        "response.reasoning_summary_part.added" if number(event, "summary_index") > 0 => {
+            gathering.reasoning("\n\n");
         }
         "response.output_text.annotation.added" => {
             let source = event.get("annotation").unwrap_or(&Value::Null);
@@ -107,6 +105,10 @@ fn counted(usage: &Value) -> Counted {
         output: number("/output_tokens"),
         reasoning: number("/output_tokens_details/reasoning_tokens"),
     }
+}
+
+fn number(event: &Value, key: &str) -> u64 {
+    event.get(key).and_then(Value::as_u64).unwrap_or(0)
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
