@@ -65,7 +65,20 @@ fn is_version_of(model: &str, name: &str) -> bool {
 }
 
 /// `(model, input, cached, output)`. Prices change; settings can override them.
-const KNOWN: [(&str, f64, f64, f64); 40] = [
+const KNOWN: [(&str, f64, f64, f64); 52] = [
+    ("claude-fable-5-1", 10.0, 0.25, 50.0),
+    ("claude-fable-5", 10.0, 1.0, 50.0),
+    ("claude-mythos-5-1", 10.0, 0.25, 50.0),
+    ("claude-mythos-5", 10.0, 1.0, 50.0),
+    ("claude-opus-5-5", 4.0, 0.2, 20.0),
+    ("claude-opus-5", 5.0, 0.5, 25.0),
+    ("claude-opus-4-8", 5.0, 0.5, 25.0),
+    ("claude-opus-4-7", 5.0, 0.5, 25.0),
+    ("claude-sonnet-5-5", 2.0, 0.1, 10.0),
+    ("claude-sonnet-5", 2.0, 0.2, 10.0),
+    // At peak hours; half of it at others.
+    ("deepseek-v4-pro", 1.32, 0.044, 3.96),
+    ("deepseek-flash", 0.3, 0.006, 1.2),
     ("claude-opus-4-6", 5.0, 0.5, 25.0),
     ("claude-opus-4-5", 5.0, 0.5, 25.0),
     ("claude-opus-4-1", 15.0, 1.5, 75.0),
@@ -130,6 +143,8 @@ mod tests {
             ("anthropic", "claude-sonnet-4-5-20250929", Some(3.0)),
             ("anthropic", "claude-opus-4-20250514", Some(15.0)),
             ("anthropic", "claude-opus-4-5", Some(5.0)),
+            ("anthropic", "claude-opus-5-5-20261001", Some(4.0)),
+            ("deepseek", "deepseek-v4-pro", Some(1.32)),
             ("gemini", "gemini-3-pro-preview", Some(2.0)),
             ("openrouter", "openai/gpt-4o", Some(2.5)),
             ("local", "gpt-4o", Some(7.0)),

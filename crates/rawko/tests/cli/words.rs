@@ -41,11 +41,13 @@ fn an_agent_is_shown_with_the_instructions_that_it_gets() {
           reasoning   high
 
         You are the worker.
+
         instructions  AGENTS.md (9 bytes, always)
         instructions  web/CLAUDE.md (11 bytes, for files below web/)
         skill         release (.agents/skills/release, read on demand): Releases a version.
         skill         review (.claude/skills/review, in the prompt): Reviews code.
-    "#]].assert_eq(&run(dir.path(), &["agents", "show", "worker"], "").stdout);
+    "#]]
+    .assert_eq(&run(dir.path(), &["agents", "show", "worker"], "").stdout);
     let json = run(dir.path(), &["agents", "show", "worker", "--json"], "").stdout;
     let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(shown["reasoning"], "high");

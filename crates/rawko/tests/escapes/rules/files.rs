@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::support::{SETTINGS, Tally, WORKER, Yard};
 
 /// Paths that are refused.
-const PATHS: [&str; 30] = [
+const PATHS: [&str; 31] = [
     ".rawko/config.yaml",
     "./.rawko/config.yaml",
     "src/../.rawko/config.yaml",

@@ -68,9 +68,10 @@ impl Thinking {
     }
 }
 
-/// Returns true for the families that think without being asked.
+/// Returns true for the models that think without being asked.
 pub(super) fn is_always_thinking(model: &str) -> bool {
-    ["claude-mythos", "claude-fable"].iter().any(|family| model.contains(family))
+    let is_family = ["claude-mythos", "claude-fable"].iter().any(|family| model.contains(family));
+    is_family || Version::of(model).is_some_and(|version| version >= Version { major: 5, minor: 0 })
 }
 
 /// With a budget, a turn must continue with the thoughts that began it. They are missing if another model began it or
