@@ -145,7 +145,9 @@ fn thought(text: &str) -> Part {
 }
 
 fn thoughts(messages: &[Message]) -> Vec<&Reasoning> {
-    let of = |part| if let &Part::Reasoning(ref it) = part { Some(it) } else { None };
+    fn of(part: &Part) -> Option<&Reasoning> {
+        if let Part::Reasoning(it) = part { Some(it) } else { None }
+    }
     messages.iter().flat_map(|message| message.parts.iter().filter_map(of)).collect()
 }
 

@@ -3,7 +3,7 @@
 //! before it enters, and the model gets a note about each omission. The services share one budget:
 //!
 //! ```text
-//! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
+//! 4 MiB conversation before a completion + 2.25 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
 //!     + 3 MiB answer, text and pending calls < 16 MiB for one value
 //! ```
 
