@@ -245,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn reasoning_has_a_bound_and_a_signature_none_but_whole() {
+        let thought = |bytes: usize, signature: Option<&str>| {
+            let signature = signature.map(str::to_owned);
+            Part::Reasoning(Reasoning { text: "x".repeat(bytes), signature, ..Reasoning::default() })
+        };
+        let sizes = |parts: Vec<Part>| -> Vec<usize> {
+            let bounded = bounded_calls(Message { role: Role::Assistant, parts }, |call| call);
+            let of = |part: &Part| if let Part::Reasoning(it) = part { Some(it.text.len()) } else { None };
+            bounded.message.parts.iter().filter_map(of).collect()
+        };
+        let large = 1 << 20;
+        assert_eq!(sizes(vec![thought(10, None), thought(20, Some("s"))]), [10, 20]);
+        assert_eq!(sizes(vec![thought(large, Some("s"))]), [0; 0]);
+        let cut = sizes(vec![thought(large, None), thought(1, None)]);
+        assert!(cut.len() == 1 && cut[0] < REASONING_BYTES_MAX + 100, "{cut:?}");
+    }
+
+    #[test]
     fn names_and_ids_are_short() {
         let bounded = asked([("i".repeat(1 << 20), "n".repeat(1 << 20), Value::Null)]);
         let call = &bounded.calls[0];
