@@ -3,4 +3,5 @@
 
 pub mod agent;
 pub mod memories;
+pub mod words;
 pub mod work;

@@ -278,7 +278,6 @@ fn limits_of_claudes_files_hold_or_refuse_the_agent() {
         ("maxTurns: 0", "`maxTurns` must be at least 1"),
         ("isolation: worktree", "cannot isolate the agent"),
         ("hooks: {PreToolUse: []}", "does not run hooks"),
-        ("skills: [a]", "does not load skills"),
         ("mcpServers: [{a: {command: x}}]", "does not start MCP servers"),
         ("new-limit-of-claude: 1", "an agent has no key `new-limit-of-claude`"),
         ("allowedTools: Read", "an agent has no key `allowedTools`"),
@@ -297,6 +296,8 @@ fn limits_of_claudes_files_hold_or_refuse_the_agent() {
         let (agent, problems) = read(keys, ".claude/agents");
         agent.unwrap_or_else(|| panic!("{keys}: {problems}"))
     };
+    assert_eq!(usable("skills: [a, b]").skills, ["a", "b"]);
+    assert_eq!(usable("skills: a, b").skills, ["a", "b"]);
     let plan = usable("permissionMode: plan").layer();
     assert!(
         !plan.allows("Write") && !plan.allows("Edit") && !plan.allows("mcp__a__b") && plan.allows("Read")

@@ -80,7 +80,7 @@ fn rules_that_name_nothing_are_shown() {
     write(root, ".mcp.json", br#"{"mcpServers": {"github": {"command": "gh-mcp"}}}"#);
     let tools =
         "allowed: [Read, Grpe, read_file, Task, mcp__github__get_issue, mcp__githb__get_issue, 'mcp__*']";
-    let agent = format!("name: a\nwhenToUse: d\nsystemPrompt: p\ntools: {{{tools}, blocked: [WebSearch]}}\n");
+    let agent = format!("name: a\nwhenToUse: d\nsystemPrompt: p\ntools: {{{tools}, blocked: [LSP]}}\n");
     write(root, ".rawko/agents/a.yaml", agent.as_bytes());
     // A program brings tools of its own.
     let program =
@@ -98,7 +98,7 @@ fn rules_that_name_nothing_are_shown() {
         [
             "there is no tool `Grpe` at `Grpe`",
             "there is no MCP server `githb` for `mcp__githb__get_issue` at `mcp__githb__get_issue`",
-            "there is no tool `WebSearch` at `WebSearch`",
+            "there is no tool `LSP` at `LSP`",
         ]
     );
 }

@@ -88,7 +88,11 @@ impl ServiceClass {
     pub fn reports_usage(self) -> bool {
         matches!(
             self,
-            ServiceClass::Agent | ServiceClass::Model | ServiceClass::Session | ServiceClass::Arbiter
+            ServiceClass::Agent
+                | ServiceClass::Model
+                | ServiceClass::Session
+                | ServiceClass::Arbiter
+                | ServiceClass::Tool
         )
     }
 

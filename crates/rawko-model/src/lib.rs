@@ -5,4 +5,4 @@ mod message;
 pub mod provider;
 pub mod vision;
 
-pub use message::{Message, Part, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};
+pub use message::{Message, Part, Reasoning, Role, StopReason, ToolResult, ToolSpec, ToolUse, Usage};

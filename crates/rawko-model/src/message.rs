@@ -44,6 +44,27 @@ pub enum Part {
     ToolUse(ToolUse),
     /// The result of a tool. Only in a user's message.
     ToolResult(ToolResult),
+    /// Thoughts of a model before its response. Only in an assistant's message, and never part of the answer.
+    Reasoning(Reasoning),
+}
+
+/// Thoughts of a model. Services that sign or encrypt them require them back unchanged, and reject those of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// A summary, or the thoughts themselves. Empty if the service only sends a signature.
+    pub text: String,
+    /// `provider/model` that produced it; requests to any other omit it.
+    #[serde(default)]
+    pub origin: String,
+    /// Signature or encrypted content. It belongs to the part after it, if the service signs parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// Item id of OpenAI's responses, or the field that held the text in chat completions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// True if the service withholds the text; `signature` is its encrypted form.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_redacted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,10 +111,22 @@ pub enum StopReason {
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Input read from the provider's cache, included in `input_tokens`.
     pub cached_tokens: u64,
+    /// Input written to the provider's cache, included in `input_tokens`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Output spent on reasoning, included in `output_tokens`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
     /// True if it is an estimate (bytes / 4) rather than a count of the provider.
     pub is_estimate: bool,
     pub cost_usd: Option<f64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Usage {
@@ -111,6 +144,8 @@ impl Usage {
             input_tokens: self.input_tokens.saturating_add(other.input_tokens),
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
             is_estimate: self.is_estimate || other.is_estimate,
             cost_usd,
         }
@@ -123,7 +158,7 @@ impl Part {
         match self {
             Part::Image { data, .. } => Some(content::hex(&content::text_name(data))),
             Part::ImageRef { hash, .. } => Some(hash.clone()),
-            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+            Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => None,
         }
     }
 }
@@ -136,7 +171,11 @@ impl Message {
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolUse(tool_use) => Some(tool_use),
-            Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => None,
+            Part::Text { .. }
+            | Part::Image { .. }
+            | Part::ImageRef { .. }
+            | Part::ToolResult(_)
+            | Part::Reasoning(_) => None,
         })
     }
 }

@@ -10,14 +10,18 @@ use expect_test::expect;
 use rawko_core::Value;
 use rawko_model::provider::{
     Completion, CompletionRequest, Dialect, ErrorCode, HttpProvider, OpenAiTraits, Provider, ProviderError,
-    SchemaSupport, Secret,
+    ReasoningReturn, SchemaSupport, Secret,
 };
 use rawko_model::{Message, Part, Role, ToolResult, ToolSpec};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-const COMPATIBLE: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false };
+const COMPATIBLE: OpenAiTraits = OpenAiTraits {
+    schema: SchemaSupport::JsonSchema,
+    is_original: false,
+    reasoning: ReasoningReturn::WithTools,
+};
 const DIALECTS: [(&str, Dialect, &str); 4] = [
     ("openai", Dialect::OpenAi(COMPATIBLE), "/v1"),
     ("anthropic", Dialect::Anthropic, ""),
@@ -118,6 +122,7 @@ fn shown(result: &Result<Completion, ProviderError>) -> String {
                 Part::Text { text } => format!("{text:?}"),
                 Part::ToolUse(it) => format!("{}({})", it.name, it.input.to_json()),
                 Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => "never".to_owned(),
+                Part::Reasoning(it) => format!("thinks {:?}", it.text),
             };
             let parts: Vec<String> = completion.message.parts.iter().map(part).collect();
             format!("{:?}: {}", completion.stop_reason, parts.join(", "))

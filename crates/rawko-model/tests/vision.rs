@@ -29,7 +29,7 @@ fn shown(plan: &VisionPlan) -> String {
     let part = |part: &Part| match part {
         Part::Text { text } => text.lines().next().unwrap_or_default().chars().take(40).collect(),
         Part::Image { data, .. } => format!("<{data}>"),
-        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => "?".to_owned(),
+        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => "?".to_owned(),
     };
     let line = |request: &rawko_model::vision::VisionRequest| {
         let parts: Vec<String> = request.completion.messages[0].parts.iter().map(part).collect();
@@ -62,7 +62,11 @@ fn look(messages: &[Message], memory: VisionMemory) -> VisionMemory {
             .iter()
             .filter_map(|part| match part {
                 Part::Image { data, .. } => Some(data.clone()),
-                Part::Text { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+                Part::Text { .. }
+                | Part::ImageRef { .. }
+                | Part::ToolUse(_)
+                | Part::ToolResult(_)
+                | Part::Reasoning(_) => None,
             })
             .collect();
         let answer = saying(&format!("{:?} of {}", request.intent, names.join(" and ")));
@@ -75,6 +79,7 @@ fn read(messages: &[Message]) -> String {
     let part = |part: &Part| match part {
         Part::Text { text } => text.clone(),
         Part::Image { .. } | Part::ImageRef { .. } => panic!("an image for a model that cannot see"),
+        Part::Reasoning(_) => "(reasoning)".to_owned(),
         Part::ToolUse(_) => "(tool)".to_owned(),
         Part::ToolResult(result) => format!("(result) {}", result.content),
     };
@@ -325,7 +330,9 @@ fn the_prompt_of_the_vision_model() {
         .map(|part| match part {
             Part::Text { text } => text.clone(),
             Part::Image { media_type, .. } => format!("<{media_type}>"),
-            Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => "?".to_owned(),
+            Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => {
+                "?".to_owned()
+            }
         })
         .collect();
     expect![[r#"

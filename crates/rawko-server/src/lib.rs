@@ -19,8 +19,9 @@ pub use channels::{ChannelSnapshot, Channels, Entry, LogSink, Warning, channel_i
 pub use error::ChannelError;
 #[cfg(feature = "http")]
 pub use http::{
-    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, Inviter, NewTask, NoProject, Patience,
-    Problem, ProblemCode, Project, Rate, Server, ServerSettings, Working, openapi_document, serve_metrics,
+    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, Inviter, NewAttachment, NewTask,
+    NoProject, Patience, Problem, ProblemCode, Project, Rate, Server, ServerSettings, Working,
+    openapi_document, serve_metrics,
 };
 #[cfg(feature = "http")]
 pub use protocol::json_schema;

@@ -15,4 +15,4 @@ pub use reply::{Ending, Reply};
 pub use request::Asked;
 pub use restate::{RestateCluster, RestateOptions, RestateServer, free_port, restate_program};
 pub use server::ProviderServer;
-pub use wire::{Answer, Call, Format, Reason, anthropic, gemini, ollama, openai};
+pub use wire::{Answer, Call, Format, Reason, anthropic, gemini, ollama, openai, responses};

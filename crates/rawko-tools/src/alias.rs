@@ -9,7 +9,7 @@ fn folded(name: &str) -> String {
 }
 
 /// Aliases by folded name. The tool's own name comes first.
-const ALIASES: [(Builtin, &[&str]); 10] = [
+const ALIASES: [(Builtin, &[&str]); 13] = [
     (Builtin::Read, &["read", "readfile", "viewfile", "openfile", "fileread", "cat"]),
     (Builtin::Write, &["write", "writefile", "createfile", "newfile", "filewrite", "savefile"]),
     (
@@ -45,6 +45,9 @@ const ALIASES: [(Builtin, &[&str]); 10] = [
     (Builtin::PlanWrite, &["planwrite", "writeplan", "createplan", "setplan", "todowrite"]),
     (Builtin::PlanRead, &["planread", "readplan", "getplan", "todoread"]),
     (Builtin::PlanUpdate, &["planupdate", "updateplan", "updatestep", "todoupdate"]),
+    (Builtin::WebSearch, &["websearch", "searchweb", "googlesearch", "bravesearch", "internetsearch"]),
+    (Builtin::Think, &["think", "sequentialthinking", "thinking", "reflect"]),
+    (Builtin::Skill, &["skill", "loadskill", "useskill", "readskill"]),
 ];
 
 /// Returns the tool of a name.

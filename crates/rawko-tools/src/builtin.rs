@@ -17,11 +17,14 @@ pub(super) enum Builtin {
     PlanWrite,
     PlanRead,
     PlanUpdate,
+    WebSearch,
+    Think,
+    Skill,
 }
 
 impl Builtin {
     /// In the order in which models see them.
-    pub(super) const ALL: [Builtin; 10] = [
+    pub(super) const ALL: [Builtin; 13] = [
         Builtin::Read,
         Builtin::Write,
         Builtin::Edit,
@@ -29,9 +32,12 @@ impl Builtin {
         Builtin::Grep,
         Builtin::Bash,
         Builtin::WebFetch,
+        Builtin::WebSearch,
         Builtin::PlanWrite,
         Builtin::PlanRead,
         Builtin::PlanUpdate,
+        Builtin::Think,
+        Builtin::Skill,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -46,6 +52,9 @@ impl Builtin {
             Builtin::PlanWrite => "PlanWrite",
             Builtin::PlanRead => "PlanRead",
             Builtin::PlanUpdate => "PlanUpdate",
+            Builtin::WebSearch => "WebSearch",
+            Builtin::Think => "Think",
+            Builtin::Skill => "Skill",
         }
     }
 
@@ -66,6 +75,7 @@ impl Builtin {
             | Builtin::Grep
             | Builtin::WebFetch => true,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => true,
+            Builtin::WebSearch | Builtin::Think | Builtin::Skill => true,
             Builtin::Bash => false,
         }
     }
@@ -113,6 +123,18 @@ impl Builtin {
             }
             Builtin::PlanRead => "Gives back the plan as it is now.",
             Builtin::PlanUpdate => "Changes one step of the plan: its status, its notes, or its words.",
+            Builtin::WebSearch => {
+                "Searches the web and returns titles, addresses and excerpts. Read a page of them with WebFetch. With \
+                 `source: docs` only the documentation sites of the project are searched."
+            }
+            Builtin::Think => {
+                "Notes one thought about a hard problem and returns the outline of all thoughts so far. Think in small \
+                 steps. Correct an earlier thought with `revises`, and try an alternative with `branch`. It changes \
+                 nothing."
+            }
+            Builtin::Skill => {
+                "Returns the instructions of a skill. Call it before work that the description of the skill is about."
+            }
         }
     }
 
@@ -192,6 +214,29 @@ impl Builtin {
                     "details": text("the step in full"),
                 }),
             ),
+            Builtin::WebSearch => object(
+                &["query"],
+                json!({
+                    "query": text("the words to search for"),
+                    "count": whole("how many results at most"),
+                    "source": {
+                        "type": "string",
+                        "enum": ["web", "docs"],
+                        "description": "the whole web (default), or documentation only",
+                    },
+                }),
+            ),
+            Builtin::Think => object(
+                &["thought"],
+                json!({
+                    "thought": text("one step of the reasoning"),
+                    "revises": whole("the number of an earlier thought that this one replaces"),
+                    "branch_from": whole("the number of the thought that an alternative starts from"),
+                    "branch": text("a short name of the alternative"),
+                    "done": flag("true if no further thought is needed"),
+                }),
+            ),
+            Builtin::Skill => object(&["name"], json!({ "name": text("the skill, by its name") })),
         }
     }
 }

@@ -9,7 +9,7 @@ pub fn is_builtin(name: &str) -> bool {
 }
 
 /// Tools of Claude Code and other programs that rawko does not have. A rule on one of them is valid and has no effect.
-const ELSEWHERE: [&str; 22] = [
+const ELSEWHERE: [&str; 20] = [
     "agentoutput",
     "askuserquestion",
     "bashoutput",
@@ -27,11 +27,9 @@ const ELSEWHERE: [&str; 22] = [
     "notebookedit",
     "notebookread",
     "readmcpresource",
-    "skill",
     "slashcommand",
     "taskoutput",
     "toolsearch",
-    "websearch",
 ];
 
 /// Returns true for the name of a tool that only other programs have.

@@ -17,6 +17,8 @@ mod plan;
 mod reach;
 mod settings;
 mod shell;
+mod skill;
+mod think;
 mod toolbox;
 mod web;
 
@@ -25,6 +27,7 @@ use std::pin::Pin;
 
 pub use bash::Variables;
 pub use confine::ProtectedPaths;
+pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
 pub use grant::{BashFilter, Grant, Layer};
 pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use narrow::LayeredTools;
@@ -35,7 +38,9 @@ pub use permissions::{
 };
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
+pub use skill::Skill;
 pub use toolbox::{Clearance, ToolCall, Toolbox};
+pub use web::{SearchEngine, SearchModel, SearchSettings};
 
 use rawko_core::Value;
 pub use rawko_process::ProjectAccess;

@@ -81,6 +81,7 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
     let ToolSettings {
         bash,
         web,
+        search,
         allowed,
         blocked,
         extra_write_paths,
@@ -99,6 +100,8 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
         extra_read_paths: place.within(&["extra_read_paths"], outer.extra_read_paths, extra_read_paths),
         bash: narrowed_bash(outer.bash, bash, place),
         web: narrowed_web(outer.web, web, place),
+        // Where queries and the key go is the person's decision, if it was made.
+        search: if place.is_set_outside(&["search"]) { outer.search } else { search },
         // The layers of the grant hold the rules of every file.
         allowed: allowed.or(outer.allowed),
         blocked: [outer.blocked, blocked].concat(),

@@ -11,6 +11,7 @@ use rawko_settings::SettingsReader;
 use super::bash::Variables;
 use super::grant::{BashFilter, Layer};
 use super::shell::pattern_problem;
+use super::web::SearchSettings;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 const OUTPUT_MAX: usize = 30_000;
@@ -21,6 +22,8 @@ const OUTPUT_MAX_MOST: u64 = 1024 * 1024;
 pub struct ToolSettings {
     pub bash: BashSettings,
     pub web: WebSettings,
+    /// The service of WebSearch; agents do not have the tool without one.
+    pub search: Option<SearchSettings>,
     /// Patterns on names; `None` allows all.
     pub allowed: Option<Vec<String>>,
     pub blocked: Vec<String>,
@@ -78,9 +81,10 @@ impl ToolSettings {
     /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
-        const KEYS: [&str; 8] = [
+        const KEYS: [&str; 9] = [
             "bash",
             "web",
+            "search",
             "network",
             "allowed",
             "blocked",
@@ -92,6 +96,7 @@ impl ToolSettings {
             match entry.key.as_str() {
                 "bash" => settings.bash = BashSettings::read(reader, &entry.value),
                 "web" => settings.web = WebSettings::read(reader, &entry.value),
+                "search" => settings.search = SearchSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
                 "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
                 "network" => settings.network = network(reader, &entry.value),

@@ -14,8 +14,9 @@ use super::input::{Inputs, text};
 use super::outcome::{Failure, Refused, ToolOutcome};
 use super::permissions::{Effect, Judgement, Roots, denied_files, hides, judge, untrusted_source};
 use super::settings::ToolSettings;
-use super::web::fetch;
-use super::{ToolSource, alias, files, plan, shell};
+use super::skill::Skill;
+use super::web::{SearchEngine, SearchModel, SearchSettings, fetch, search};
+use super::{ToolSource, alias, files, plan, shell, skill, think};
 use rawko_model::ToolSpec;
 
 /// A tool call of a model.
@@ -28,6 +29,8 @@ pub struct ToolCall<'c> {
     pub instance: &'c str,
     /// The current plan, for the plan tools; null if there is none.
     pub plan: &'c Value,
+    /// Thoughts so far, for Think; null if there are none.
+    pub notes: &'c Value,
     /// Idempotency key; unchanged when a call is repeated after a crash.
     pub idempotency: &'c str,
     pub clearance: Clearance<'c>,
@@ -46,6 +49,8 @@ pub struct Clearance<'c> {
 pub struct Toolbox {
     pub(super) tools: Arc<Tools>,
     sources: Vec<Arc<dyn ToolSource>>,
+    skills: Vec<Skill>,
+    search_model: Option<SearchModel>,
 }
 
 /// State of the built-in tools; shared with the blocking pool.
@@ -71,6 +76,49 @@ impl Toolbox {
         Self {
             tools: Arc::new(Tools { project, settings, temporary, inputs: Inputs::default() }),
             sources: Vec::new(),
+            skills: Vec::new(),
+            search_model: None,
+        }
+    }
+
+    /// Adds the skills that the tool Skill returns.
+    #[must_use]
+    pub fn with_skills(self, skills: Vec<Skill>) -> Self {
+        Self { skills, ..self }
+    }
+
+    /// Adds the model that searches, if the settings choose one.
+    #[must_use]
+    pub fn with_search_model(self, model: SearchModel) -> Self {
+        Self { search_model: Some(model), ..self }
+    }
+
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    /// Returns true if a tool can be used at all in this project.
+    fn is_available(&self, tool: Builtin) -> bool {
+        match tool {
+            Builtin::WebSearch => match &self.tools.settings.search {
+                Some(SearchSettings { engine: SearchEngine::Model { .. }, .. }) => {
+                    self.search_model.is_some()
+                }
+                Some(_) => true,
+                None => false,
+            },
+            Builtin::Skill => !self.skills.is_empty(),
+            Builtin::Read
+            | Builtin::Write
+            | Builtin::Edit
+            | Builtin::Glob
+            | Builtin::Grep
+            | Builtin::Bash
+            | Builtin::WebFetch
+            | Builtin::PlanWrite
+            | Builtin::PlanRead
+            | Builtin::PlanUpdate
+            | Builtin::Think => true,
         }
     }
 
@@ -87,7 +135,8 @@ impl Toolbox {
     /// Returns the tools a grant allows, as presented to a model: the built-in ones first, then each source's in its
     /// order.
     pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
-        let mut specs: Vec<ToolSpec> = Builtin::ALL.into_iter().map(Builtin::spec).collect();
+        let available = Builtin::ALL.into_iter().filter(|tool| self.is_available(*tool));
+        let mut specs: Vec<ToolSpec> = available.map(Builtin::spec).collect();
         for source in &self.sources {
             for spec in source.specs_for(grant).await {
                 if !specs.iter().any(|known| known.name == spec.name) {
@@ -234,6 +283,9 @@ impl Toolbox {
                 };
                 fetch(&self.tools.settings.web, text(call.input, "url"), &leads_to).await
             }
+            Builtin::WebSearch => self.search(call.input).await,
+            Builtin::Think => Ok(think::think(call.notes, call.input)),
+            Builtin::Skill => Ok(skill::load(&self.skills, call.input)),
             Builtin::PlanWrite => Ok(plan::write(call.input)),
             Builtin::PlanRead => Ok(plan::read(call.plan)),
             Builtin::PlanUpdate => Ok(plan::update(call.plan, call.input)),
@@ -242,6 +294,16 @@ impl Toolbox {
             Ok(outcome) => outcome,
             Err(Failure::Refused(refused)) => refused.outcome(""),
             Err(Failure::Said(said)) => ToolOutcome::failed(said),
+        }
+    }
+
+    async fn search(&self, input: &Value) -> Result<ToolOutcome, Failure> {
+        let settings = &self.tools.settings;
+        match &settings.search {
+            Some(service) => search(&settings.web, service, self.search_model.as_ref(), input).await,
+            None => Err("no search service is configured: set `tools.search` in .rawko/config.yaml"
+                .to_owned()
+                .into()),
         }
     }
 
@@ -259,7 +321,10 @@ impl Toolbox {
             | Builtin::WebFetch
             | Builtin::PlanWrite
             | Builtin::PlanRead
-            | Builtin::PlanUpdate => files::read(&tools.project, &input),
+            | Builtin::PlanUpdate
+            | Builtin::WebSearch
+            | Builtin::Think
+            | Builtin::Skill => files::read(&tools.project, &input),
         });
         done.await.unwrap_or_else(|error| Err(Failure::Said(format!("the tool broke off: {error}"))))
     }

@@ -2,9 +2,10 @@
 //! both reject the same requests with the same messages.
 
 use rawko_agents::agent::Kind;
-use rawko_agents::work::Workshop;
+use rawko_agents::work::{ATTACHMENTS_BYTES_MAX, Workshop};
 use rawko_core::{Map, Value};
 use rawko_host::{Decision, Edition, Question, Settings};
+use rawko_model::Part;
 use rawko_model::provider::{ErrorCode, ProviderProblem};
 
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ pub(crate) struct Wish {
     /// The provider, if it was given without a model.
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
+    /// Images for the agents.
+    pub(crate) attachments: Vec<Part>,
     /// A person is there to be asked before a task without progress ends.
     pub(crate) ask_people: bool,
 }
@@ -44,6 +47,9 @@ impl Wish {
             put("goal", Value::str(self.task.trim()));
         } else {
             put("task", Value::str(self.task.trim()));
+        }
+        if !self.attachments.is_empty() {
+            put("attachments", attachments(&self.attachments)?);
         }
         if self.ask_people && declares("askPeople") {
             put("askPeople", Value::Bool(true));
@@ -90,6 +96,7 @@ impl Wish {
             ("--agent", "forcedAgent", self.agent.is_some()),
             ("--max-iterations", "maxIterations", self.max_iterations.is_some()),
             ("--timeout", "timeoutMs", self.timeout_ms.is_some()),
+            ("--image", "attachments", !self.attachments.is_empty()),
             ("--model", "providerName", self.model.is_some() && self.provider.is_none()),
             ("--provider", "providerName", self.provider.is_some()),
         ];
@@ -104,6 +111,19 @@ impl Wish {
             None => Ok(()),
         }
     }
+}
+
+/// Returns images as input of a chart, within the limit of one task.
+fn attachments(parts: &[Part]) -> Result<Value, Failure> {
+    let json = serde_json::to_value(parts).unwrap_or_default();
+    let bytes = json.to_string().len();
+    if bytes > ATTACHMENTS_BYTES_MAX {
+        let most = ATTACHMENTS_BYTES_MAX / (1024 * 1024);
+        return Err(Failure::Usage(format!(
+            "the images have {bytes} bytes as Base64; at most {most} MiB are accepted"
+        )));
+    }
+    Ok(Value::from_json(json))
 }
 
 /// Fails if the project allows no agents: every call would be denied, one at a time.

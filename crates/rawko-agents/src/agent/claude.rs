@@ -7,6 +7,7 @@ use rawko_chart::{Document, DocumentData, DocumentEntry};
 use super::fields::{Fields, Reader};
 use super::file::{Level, Limits};
 use super::tools::ToolRules;
+use rawko_model::provider::{EffortLevel, ReasoningEffort, read_effort};
 use rawko_tools::builtin_names;
 
 /// Keys that this module reads.
@@ -51,24 +52,50 @@ pub(super) fn apply(
             reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
         }
     }
-    for (key, message, help) in [
-        ("hooks", "rawko does not run hooks, and a hook may refuse calls", "use `tools` to limit the agent"),
-        (
-            "skills",
-            "rawko does not load skills, and a skill may limit the agent",
-            "move the text of the skill to the prompt",
-        ),
-    ] {
-        if let Some(entry) = fields.entry(key).filter(|entry| !is_empty(&entry.value)) {
-            let help = format!("{help}, and remove `{key}`");
-            reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
-        }
+    if let Some(entry) = fields.entry("hooks").filter(|entry| !is_empty(&entry.value)) {
+        let message = "rawko does not run hooks, and a hook may refuse calls";
+        let help = "use `tools` to limit the agent, and remove `hooks`";
+        reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
     }
-    for key in ["background", "effort", "initialPrompt"] {
+    for key in ["background", "initialPrompt"] {
         if let Some(entry) = fields.entry(key).filter(|entry| !is_empty(&entry.value)) {
             let finding = NOT_ENFORCED.at(entry.key_span, format!("`{}` has no effect", entry.key));
             reader.report(finding.help("remove it"));
         }
+    }
+}
+
+/// Reads `skills`: a list, or names with commas between.
+pub(super) fn skills(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<String> {
+    let Some(entry) = fields.entry("skills").filter(|entry| !is_empty(&entry.value)) else {
+        return Vec::new();
+    };
+    let names: Vec<String> = match &entry.value.data {
+        DocumentData::Str(text) => {
+            text.trim_matches(['[', ']']).split(',').map(|name| name.trim().to_owned()).collect()
+        }
+        DocumentData::Null
+        | DocumentData::Bool(_)
+        | DocumentData::Int(_)
+        | DocumentData::Float(_)
+        | DocumentData::List(_)
+        | DocumentData::Map(_) => {
+            reader.texts(&entry.value, "`skills`").into_iter().map(|(name, _)| name.to_owned()).collect()
+        }
+    };
+    names.into_iter().filter(|name| !name.is_empty()).collect()
+}
+
+/// Reads `reasoning`, or Claude's `effort`, whose levels above `high` count as `high`.
+pub(super) fn reasoning(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReasoningEffort> {
+    if let Some(at) = fields.get("reasoning") {
+        return read_effort(reader, at, "`reasoning`");
+    }
+    let entry = fields.entry("effort").filter(|entry| !is_empty(&entry.value))?;
+    match entry.value.text().map(str::trim) {
+        Some("xhigh" | "max") => Some(ReasoningEffort::Level(EffortLevel::High)),
+        Some("inherit") => None,
+        _ => read_effort(reader, &entry.value, "`effort`"),
     }
 }
 

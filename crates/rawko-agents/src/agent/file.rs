@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::model::ModelChoice;
 use super::tools::ToolRules;
+use rawko_model::provider::ReasoningEffort;
 use rawko_tools::{Layer, Permissions};
 
 /// An agent as its file describes it.
@@ -24,11 +25,17 @@ pub struct AgentFile {
     pub model: Option<ModelChoice>,
     /// Analyses images for a model without vision.
     pub vision_model: Option<ModelChoice>,
+    /// How much the model thinks; `None` uses the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<ReasoningEffort>,
     /// The command line of `process` and `acp` agents.
     pub command: Option<AgentCommand>,
     /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
     pub tools: ToolRules,
+    /// Skills whose text is part of the prompt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// Rules on single calls: `allow`, `ask` and `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,

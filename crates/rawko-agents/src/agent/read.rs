@@ -12,7 +12,7 @@ use super::file::{AgentFile, Kind, Level, Limits, Transitions};
 use super::{COMPLETE, claude, frontmatter, lenient, model, tools};
 use rawko_tools::read_agent;
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "name",
     "displayName",
     "whenToUse",
@@ -21,6 +21,7 @@ const KEYS: [&str; 25] = [
     "provider",
     "model",
     "visionModel",
+    "reasoning",
     "kind",
     "command",
     "args",
@@ -133,9 +134,11 @@ impl One<'_, '_, '_> {
             vision_model: fields
                 .entry("visionModel")
                 .and_then(|entry| model::text_choice(self.reader, entry)),
+            reasoning: claude::reasoning(self.reader, &fields),
             command: self.command(&fields, kind),
             script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
             tools,
+            skills: claude::skills(self.reader, &fields),
             permissions: fields.get("permissions").map(|at| read_agent(self.reader, at, self.file)),
             transitions: self.transitions(&fields, reading),
             limits,

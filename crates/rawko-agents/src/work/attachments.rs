@@ -14,6 +14,9 @@ const TOO_MANY: &str =
     "[an older image is left out: the images of this conversation are more than one request can hold]";
 const GONE: &str = "[an image is left out: it is no longer stored]";
 
+/// Base64 of all images that a task is started with.
+pub const ATTACHMENTS_BYTES_MAX: usize = 12 * 1024 * 1024;
+
 /// The data of images that an answer holds references to.
 #[derive(Debug, Default)]
 pub(super) struct Attached(Vec<Value>);

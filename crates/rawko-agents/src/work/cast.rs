@@ -63,7 +63,7 @@ impl AgentResolver for Workshop {
 impl Workshop {
     pub(super) fn agent(&self, name: &str) -> Result<&AgentFile, ServiceError> {
         if let Some(agent) = self.agents.get(name) {
-            return Ok(agent);
+            return self.insist_on_skills(agent).map(|()| agent);
         }
         let message = match self.agents.unusable().iter().find(|unusable| unusable.name == name) {
             Some(unusable) => {
@@ -79,6 +79,18 @@ impl Workshop {
             }
         };
         Err(ServiceError::new(Category::Unknown, message))
+    }
+
+    /// A skill may limit an agent, so an agent does not run without a skill that its file names.
+    fn insist_on_skills(&self, agent: &AgentFile) -> Result<(), ServiceError> {
+        let is_known = |name: &&String| self.words.skills.iter().any(|skill| skill.name == **name);
+        let is_program = agent.kind.has_command();
+        let Some(missing) = agent.skills.iter().find(|name| is_program || !is_known(name)) else {
+            return Ok(());
+        };
+        let why = if is_program { "a program cannot be given skills" } else { "there is no such skill" };
+        let message = format!("the agent `{}` names the skill `{missing}`, but {why}", agent.name);
+        Err(ServiceError::new(Category::Failed, message))
     }
 }
 

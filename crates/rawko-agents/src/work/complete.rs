@@ -63,6 +63,7 @@ fn request(session: &Session, messages: Vec<Message>, call: &Call) -> Completion
         tools: session.tools.clone(),
         schema: session.schema.clone(),
         output_tokens_max: [session.output_tokens_max, left].into_iter().flatten().min(),
+        reasoning: session.reasoning,
         ..bare(session, call)
     }
 }
@@ -148,7 +149,11 @@ fn told(workshop: &Workshop, session: &Session, completion: Completion) -> Value
 pub(super) fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

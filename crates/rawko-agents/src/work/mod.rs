@@ -11,6 +11,7 @@ mod complete;
 mod delegate;
 mod evidence;
 mod look;
+mod mentions;
 mod misspelt;
 mod observed;
 mod open;
@@ -27,6 +28,7 @@ mod tool;
 mod untrust;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
+pub use attachments::ATTACHMENTS_BYTES_MAX;
 pub use observed::observed;
 pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};
@@ -43,6 +45,7 @@ use rawko_host::{
 use serde::de::DeserializeOwned;
 
 use crate::agent::Agents;
+use crate::words::ProjectWords;
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
@@ -80,6 +83,8 @@ pub struct Workshop {
     /// Defaults of a task's input.
     pub task: TaskSettings,
     pub memories: MemorySettings,
+    /// Instructions and skills of the project.
+    pub words: ProjectWords,
     pub environment: Environment,
     /// The bounds of programs that agents can influence.
     pub confinement: rawko_process::Confinement,

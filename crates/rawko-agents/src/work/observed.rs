@@ -80,6 +80,8 @@ impl Watch<'_> {
                     input_tokens: usage.input_tokens,
                     output_tokens: usage.output_tokens,
                     cached_tokens: usage.cached_tokens,
+                    cache_write_tokens: usage.cache_write_tokens,
+                    reasoning_tokens: usage.reasoning_tokens,
                     cost_usd: usage.cost_usd,
                 };
                 if let Some(said) = &mut seen.said {
@@ -135,6 +137,7 @@ fn part(part: &Part) -> Json {
         Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
             json!({"type": "blob", "mime_type": media_type, "modality": "image"})
         }
+        Part::Reasoning(reasoning) => json!({"type": "reasoning", "content": reasoning.text}),
         Part::ToolUse(call) => {
             json!({"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.input.to_json()})
         }

@@ -6,11 +6,11 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, delegate, part, untrust, value};
+use super::{Workshop, delegate, mentions, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
-use rawko_model::provider::OutputSchema;
-use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_model::provider::{OutputSchema, ReasoningEffort};
+use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use rawko_tools::{AskMode, BashFilter, Grant, Layer, Permissions};
 
 const HELPER_PHASE: &str = "explore";
@@ -21,9 +21,18 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let phase = phase(workshop, input.get("phase"))?;
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
+    let full = workshop.within(&grant);
     let session = session(workshop, agent, phase, grant, depth, input).await?;
     let mut attached = Attached::default();
-    let messages = attached.keep_all(messages(input)?);
+    let mut messages = messages(input)?;
+    // A model's words to its sub-agent attach nothing: it can name files without.
+    if depth == 0
+        && !input.get("prompt").is_null()
+        && let Some(last) = messages.last_mut()
+    {
+        last.parts = mentions::attach(workshop, &full, &call, std::mem::take(&mut last.parts)).await;
+    }
+    let messages = attached.keep_all(messages);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
     let untrusted = untrust::sources(input.get("untrusted"), &messages);
     Ok(Value::map([
@@ -137,7 +146,11 @@ async fn session(
         agent: agent.name.clone(),
         model: phase_model.or(own_model).or(task_model).unwrap_or_default(),
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
-        system: system(agent, phase),
+        reasoning: phase
+            .and_then(|(_, phase)| ReasoningEffort::parse(phase.reasoning.as_deref()?))
+            .or(agent.reasoning)
+            .or(workshop.providers.reasoning()),
+        system: with_words(workshop, agent, system(agent, phase), &tools),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty()),
         grant,
@@ -158,6 +171,13 @@ async fn session(
 pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
     let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Adds the instructions of the project.
+fn with_words(workshop: &Workshop, agent: &AgentFile, system: String, tools: &[ToolSpec]) -> String {
+    let has_skill_tool = tools.iter().any(|tool| tool.name == "Skill");
+    let words = workshop.words.prompt(&agent.skills, has_skill_tool);
+    [system, words].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Parses a JSON Schema alone, or with a name.
@@ -240,7 +260,7 @@ fn checklist(plan: &Value) -> String {
 fn is_image(part: &Part) -> bool {
     match part {
         Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
     }
 }
 

@@ -3,19 +3,20 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rawko_chart::codes::agents::UNREADABLE;
+use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
 use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts, protected};
 use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
+use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
 use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{LayeredTools, Toolbox};
+use rawko_tools::{LayeredTools, SearchEngine, SearchModel, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -57,6 +58,7 @@ impl Workshop {
         let arbiter = said.read("arbiter", |reader, sections| arbiter(reader, sections, &agents));
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
+        let words = said.read("instructions", WordSettings::read);
         let prompts = prompts(root, &arbiter, &mut problems);
         problems.extend(memory_problems(root));
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
@@ -67,7 +69,11 @@ impl Workshop {
             configs,
             McpSettings { confinement: confinement.clone(), egress: tools.web.egress(), ..own },
         );
-        let toolbox = Toolbox::new(root, tools).with_source(servers.clone());
+        let words = ProjectWords::read(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()), words);
+        problems.extend(missing_skills(&agents, &words));
+        let toolbox = searching(Toolbox::new(root, tools), &providers)
+            .with_source(servers.clone())
+            .with_skills(words.skills.clone());
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let environment = settings.environment().clone();
@@ -86,6 +92,7 @@ impl Workshop {
             prompts,
             task,
             memories,
+            words,
             environment,
             confinement,
             servers,
@@ -104,6 +111,26 @@ impl Workshop {
     /// Checks the agents only, without contacting any server.
     pub fn agents_health(&self) -> Vec<Health> {
         self.agents.all().iter().map(|agent| self.model_health(agent)).collect()
+    }
+
+    /// WebSearch is optional: agents do not have it without a service, which is valid.
+    pub fn search_health(&self) -> Health {
+        let about = "web search".to_owned();
+        let (ok, text) = match self.toolbox.settings().search.as_ref().map(|search| &search.engine) {
+            None => {
+                let how =
+                    "set `tools.search: {provider: searxng | brave | tavily | model}` in .rawko/config.yaml";
+                (true, format!("not configured, so agents have no WebSearch; {how}"))
+            }
+            Some(SearchEngine::Model { model }) => {
+                match self.providers.find(model.as_deref().unwrap_or_default()) {
+                    Ok((_, name)) => (true, format!("asks {name}")),
+                    Err(problem) => (false, problem.to_string()),
+                }
+            }
+            Some(engine) => (true, format!("asks {}", engine.name())),
+        };
+        Health { about, ok, text }
     }
 
     fn model_health(&self, agent: &AgentFile) -> Health {
@@ -128,6 +155,31 @@ impl Workshop {
         };
         Health { about, ok, text }
     }
+}
+
+/// Adds the model that searches, if the settings choose one and it can be used.
+fn searching(toolbox: Toolbox, providers: &Providers) -> Toolbox {
+    let Some(SearchEngine::Model { model }) = toolbox.settings().search.as_ref().map(|search| &search.engine)
+    else {
+        return toolbox;
+    };
+    match providers.find(model.as_deref().unwrap_or_default()) {
+        Ok((provider, model)) => toolbox.with_search_model(SearchModel { provider, model }),
+        Err(_) => toolbox,
+    }
+}
+
+/// Reports skills that agents name and the project does not have: a skill may limit an agent.
+fn missing_skills(agents: &Agents, words: &ProjectWords) -> Problems {
+    let missing = |agent: &AgentFile| {
+        let is_known = |name: &String| words.skills.iter().any(|skill| skill.name == *name);
+        let names: Vec<String> = agent.skills.iter().filter(|name| !is_known(name)).cloned().collect();
+        let message = format!("there is no skill `{}`", names.first()?);
+        let help = "add .agents/skills/NAME/SKILL.md, or remove it from `skills`";
+        let finding = UNSUPPORTED_KEY.at(Span::new(0, 0), message).help(help);
+        Some((Source::new(agent.file.as_str(), ""), vec![finding]))
+    };
+    agents.all().iter().filter_map(missing).collect()
 }
 
 fn server_health(server: ServerHealth) -> Health {

@@ -5,7 +5,7 @@ use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
 use rawko_model::ToolSpec;
-use rawko_model::provider::OutputSchema;
+use rawko_model::provider::{OutputSchema, ReasoningEffort};
 use rawko_tools::Grant;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub(super) struct Session {
     /// `provider/model`.
     pub(super) model: String,
     pub(super) vision_model: Option<String>,
+    /// How much the model thinks; `None` leaves it to the service.
+    #[serde(default)]
+    pub(super) reasoning: Option<ReasoningEffort>,
     pub(super) system: String,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) grant: Grant,

@@ -5,7 +5,7 @@ use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
 use super::attachments::Attached;
-use super::bounds::{TurnUse, bounded_data};
+use super::bounds::{TurnUse, bounded_data, cut};
 use super::open::within_settings;
 use super::{Workshop, part, permit, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
@@ -27,6 +27,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         instance: &call.instance,
         idempotency: &call.idempotency,
         plan,
+        notes: input.get("notes"),
         clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
     };
     let rejected = input.get("call").get("rejected").as_str();
@@ -37,6 +38,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
+    let outcome = noted(workshop, &asked, input.get("notes"), outcome);
     let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
     let outcome = untrust::marked(outcome, source.as_deref());
     match &outcome.refusal {
@@ -68,6 +70,46 @@ fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) 
         content.push_str(&note);
     }
     (ToolOutcome { content, images, data: bounded_data(outcome.data), ..outcome }, attached)
+}
+
+/// Adds the instructions of the directories that a file tool works in, once in a conversation.
+fn noted(workshop: &Workshop, asked: &ToolUse, notes: &Value, mut outcome: ToolOutcome) -> ToolOutcome {
+    let is_file_tool = ["Read", "Write", "Edit", "Glob", "Grep"].contains(&asked.name.as_str());
+    let path = asked.input.get("path").as_str().filter(|_| is_file_tool && outcome.refusal.is_none());
+    let Some(path) = path else { return outcome };
+    let list = notes.get("words").as_list().unwrap_or_default();
+    let mut told: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let found = workshop.words.about(&workshop.root, path, &told);
+    if found.is_empty() {
+        return outcome;
+    }
+    let mut left = workshop.words.settings.bytes_max;
+    for file in found {
+        told.push(file.path.clone());
+        let text = cut(file.text.clone(), left, "project instructions are limited");
+        left = left.saturating_sub(text.len());
+        let (path, directory) = (&file.path, &file.directory);
+        outcome.content.push_str(&format!(
+            "\n\n[project instructions of {path}, for all files below {directory}/]\n{text}\n[end of instructions]"
+        ));
+    }
+    let mut all = notes.as_map().cloned().unwrap_or_default();
+    all.insert("words".into(), value(&told));
+    let mut data = outcome.data.as_map().cloned().unwrap_or_default();
+    data.insert("notes".into(), Value::Map(all.into()));
+    ToolOutcome { data: Value::Map(data.into()), ..outcome }
+}
+
+/// Notes are kept in a place of their own.
+fn without_notes(data: Value) -> Value {
+    match data.as_map() {
+        Some(map) if map.get("notes").is_some() => {
+            let mut map = map.clone();
+            map.shift_remove("notes");
+            Value::Map(map.into())
+        }
+        Some(_) | None => data,
+    }
 }
 
 /// Runs one call unless the loop detector blocks it, and records the outcome.
@@ -131,7 +173,9 @@ fn told(
         ("plan", outcome.data.get("plan").clone()),
         ("changes", Value::Int(i64::from(changed))),
         ("taken", value(&turn)),
-        ("data", outcome.data),
+        ("notes", outcome.data.get("notes").clone()),
+        ("usage", outcome.data.get("usage").clone()),
+        ("data", without_notes(outcome.data)),
         ("memory", value(memory)),
         ("verdict", Value::str(word(verdict))),
         ("detector", detector(verdict)),

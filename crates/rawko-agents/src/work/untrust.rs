@@ -49,7 +49,7 @@ pub(super) fn sources(known: &Value, messages: &[Message]) -> Vec<String> {
     let texts = parts.filter_map(|part| match part {
         Part::ToolResult(result) => Some(result.content.as_str()),
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::Reasoning(_) => None,
     });
     let marks = texts.filter_map(marks_in);
     let mut all: Vec<String> = Vec::new();

@@ -25,6 +25,7 @@ fn shown(request: &CompletionRequest) -> String {
                 Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
                     format!("    [{media_type}]")
                 }
+                Part::Reasoning(reasoning) => format!("    thinks {}", reasoning.text),
                 Part::ToolUse(call) => format!("    calls {} {}", call.name, call.input),
                 Part::ToolResult(result) => {
                     format!(

@@ -8,7 +8,8 @@ use rawko_core::Value;
 use rawko_settings::{Environment, Section, SettingsReader};
 
 const TABLE: &str = include_str!("table.yaml");
-const KEYS: [&str; 8] = ["tools", "blocked", "bash", "goal", "prompt", "model", "limits", "checks"];
+const KEYS: [&str; 9] =
+    ["tools", "blocked", "bash", "goal", "prompt", "model", "reasoning", "limits", "checks"];
 
 /// The settings of one phase. `None` leaves the agent's own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Phase {
     pub goal: Value,
     pub prompt: String,
     pub model: Option<String>,
+    /// How much the model thinks: `low`, `medium`, `high`, or a number of tokens.
+    pub reasoning: Option<String>,
     pub completions_max: Option<u64>,
     /// The file of the last override.
     pub file: String,
@@ -84,7 +87,13 @@ impl Phases {
             own.take(&mut SettingsReader::new(Environment::none()), &entry.value, &entry.key);
             let limits = phase.outer.iter().map(|outer| outer.completions_max).chain([own.completions_max]);
             phase.completions_max = limits.flatten().min().or(phase.completions_max);
-            phase.outer.push(Phase { goal: Value::Null, prompt: String::new(), model: None, ..own });
+            phase.outer.push(Phase {
+                goal: Value::Null,
+                prompt: String::new(),
+                model: None,
+                reasoning: None,
+                ..own
+            });
         }
     }
 }
@@ -109,6 +118,7 @@ impl Phase {
                 "model" => {
                     self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
                 }
+                "reasoning" => self.take_reasoning(reader, at, name),
                 "limits" => self.take_limits(reader, at, name),
                 // The project's checks are read where they are run: in the phase `validate`.
                 _ if name == "validate" => {}
@@ -117,6 +127,18 @@ impl Phase {
                     reader.invalid(entry.key_span, message, "move them to `phases.validate.checks`");
                 }
             }
+        }
+    }
+
+    fn take_reasoning(&mut self, reader: &mut SettingsReader<'_>, at: &Document, name: &str) {
+        let what = format!("`reasoning` of the phase `{name}`");
+        let Some(text) = reader.scalar(at, &what) else { return };
+        let is_level = ["low", "medium", "high"].contains(&text.as_str());
+        if is_level || text.parse::<u32>().is_ok_and(|tokens| tokens > 0) {
+            self.reasoning = Some(text);
+        } else {
+            let help = "`low`, `medium`, `high`, or a number of tokens";
+            reader.invalid(at.span, format!("{what} cannot be `{text}`"), help);
         }
     }
 

@@ -165,6 +165,8 @@ pub struct Used {
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
+    pub cache_write_tokens: u64,
+    pub reasoning_tokens: u64,
     pub cost_usd: Option<f64>,
 }
 

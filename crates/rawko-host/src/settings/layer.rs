@@ -62,6 +62,7 @@ const ELSEWHERE: &[&str] = &[
     "task",
     "arbiter",
     "memories",
+    "instructions",
     "restate",
     "retention",
 ];

@@ -3,6 +3,7 @@
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
+use super::reasoning::ReasoningEffort;
 use crate::message::{Message, StopReason, ToolSpec, Usage};
 
 /// Everything the model receives, and the required format of its response.
@@ -17,6 +18,12 @@ pub struct CompletionRequest {
     pub schema: Option<OutputSchema>,
     pub output_tokens_max: Option<u32>,
     pub temperature: Option<f64>,
+    /// How much the model should think, for models that can. `None` leaves it to the service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<ReasoningEffort>,
+    /// The service searches the web itself to answer. Its sources follow the text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search: bool,
     /// Idempotency key; unchanged when a request is repeated after a crash.
     pub idempotency: String,
     /// The agent that makes the request. This field and the two below never reach a model: scripts and observers use
@@ -41,11 +48,29 @@ pub struct OutputSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StreamEvent {
-    TextDelta { text: String },
-    ToolUseStart { id: String, name: String },
-    ToolUseInput { id: String, json: String },
-    ToolUseEnd { id: String, name: String },
-    MessageDone { usage: Usage, stop_reason: StopReason },
+    TextDelta {
+        text: String,
+    },
+    /// A piece of the model's thoughts. Never part of the answer.
+    ReasoningDelta {
+        text: String,
+    },
+    ToolUseStart {
+        id: String,
+        name: String,
+    },
+    ToolUseInput {
+        id: String,
+        json: String,
+    },
+    ToolUseEnd {
+        id: String,
+        name: String,
+    },
+    MessageDone {
+        usage: Usage,
+        stop_reason: StopReason,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

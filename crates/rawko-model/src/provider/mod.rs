@@ -9,6 +9,7 @@ mod error;
 mod http;
 mod pricing;
 mod providers;
+mod reasoning;
 mod scripted;
 mod structured;
 mod tape;
@@ -28,11 +29,12 @@ pub use error::{ErrorCode, ProviderError};
 pub use http::{HttpProvider, Secret};
 pub use pricing::{Price, Prices};
 pub use providers::{Problems, ProviderProblem, ProviderWrapper, Providers};
+pub use reasoning::{EffortLevel, ReasoningEffort, effort as read_effort};
 pub use scripted::{ScriptProblem, Scripted};
 pub use structured::{Repair, Structured, StructuredError, Unfit, complete_structured, judge, judge_text};
 pub use tape::{Record, Recorder, Replay, request_hash};
 pub use tokens::{message_tokens, messages_tokens, request_tokens, text_tokens};
-pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, SchemaSupport};
+pub use wire::{BodyEnd, Decoder, Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport};
 
 /// A pending completion.
 pub type Completing<'a> = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send + 'a>>;

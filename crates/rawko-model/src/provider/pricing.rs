@@ -10,15 +10,19 @@ pub struct Price {
     pub input: f64,
     /// For input read from the provider's cache.
     pub cached: f64,
+    /// For input written to the provider's cache.
+    pub cache_write: f64,
     pub output: f64,
 }
 
 impl Price {
     pub fn cost_usd(self, usage: &Usage) -> f64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
-        let fresh = usage.input_tokens - cached;
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
+        let fresh = usage.input_tokens - cached - written;
         let sum = fresh as f64 * self.input
             + cached as f64 * self.cached
+            + written as f64 * self.cache_write
             + usage.output_tokens as f64 * self.output;
         sum / 1_000_000.0
     }
@@ -45,7 +49,9 @@ fn known(model: &str) -> Option<Price> {
     let model = model.rsplit('/').next().unwrap_or(model);
     let rows = KNOWN.iter().filter(|(name, ..)| is_version_of(model, name));
     let (_, input, cached, output) = *rows.max_by_key(|(name, ..)| name.len())?;
-    Some(Price { input, cached, output })
+    // Anthropic charges a quarter more for input that it caches; the others cache without charge.
+    let cache_write = if model.starts_with("claude") { input * 1.25 } else { input };
+    Some(Price { input, cached, cache_write, output })
 }
 
 /// `gpt-4o-2024-08-06` is a version of `gpt-4o`; `gpt-4o-mini` is another model.
@@ -59,7 +65,20 @@ fn is_version_of(model: &str, name: &str) -> bool {
 }
 
 /// `(model, input, cached, output)`. Prices change; settings can override them.
-const KNOWN: [(&str, f64, f64, f64); 40] = [
+const KNOWN: [(&str, f64, f64, f64); 52] = [
+    ("claude-fable-5-1", 10.0, 0.25, 50.0),
+    ("claude-fable-5", 10.0, 1.0, 50.0),
+    ("claude-mythos-5-1", 10.0, 0.25, 50.0),
+    ("claude-mythos-5", 10.0, 1.0, 50.0),
+    ("claude-opus-5-5", 4.0, 0.2, 20.0),
+    ("claude-opus-5", 5.0, 0.5, 25.0),
+    ("claude-opus-4-8", 5.0, 0.5, 25.0),
+    ("claude-opus-4-7", 5.0, 0.5, 25.0),
+    ("claude-sonnet-5-5", 2.0, 0.1, 10.0),
+    ("claude-sonnet-5", 2.0, 0.2, 10.0),
+    // At peak hours; half of it at others.
+    ("deepseek-v4-pro", 1.32, 0.044, 3.96),
+    ("deepseek-flash", 0.3, 0.006, 1.2),
     ("claude-opus-4-6", 5.0, 0.5, 25.0),
     ("claude-opus-4-5", 5.0, 0.5, 25.0),
     ("claude-opus-4-1", 15.0, 1.5, 75.0),
@@ -111,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_price_is_found_for_versions_and_never_for_other_models() {
-        let said = Price { input: 7.0, cached: 7.0, output: 7.0 };
+        let said = Price { input: 7.0, cached: 7.0, cache_write: 7.0, output: 7.0 };
         let prices =
             Prices { said: BTreeMap::from([("local/gpt-4o".to_owned(), said), ("mine".to_owned(), said)]) };
         let table = [
@@ -124,6 +143,8 @@ mod tests {
             ("anthropic", "claude-sonnet-4-5-20250929", Some(3.0)),
             ("anthropic", "claude-opus-4-20250514", Some(15.0)),
             ("anthropic", "claude-opus-4-5", Some(5.0)),
+            ("anthropic", "claude-opus-5-5-20261001", Some(4.0)),
+            ("deepseek", "deepseek-v4-pro", Some(1.32)),
             ("gemini", "gemini-3-pro-preview", Some(2.0)),
             ("openrouter", "openai/gpt-4o", Some(2.5)),
             ("local", "gpt-4o", Some(7.0)),
@@ -137,18 +158,21 @@ mod tests {
 
     #[test]
     fn cached_input_costs_what_cached_input_costs() {
-        let price = Price { input: 3.0, cached: 0.3, output: 15.0 };
-        let usage = |input_tokens, cached_tokens, output_tokens| Usage {
+        let price = super::known("claude-sonnet-4-5").unwrap();
+        let usage = |input_tokens, cached_tokens, cache_write_tokens, output_tokens| Usage {
             input_tokens,
             cached_tokens,
+            cache_write_tokens,
             output_tokens,
             ..Usage::default()
         };
         let table = [
-            (usage(1_000_000, 0, 0), 3.0),
-            (usage(1_000_000, 1_000_000, 0), 0.3),
-            (usage(0, 0, 1_000_000), 15.0),
-            (usage(0, 9, 0), 0.0),
+            (usage(1_000_000, 0, 0, 0), 3.0),
+            (usage(1_000_000, 1_000_000, 0, 0), 0.3),
+            (usage(1_000_000, 0, 1_000_000, 0), 3.75),
+            (usage(1_000_000, 500_000, 250_000, 0), 0.15 + 0.9375 + 0.75),
+            (usage(0, 0, 0, 1_000_000), 15.0),
+            (usage(0, 9, 9, 0), 0.0),
         ];
         for (usage, expected) in table {
             assert!((price.cost_usd(&usage) - expected).abs() < 1e-9, "{usage:?}");

@@ -43,6 +43,9 @@ fn part_tokens(part: &Part) -> u64 {
         Part::Image { .. } | Part::ImageRef { .. } => IMAGE_TOKENS,
         Part::ToolUse(tool_use) => text_tokens(&tool_use.name) + text_tokens(&tool_use.input.to_string()),
         Part::ToolResult(result) => text_tokens(&result.content),
+        Part::Reasoning(reasoning) => {
+            text_tokens(&reasoning.text) + text_tokens(reasoning.signature.as_deref().unwrap_or_default())
+        }
     }
 }
 

@@ -28,7 +28,11 @@ pub(super) fn all(messages: &[Message]) -> Vec<Image<'_>> {
 pub(super) fn words(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -39,6 +39,8 @@ async fn all_formats_say_the_same() {
             Stop | "Hello, wörld" | 11 in, 7 out
         text, Ollama
             Stop | "Hello, wörld" | 11 in, 7 out
+        text, Responses
+            Stop | "Hello, wörld" | 11 in, 7 out
         one call, OpenAi
             ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | 11 in, 7 out
         one call, Anthropic
@@ -47,6 +49,8 @@ async fn all_formats_say_the_same() {
             ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | 11 in, 7 out
         one call, Ollama
             ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | 11 in, 7 out
+        one call, Responses
+            ToolCalls | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | 11 in, 7 out
         text and two calls, OpenAi
             ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | Glob({}) as id_2 | 11 in, 7 out
         text and two calls, Anthropic
@@ -55,6 +59,8 @@ async fn all_formats_say_the_same() {
             ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | Glob({}) as call_2 | 11 in, 7 out
         text and two calls, Ollama
             ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as call_1 | Glob({}) as call_2 | 11 in, 7 out
+        text and two calls, Responses
+            ToolCalls | "I look." | Read({"path":"src/größe.rs","lines":[1,2],"deep":{"all":true}}) as id_1 | Glob({}) as id_2 | 11 in, 7 out
         length, OpenAi
             Length | "and then" | 11 in, 7 out
         length, Anthropic
@@ -62,6 +68,8 @@ async fn all_formats_say_the_same() {
         length, Gemini
             Length | "and then" | 11 in, 7 out
         length, Ollama
+            Length | "and then" | 11 in, 7 out
+        length, Responses
             Length | "and then" | 11 in, 7 out
         filter, OpenAi
             ContentFilter | "I" | 11 in, 7 out
@@ -71,6 +79,8 @@ async fn all_formats_say_the_same() {
             ContentFilter | "I" | 11 in, 7 out
         filter, Ollama
             Stop | "I" | 11 in, 7 out
+        filter, Responses
+            ContentFilter | "I" | 11 in, 7 out
     "#]].assert_eq(&table(rows));
 }
 
@@ -81,7 +91,7 @@ fn pieces_do_not_matter() {
         for format in Format::ALL {
             let bytes = format.reply(&answer).bytes();
             let decoded = |size: usize| {
-                let mut decoder = Decoder::new(dialect(format), &request(), None);
+                let mut decoder = Decoder::new(dialect(format), &request(), None, "test/test-model");
                 let mut events = Vec::new();
                 for piece in bytes.chunks(size) {
                     decoder.handle_bytes(piece).unwrap();
@@ -106,7 +116,7 @@ fn a_cut_at_any_byte_is_noticed() {
         for format in Format::ALL {
             let bytes = format.reply(&answer).bytes();
             let decoded = |length: usize| {
-                let mut decoder = Decoder::new(dialect(format), &request(), None);
+                let mut decoder = Decoder::new(dialect(format), &request(), None, "test/test-model");
                 decoder.handle_bytes(&bytes[..length]).unwrap();
                 decoder.finish(BodyEnd::Broken).map(|(completion, _)| completion)
             };
@@ -131,7 +141,7 @@ proptest::proptest! {
     /// No input panics: a real response with changed bytes, then arbitrary bytes.
     #[test]
     fn no_bytes_break_anything(
-        which in 0..4_usize,
+        which in 0..Format::ALL.len(),
         changes in proptest::collection::vec((0..4_000_usize, proptest::prelude::any::<u8>()), 0..6),
         after in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
     ) {
@@ -141,7 +151,7 @@ proptest::proptest! {
             let length = bytes.len();
             changes.iter().for_each(|(at, byte)| bytes[at % length] = *byte);
             bytes.extend(&after);
-            let mut decoder = Decoder::new(dialect(format), &request(), None);
+            let mut decoder = Decoder::new(dialect(format), &request(), None, "test/test-model");
             if decoder.handle_bytes(&bytes).is_ok() {
                 let _ = decoder.finish(BodyEnd::Announced);
             }

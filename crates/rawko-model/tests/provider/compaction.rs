@@ -6,7 +6,7 @@ use rawko_core::Value;
 use rawko_model::provider::{
     Compaction, CompactionAttempt, CompactionLimits, NoProgress, answers_so_far, compact, messages_tokens,
 };
-use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
+use rawko_model::{Message, Part, Reasoning, Role, ToolResult, ToolUse};
 
 const LIMITS: CompactionLimits =
     CompactionLimits { tokens_max: 400, kept_tokens: 120, result_bytes_max: 400 };
@@ -34,6 +34,7 @@ fn shown(messages: &[Message]) -> String {
         Part::Text { text } => text.clone(),
         Part::ToolUse(it) => format!("calls {}", it.id),
         Part::ToolResult(it) => format!("result of {}, {} bytes", it.id, it.content.len()),
+        Part::Reasoning(reasoning) => format!("thinks {}", reasoning.text),
         Part::Image { .. } | Part::ImageRef { .. } => "image".to_owned(),
     };
     let line = |message: &Message| {
@@ -153,6 +154,34 @@ fn results_keep_their_beginning_and_end() {
     assert!(result.content.contains("bytes left out"), "{}", result.content);
 }
 
+fn thought(text: &str) -> Part {
+    let signature = Some("s".repeat(40));
+    Part::Reasoning(Reasoning { text: text.to_owned(), signature, ..Reasoning::default() })
+}
+
+fn thoughts(messages: &[Message]) -> Vec<&Reasoning> {
+    fn of(part: &Part) -> Option<&Reasoning> {
+        if let Part::Reasoning(it) = part { Some(it) } else { None }
+    }
+    messages.iter().flat_map(|message| message.parts.iter().filter_map(of)).collect()
+}
+
+#[test]
+fn old_thoughts_are_dropped_before_anything_else() {
+    let mut messages = conversation(&[100, 100]);
+    for at in [1, 3] {
+        messages[at].parts.insert(0, thought(&format!("{at} {}", "hm ".repeat(300))));
+    }
+    let before = messages_tokens(&messages);
+    let limits = CompactionLimits { tokens_max: before - 10, kept_tokens: before / 2, result_bytes_max: 400 };
+    let Compaction::Shorten(lighter) = compact(&messages, 0, limits, CompactionAttempt::Nothing) else { panic!() };
+    assert_eq!(thoughts(&lighter), [thoughts(&messages)[1]], "the newest are needed, unchanged");
+    assert_eq!(messages.len(), lighter.len());
+    let tight = CompactionLimits { tokens_max: 30, ..LIMITS };
+    let Compaction::Summarise(summarising) = compact(&messages, 0, tight, CompactionAttempt::Nothing) else { panic!() };
+    assert!(!shown(&summarising.ask).contains("hm hm"), "a summary is made of what was said and done");
+}
+
 /// A typical conversation: a task, responses with or without calls, occasional remarks.
 fn conversations() -> impl Strategy<Value = Vec<Message>> {
     let turn = (0..4_usize, 0..3_000_usize, any::<bool>());
@@ -161,6 +190,9 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
         for (number, (calls, bytes, has_remark)) in turns.into_iter().enumerate() {
             let (mut uses, mut results) =
                 (vec![Part::Text { text: "I look. ".repeat(bytes / 200) }], Vec::new());
+            if calls % 2 == 1 {
+                uses.insert(0, thought(&"hm ".repeat(bytes / 9)));
+            }
             for call_number in 0..calls {
                 let [tool_use, result] = call(&format!("c{number}.{call_number}"), &"é".repeat(bytes));
                 uses.extend(tool_use.parts);
@@ -218,6 +250,9 @@ proptest! {
                 Compaction::Shorten(shorter) => shorter,
             };
             prop_assert!(messages_tokens(&next) < before, "each step makes it smaller");
+            for thought in thoughts(&next) {
+                prop_assert!(thoughts(&messages).contains(&thought), "no thought is edited: its signature is of all of it");
+            }
             prop_assert!(is_paired(&next), "{}", shown(&next));
             prop_assert_eq!(&next[0], &task);
             prop_assert_eq!(next.last().unwrap().role, last);

@@ -8,6 +8,7 @@ mod compaction;
 mod failures;
 mod providers;
 mod quirks;
+mod reasoning;
 mod requests;
 mod scripted;
 mod structured;

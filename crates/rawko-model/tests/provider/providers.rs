@@ -83,7 +83,7 @@ fn models_are_found_by_name() {
         "gemini/"
             invalid_request: `gemini/` has no model name; write `gemini/model`
         "antropic/claude-x"
-            invalid_request: there is no provider `antropic` (did you mean `anthropic`?); known providers: anthropic, gemini, local, ollama, openai, openrouter, zai
+            invalid_request: there is no provider `antropic` (did you mean `anthropic`?); known providers: anthropic, deepseek, gemini, local, ollama, openai, openrouter, zai
         "something"
             invalid_request: model `something` has no provider; write `provider/model`
         ""
@@ -252,6 +252,7 @@ fn everything_wrong_with_settings_is_said() {
         .collect();
     expect![[r#"
         no API key for provider `anthropic`: set ANTHROPIC_API_KEY
+        no API key for provider `deepseek`: set DEEPSEEK_API_KEY
         provider `demo` cannot be used: the settings do not set its `file`
         provider `far` cannot be used: the settings do not set its `base_url`
         no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY

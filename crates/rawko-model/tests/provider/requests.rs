@@ -2,7 +2,9 @@
 
 use expect_test::{Expect, expect};
 use rawko_core::Value;
-use rawko_model::provider::{CompletionRequest, Dialect, OpenAiTraits, OutputSchema, SchemaSupport};
+use rawko_model::provider::{
+    CompletionRequest, Dialect, OpenAiTraits, OutputSchema, ReasoningReturn, SchemaSupport,
+};
 use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use rawko_testkit::{Answer, Format, ProviderServer};
 use serde_json::json;
@@ -106,18 +108,19 @@ fn anthropic() {
         dialect(Format::Anthropic),
         &everything(),
         expect![[r#"
-        model: "test-model"
-        max_tokens: 500
-        system: "Be brief."
-        messages:
-          - {"role":"user","content":[{"type":"text","text":"What is this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}
-          - {"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"a1","name":"Read","input":{"path":"x"}},{"type":"tool_use","id":"a2","name":"Glob","input":{}}]}
-          - {"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"found"},{"type":"tool_result","tool_use_id":"a2","content":"no such folder","is_error":true},{"type":"text","text":"Be quick."},{"type":"text","text":"Well?"}]}
-        stream: true
-        tools:
-          - {"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}
-        temperature: 0.5
-    "#]],
+            model: "test-model"
+            max_tokens: 500
+            system:
+              - {"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}
+            messages:
+              - {"role":"user","content":[{"type":"text","text":"What is this?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="},"cache_control":{"type":"ephemeral"}}]}
+              - {"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"a1","name":"Read","input":{"path":"x"}},{"type":"tool_use","id":"a2","name":"Glob","input":{}}]}
+              - {"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"found"},{"type":"tool_result","tool_use_id":"a2","content":"no such folder","is_error":true},{"type":"text","text":"Be quick."},{"type":"text","text":"Well?","cache_control":{"type":"ephemeral"}}]}
+            stream: true
+            tools:
+              - {"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false},"cache_control":{"type":"ephemeral"}}
+            temperature: 0.5
+        "#]],
     );
 }
 
@@ -135,6 +138,34 @@ fn gemini() {
         tools:
           - {"functionDeclarations":[{"name":"Read","description":"Reads a file.","parameters":{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}}]}
         generationConfig: {"maxOutputTokens":500,"temperature":0.5}
+    "#]],
+    );
+}
+
+#[test]
+fn responses() {
+    check(
+        dialect(Format::Responses),
+        &everything(),
+        expect![[r#"
+        model: "test-model"
+        instructions: "Be brief."
+        input:
+          - {"role":"user","content":[{"type":"input_text","text":"What is this?"},{"type":"input_image","image_url":"data:image/png;base64,aGk="}]}
+          - {"role":"assistant","content":"I look."}
+          - {"type":"function_call","call_id":"a1","name":"Read","arguments":"{\"path\":\"x\"}"}
+          - {"type":"function_call","call_id":"a2","name":"Glob","arguments":"{}"}
+          - {"type":"function_call_output","call_id":"a1","output":"found"}
+          - {"type":"function_call_output","call_id":"a2","output":"no such folder"}
+          - {"role":"user","content":[{"type":"input_text","text":"Be quick."}]}
+          - {"role":"user","content":[{"type":"input_text","text":"Well?"}]}
+        stream: true
+        store: false
+        include:
+          - "reasoning.encrypted_content"
+        tools:
+          - {"type":"function","name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false},"strict":false}
+        max_output_tokens: 500
     "#]],
     );
 }
@@ -167,7 +198,13 @@ fn ollama() {
 fn schemas_of_answers() {
     let schema = json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": false});
     let schema = OutputSchema { name: "verdict".to_owned(), schema: value(schema) };
-    let with = |support| Dialect::OpenAi(OpenAiTraits { schema: support, is_original: true });
+    let with = |support| {
+        Dialect::OpenAi(OpenAiTraits {
+            schema: support,
+            is_original: true,
+            reasoning: ReasoningReturn::Never,
+        })
+    };
     let dialects = [
         ("OpenAI", dialect(Format::OpenAi)),
         ("OpenAI, JSON only", with(SchemaSupport::JsonObject)),
@@ -175,6 +212,7 @@ fn schemas_of_answers() {
         ("Anthropic", dialect(Format::Anthropic)),
         ("Gemini", dialect(Format::Gemini)),
         ("Ollama", dialect(Format::Ollama)),
+        ("Responses", dialect(Format::Responses)),
     ];
     let mut shown = String::new();
     for (name, dialect) in dialects {
@@ -198,9 +236,9 @@ fn schemas_of_answers() {
         OpenAI, in words, beside tools
             {"model":"test-model","messages":[{"role":"system","content":"Be brief.\n\nWhen you give your answer, it is one JSON value that fits this JSON Schema, with nothing before or after it:\n{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"}},\"required\":[\"ok\"],\"additionalProperties\":false}"},{"role":"user","content":"Hello?"}],"stream":true,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}}]}
         Anthropic, alone
-            {"model":"test-model","max_tokens":16384,"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"Hello?"}]}],"stream":true,"tools":[{"name":"rawko_answer","description":"Give the answer (verdict). Call this once, when you are done.","input_schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}}],"tool_choice":{"type":"tool","name":"rawko_answer"}}
+            {"model":"test-model","max_tokens":16384,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"Hello?","cache_control":{"type":"ephemeral"}}]}],"stream":true,"tools":[{"name":"rawko_answer","description":"Give the answer (verdict). Call this once, when you are done.","input_schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false},"cache_control":{"type":"ephemeral"}}],"tool_choice":{"type":"tool","name":"rawko_answer"}}
         Anthropic, beside tools
-            {"model":"test-model","max_tokens":16384,"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"Hello?"}]}],"stream":true,"tools":[{"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}},{"name":"rawko_answer","description":"Give the answer (verdict). Call this once, when you are done.","input_schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}}],"tool_choice":{"type":"any"}}
+            {"model":"test-model","max_tokens":16384,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"Hello?","cache_control":{"type":"ephemeral"}}]}],"stream":true,"tools":[{"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}},{"name":"rawko_answer","description":"Give the answer (verdict). Call this once, when you are done.","input_schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false},"cache_control":{"type":"ephemeral"}}],"tool_choice":{"type":"any"}}
         Gemini, alone
             {"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"Hello?"}]}],"generationConfig":{"responseMimeType":"application/json","responseSchema":{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}}}}
         Gemini, beside tools
@@ -209,6 +247,10 @@ fn schemas_of_answers() {
             {"model":"test-model","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello?"}],"stream":true,"format":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}}
         Ollama, beside tools
             {"model":"test-model","messages":[{"role":"system","content":"Be brief.\n\nWhen you give your answer, it is one JSON value that fits this JSON Schema, with nothing before or after it:\n{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"}},\"required\":[\"ok\"],\"additionalProperties\":false}"},{"role":"user","content":"Hello?"}],"stream":true,"tools":[{"type":"function","function":{"name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}}]}
+        Responses, alone
+            {"model":"test-model","instructions":"Be brief.","input":[{"role":"user","content":[{"type":"input_text","text":"Hello?"}]}],"stream":true,"store":false,"include":["reasoning.encrypted_content"],"text":{"format":{"type":"json_schema","name":"verdict","schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false},"strict":true}}}
+        Responses, beside tools
+            {"model":"test-model","instructions":"Be brief.","input":[{"role":"user","content":[{"type":"input_text","text":"Hello?"}]}],"stream":true,"store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"function","name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false},"strict":false}],"text":{"format":{"type":"json_schema","name":"verdict","schema":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false},"strict":true}}}
     "#]].assert_eq(&shown);
 }
 
@@ -248,6 +290,7 @@ async fn addresses_and_headers() {
         (Format::Gemini, ""),
         (Format::Gemini, "/v1beta"),
         (Format::Ollama, "/"),
+        (Format::Responses, "/v1"),
     ] {
         let server = ProviderServer::replying([format.reply(&Answer::text(&["x"]))]).await.unwrap();
         let asked = CompletionRequest { idempotency: "i-1".to_owned(), ..request() };
@@ -286,6 +329,10 @@ async fn addresses_and_headers() {
             idempotency-key: i-1
             x-goog-api-key: KEY
         POST /api/chat
+            authorization: Bearer KEY
+            content-type: application/json
+            idempotency-key: i-1
+        POST /v1/responses
             authorization: Bearer KEY
             content-type: application/json
             idempotency-key: i-1

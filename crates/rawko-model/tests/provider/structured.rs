@@ -22,7 +22,7 @@ fn asked() -> CompletionRequest {
 
 #[tokio::test]
 async fn every_service_gives_data() {
-    for format in [Format::OpenAi, Format::Gemini, Format::Ollama] {
+    for format in [Format::OpenAi, Format::Gemini, Format::Ollama, Format::Responses] {
         let reply = format.reply(&Answer::text(&["{\"deci", "sion\": \"go\"}"]));
         let server = ProviderServer::replying([reply]).await.unwrap();
         let (_, result) = ask(&provider(format, &server.url()), asked()).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rawko_model::provider::{
     Completion, CompletionRequest, Dialect, HttpProvider, OpenAiTraits, Provider, ProviderError,
-    SchemaSupport, Secret, StreamEvent,
+    ReasoningReturn, SchemaSupport, Secret, StreamEvent,
 };
 use rawko_model::{Message, Part, Role, Usage};
 use rawko_testkit::{Format, ProviderServer, Reply};
@@ -14,12 +14,15 @@ pub(crate) const KEY: &str = "sk-secret-0123456789";
 
 pub(crate) fn dialect(format: Format) -> Dialect {
     match format {
-        Format::OpenAi => {
-            Dialect::OpenAi(OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false })
-        }
+        Format::OpenAi => Dialect::OpenAi(OpenAiTraits {
+            schema: SchemaSupport::JsonSchema,
+            is_original: false,
+            reasoning: ReasoningReturn::WithTools,
+        }),
         Format::Anthropic => Dialect::Anthropic,
         Format::Gemini => Dialect::Gemini,
         Format::Ollama => Dialect::Ollama,
+        Format::Responses => Dialect::Responses,
     }
 }
 
@@ -78,13 +81,32 @@ fn shown_completion(completion: &Completion) -> String {
             Part::ToolUse(it) => {
                 write!(shown, " | {}({}) as {}", it.name, it.input.to_json(), it.id).unwrap()
             }
+            Part::Reasoning(it) => {
+                write!(shown, " | thinks {:?}", it.text).unwrap();
+                if let Some(signature) = &it.signature {
+                    write!(shown, " signed {signature}").unwrap();
+                }
+                if let Some(name) = &it.name {
+                    write!(shown, " as {name}").unwrap();
+                }
+                if it.is_redacted {
+                    shown.push_str(" (redacted)");
+                }
+            }
             Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => shown.push_str(" | never"),
         }
     }
     let Usage { input_tokens, output_tokens, cached_tokens, is_estimate, .. } = completion.usage;
+    let Usage { cache_write_tokens, reasoning_tokens, .. } = completion.usage;
     write!(shown, " | {input_tokens} in, {output_tokens} out").unwrap();
     if cached_tokens > 0 {
         write!(shown, ", {cached_tokens} cached").unwrap();
+    }
+    if cache_write_tokens > 0 {
+        write!(shown, ", {cache_write_tokens} written").unwrap();
+    }
+    if reasoning_tokens > 0 {
+        write!(shown, ", {reasoning_tokens} reasoning").unwrap();
     }
     if is_estimate {
         shown.push_str(" (estimate)");

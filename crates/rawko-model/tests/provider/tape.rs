@@ -6,7 +6,7 @@ use expect_test::expect;
 use rawko_core::Value;
 use rawko_model::provider::{CompletionRequest, Record, Recorder, Replay, Secret, request_hash};
 use rawko_model::{Message, Role, ToolSpec};
-use rawko_testkit::{Answer, Format, ProviderServer};
+use rawko_testkit::{Answer, Format, ProviderServer, anthropic};
 use serde_json::json;
 
 use crate::support::{KEY, ask, provider, request, shown, shown_error};
@@ -133,4 +133,28 @@ fn a_broken_tape_says_where() {
     assert!(problem("hello").starts_with("tape.jsonl:1: expected value"));
     let missing = Replay::read(std::path::Path::new("no/such/tape.jsonl")).err().unwrap();
     assert!(missing.starts_with("cannot read no/such/tape.jsonl: "));
+}
+
+/// Reasoning is on a tape with its signature, and an older tape without it can still be read.
+#[tokio::test]
+async fn reasoning_is_recorded_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tape.jsonl");
+    let reply = rawko_testkit::Reply::events([
+        anthropic::start(3),
+        anthropic::block_start(0, json!({"type": "thinking", "thinking": "hm", "signature": "SIG"})),
+        anthropic::block_stop(0),
+        anthropic::block_start(1, json!({"type": "text", "text": "Yes."})),
+        anthropic::end("end_turn", 4),
+        anthropic::stop(),
+    ]);
+    let server = ProviderServer::replying([reply]).await.unwrap();
+    let recorder = Recorder::open(&path, Vec::new()).unwrap();
+    let record = Record::new(Arc::new(provider(Format::Anthropic, &server.url())), recorder);
+    let (live_events, live) = ask(&record, saying("one")).await;
+    let (events, replayed) = ask(&Replay::read(&path).unwrap(), saying("one")).await;
+    assert_eq!((events, replayed.clone()), (live_events, live));
+    assert_eq!(shown(&replayed), "Stop | thinks \"hm\" signed SIG | \"Yes.\" | 3 in, 4 out");
+    let old = r#"{"version":1,"hash":"x","request":{"model":"m","system":"","messages":[],"tools":[],"schema":null,"output_tokens_max":null,"temperature":null,"idempotency":""},"events":[],"result":{"completion":{"message":{"role":"assistant","parts":[]},"stop_reason":"stop","usage":{"input_tokens":1,"output_tokens":1,"cached_tokens":0,"is_estimate":false,"cost_usd":null},"data":null}}}"#;
+    assert!(Replay::of_text("old.jsonl", old).is_ok());
 }

@@ -44,6 +44,20 @@ function taskForm() {
     rows: 4,
     placeholder: 'Leave punctuation out of slugs, and number those that are taken',
   });
+  const images = h('input', {
+    class: 'input',
+    type: 'file',
+    accept: 'image/png,image/jpeg,image/gif,image/webp',
+    multiple: true,
+  });
+  task.addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
+  task.addEventListener('drop', (event) => {
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    images.files = event.dataTransfer.files;
+  });
   const agent = h('select', { class: 'input' }, h('option', { value: '' }, 'chosen by the arbiter'));
   const iterations = h('input', { class: 'input number', type: 'number', min: 1, placeholder: '50' });
   const budget = h('input', { class: 'input number', type: 'number', min: 0, step: 'any', placeholder: 'no limit' });
@@ -60,6 +74,7 @@ function taskForm() {
         task,
         'In plain words. The arbiter selects an agent, the agent runs, the arbiter evaluates the result, until the task is complete.',
       ),
+      field('Images', images, 'Or drop them on the task'),
       h(
         'div',
         { class: 'fields' },
@@ -68,15 +83,26 @@ function taskForm() {
         field('Max. cost (USD)', budget),
       ),
     ],
-    start() {
+    async start() {
       if (!task.value.trim()) throw new Error('the task is empty; describe what to do');
       const body = { task: task.value.trim() };
       if (agent.value) body.agent = agent.value;
       if (iterations.value) body.max_iterations = Number(iterations.value);
       if (budget.value) body.max_budget_usd = Number(budget.value);
+      if (images.files?.length) body.attachments = await Promise.all([...images.files].map(base64));
       return post(path('tasks'), body);
     },
   };
+}
+
+/** A file as an attachment of a request. */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => resolve({ data: String(reader.result) }));
+    reader.addEventListener('error', () => reject(new Error(`cannot read ${file.name}`)));
+    reader.readAsDataURL(file);
+  });
 }
 
 function chartForm(chosen) {

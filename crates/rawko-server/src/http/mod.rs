@@ -35,7 +35,9 @@ pub use listen::{Inviter, Server};
 pub use metrics::serve_metrics;
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
-pub use project::{AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, NoProject, Project, Working};
+pub use project::{
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, Project, Working,
+};
 pub use settings::{Rate, ServerSettings};
 
 /// Router of one noun.

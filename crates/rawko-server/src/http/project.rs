@@ -123,6 +123,17 @@ pub struct NewTask {
     pub timeout: Option<String>,
     /// Model for agents whose files name none: `provider/model`.
     pub model: Option<String>,
+    /// Images for the agents.
+    #[serde(default)]
+    pub attachments: Vec<NewAttachment>,
     /// Instance id (generated if omitted).
     pub id: Option<String>,
+}
+
+/// An image: PNG, JPEG, GIF or WebP, at most 5 MB.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewAttachment {
+    /// The content as Base64.
+    pub data: String,
 }

@@ -84,6 +84,8 @@ fn answered(span: Span, completed: &Completed) -> Span {
         .with_count(name::INPUT_TOKENS, usage.input_tokens)
         .with_count(name::OUTPUT_TOKENS, usage.output_tokens)
         .with_count(name::CACHED_TOKENS, usage.cached_tokens)
+        .with_count(name::CACHE_WRITE_TOKENS, usage.cache_write_tokens)
+        .with_count(name::REASONING_TOKENS, usage.reasoning_tokens)
         .with_some(name::COST, usage.cost_usd);
     let span = match &completed.said {
         Some(said) => span

@@ -4,6 +4,7 @@ pub mod anthropic;
 pub mod gemini;
 pub mod ollama;
 pub mod openai;
+pub mod responses;
 
 use serde_json::Value;
 
@@ -79,11 +80,14 @@ pub enum Format {
     Gemini,
     /// Chats as JSON lines.
     Ollama,
+    /// Responses API of OpenAI.
+    Responses,
 }
 
 impl Format {
     /// All formats, for tests that run once for each.
-    pub const ALL: [Format; 4] = [Format::OpenAi, Format::Anthropic, Format::Gemini, Format::Ollama];
+    pub const ALL: [Format; 5] =
+        [Format::OpenAi, Format::Anthropic, Format::Gemini, Format::Ollama, Format::Responses];
 
     /// Formats the whole response as the service streams it.
     pub fn reply(self, answer: &Answer) -> Reply {
@@ -92,13 +96,14 @@ impl Format {
             Format::Anthropic => anthropic::reply(answer),
             Format::Gemini => gemini::reply(answer),
             Format::Ollama => ollama::reply(answer),
+            Format::Responses => responses::reply(answer),
         }
     }
 
     /// Formats an error of the service.
     pub fn failure(self, status: u16, kind: &str, message: &str) -> Reply {
         let body = match self {
-            Format::OpenAi => {
+            Format::OpenAi | Format::Responses => {
                 serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
             }
             Format::Anthropic => {

@@ -16,9 +16,10 @@ pub struct ProtectedPaths;
 
 impl ProtectedPaths {
     /// Directories whose whole content is protected, at any depth of the project.
-    pub const DIRECTORIES: [&'static str; 13] = [
+    pub const DIRECTORIES: [&'static str; 14] = [
         ".git",
         ".rawko",
+        ".agents",
         ".claude",
         ".codex",
         ".gemini",

@@ -1,7 +1,11 @@
 //! Detects file types by their first bytes, because extensions are unreliable.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rawko_model::Part;
+
 /// Larger images are not sent to a model.
-pub(crate) const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
+pub const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
 /// The number of bytes inspected to detect text.
 pub(super) const LOOKED_AT: usize = 8192;
 
@@ -14,6 +18,25 @@ pub(crate) fn image_type(head: &[u8]) -> Option<&'static str> {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         _ => None,
     }
+}
+
+/// Returns an image for a prompt, or the reason why models would not accept it.
+pub fn image_part(bytes: &[u8]) -> Result<Part, String> {
+    if bytes.len() as u64 > IMAGE_BYTES_MAX {
+        return Err(format!("it has {} bytes; at most {IMAGE_BYTES_MAX} are accepted", bytes.len()));
+    }
+    let media_type = image_type(bytes).ok_or("it is not a PNG, JPEG, GIF or WebP image")?;
+    let data = STANDARD.encode(bytes);
+    Ok(Part::Image { media_type: media_type.to_owned(), data })
+}
+
+/// The same for an image that comes as Base64, with or without `data:image/png;base64,` before it.
+pub fn image_of_base64(text: &str) -> Result<Part, String> {
+    let text = text.trim();
+    let text =
+        text.strip_prefix("data:").and_then(|rest| rest.split_once(',')).map_or(text, |(_, data)| data);
+    let bytes = STANDARD.decode(text).map_err(|error| format!("it is not Base64: {error}"))?;
+    image_part(&bytes)
 }
 
 /// Returns true if the content is not text. A character cut off at the end of the inspected bytes is ignored.

@@ -180,9 +180,14 @@ fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
                 "write `WebFetch(domain:example.com)`, without a scheme, a port or a path",
             )),
         },
-        Some(Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate) => {
-            Err(wrong(format!("`{name}` cannot be narrowed in parentheses"), "write the tool alone"))
-        }
+        Some(
+            Builtin::PlanWrite
+            | Builtin::PlanRead
+            | Builtin::PlanUpdate
+            | Builtin::WebSearch
+            | Builtin::Think
+            | Builtin::Skill,
+        ) => Err(wrong(format!("`{name}` cannot be narrowed in parentheses"), "write the tool alone")),
         None if name.starts_with(MCP) => Err(wrong(
             format!("`{name}` cannot be narrowed in parentheses"),
             "write `mcp__server` or `mcp__server__tool`",

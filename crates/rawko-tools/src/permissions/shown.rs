@@ -32,6 +32,10 @@ pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static s
             let url = text(input, "url");
             (format!("Fetch {}", first_line(url)), vec![("url", Value::str(url))])
         }
+        "WebSearch" => {
+            let query = text(input, "query");
+            (format!("Search the web for {}", first_line(query)), vec![("query", Value::str(query))])
+        }
         "Read" | "Glob" | "Grep" => (format!("{tool} {path}"), vec![("path", Value::str(path))]),
         "Task" => {
             let agent = text(input, "agent");

@@ -5,6 +5,7 @@ mod address;
 mod body;
 mod entities;
 mod html;
+mod search;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,6 +15,9 @@ use reqwest::{StatusCode, Url};
 
 use super::outcome::{Failure, Refused, ToolOutcome};
 use super::settings::WebSettings;
+
+pub(super) use search::search;
+pub use search::{SearchEngine, SearchModel, SearchSettings};
 
 const TIME_MAX: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 5;

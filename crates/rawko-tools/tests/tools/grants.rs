@@ -51,7 +51,7 @@ async fn a_model_is_told_of_what_it_may_use() {
     for (grant, expected) in [
         (
             Grant::default(),
-            "Read Write Edit Glob Grep Bash WebFetch PlanWrite PlanRead PlanUpdate mcp__git__log mcp__git__push",
+            "Read Write Edit Glob Grep Bash WebFetch PlanWrite PlanRead PlanUpdate Think mcp__git__log mcp__git__push",
         ),
         (
             Grant::new([allowing(&["grep", "readFile", "mcp__git__*"])]),
@@ -59,7 +59,7 @@ async fn a_model_is_told_of_what_it_may_use() {
         ),
         (
             Grant::new([allowing(&["*"]), blocking(&["mcp__*", "Plan*", "Bash"])]),
-            "Read Write Edit Glob Grep WebFetch",
+            "Read Write Edit Glob Grep WebFetch Think",
         ),
         (Grant::new([allowing(&["Read", "Write"]), allowing(&["Write", "Edit"])]), "Write"),
         (Grant::new([allowing(&["Bash(git log:*)"])]), "Bash"),

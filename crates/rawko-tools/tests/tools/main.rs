@@ -10,6 +10,7 @@ mod plans;
 mod printed;
 mod random_lines;
 mod sandbox;
+mod search;
 mod settings;
 mod support;
 mod web;

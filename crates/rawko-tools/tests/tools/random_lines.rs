@@ -188,6 +188,7 @@ async fn no_random_line_runs_a_hidden_command() {
             input: &input,
             instance: "i",
             plan: &Value::NULL,
+            notes: &Value::NULL,
             idempotency: "i/1/0",
             clearance: Clearance::default(),
         };

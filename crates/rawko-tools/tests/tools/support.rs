@@ -62,6 +62,7 @@ pub(crate) fn call<'c>(name: &'c str, input: &'c Value, plan: &'c Value) -> Tool
         input,
         instance: "order-1",
         plan,
+        notes: &Value::NULL,
         idempotency: "order-1/3/0",
         clearance: Clearance::default(),
     }

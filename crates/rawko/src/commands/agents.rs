@@ -1,6 +1,7 @@
 //! `rawko agents`: lists the agents of a project, their permissions, and problems with them.
 
 use rawko_agents::agent::AgentFile;
+use rawko_agents::words::{ProjectWords, WordFile};
 use rawko_agents::work::Health;
 use rawko_chart::Severity;
 use serde_json::{Value as Json, json};
@@ -96,7 +97,13 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
         return Err(Failure::Usage(format!("agent `{name}` not found; available: {}", names.join(", "))));
     };
     if json {
-        console.line(&format!("{:#}", described(agent)))?;
+        let mut shown = described(agent);
+        let (workshop, _) = place.workshop();
+        let file = |file: &WordFile| json!({"path": file.path, "directory": file.directory, "bytes": file.text.len()});
+        let skill = |skill: &rawko_tools::Skill| json!({"name": skill.name, "description": skill.description, "directory": skill.directory});
+        shown["projectInstructions"] = workshop.words.files.iter().map(file).collect();
+        shown["projectSkills"] = workshop.words.skills.iter().map(skill).collect();
+        console.line(&format!("{shown:#}"))?;
         return Ok(Verdict::Done);
     }
     let title = console.paint(Style::Bold, &agent.name);
@@ -107,7 +114,32 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     }
     console.line("")?;
     console.line(agent.system_prompt.trim())?;
+    let (workshop, _) = place.workshop();
+    let words = words(&workshop.words, agent);
+    if !words.is_empty() {
+        console.line("")?;
+    }
+    for (word, text) in words {
+        let word = console.paint(Style::Dim, &format!("{word:<13}"));
+        console.line(&format!("{word} {text}"))?;
+    }
     Ok(Verdict::Done)
+}
+
+/// The project's instructions that the agent gets, besides its own prompt.
+fn words(words: &ProjectWords, agent: &AgentFile) -> Vec<(&'static str, String)> {
+    let file = |file: &WordFile| {
+        let when = match file.directory.as_str() {
+            "" => "always".to_owned(),
+            directory => format!("for files below {directory}/"),
+        };
+        ("instructions", format!("{} ({} bytes, {when})", file.path, file.text.len()))
+    };
+    let skill = |skill: &rawko_tools::Skill| {
+        let how = if agent.skills.contains(&skill.name) { "in the prompt" } else { "read on demand" };
+        ("skill", format!("{} ({}, {how}): {}", skill.name, skill.directory, skill.description))
+    };
+    words.files.iter().map(file).chain(words.skills.iter().map(skill)).collect()
 }
 
 fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
@@ -121,6 +153,9 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
         ("model", agent.model.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string)),
         ("tools", or_all(&agent.tools.allowed)),
     ];
+    if let Some(effort) = agent.reasoning {
+        facts.push(("reasoning", effort.to_string()));
+    }
     if let Some(vision) = &agent.vision_model {
         facts.push(("vision", vision.to_string()));
     }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_core::Value;
 use rawko_host::Edition;
+use rawko_model::Part;
+use rawko_tools::{IMAGE_BYTES_MAX, image_part};
 
 use crate::console::{Console, Style};
 use crate::delivering::asked;
@@ -43,6 +45,8 @@ Examples:
   rawko task \"Add a --json option to the report\" --dry-run
   rawko task \"Fix issue 12\" --agent developer --max-iterations 10 --max-budget-usd 2
   rawko task \"Review the parser\" --model anthropic/claude-sonnet-4-5 --timeout 30m
+  rawko task \"Make the page look like this\" --image mock.png
+  rawko task \"Explain @src/parser.rs\"
   rawko task \"Make the tests pass\" --chart my_flow.yaml
   rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
 
@@ -85,6 +89,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHART")]
     chart: Option<PathBuf>,
 
+    /// Attach an image (repeatable)
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
+
     /// Calls that need an approval: wait for a person, or deny
     #[arg(long, value_name = "MODE", value_parser = ["wait", "deny"])]
     permission_mode: Option<String>,
@@ -111,7 +119,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
             insist_on_gate(&place.settings, &chart)?;
-            wish(args).input(&workshop, &chart)?
+            wish(args)?.input(&workshop, &chart)?
         };
         let mut signals = Signals::new()?;
         let charts = [chart];
@@ -173,8 +181,8 @@ fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
     Ok(workshop)
 }
 
-fn wish(args: &Args) -> Wish {
-    Wish {
+fn wish(args: &Args) -> Result<Wish, Failure> {
+    Ok(Wish {
         task: args.task.clone(),
         dry_run: args.dry_run,
         agent: args.agent.clone(),
@@ -182,8 +190,23 @@ fn wish(args: &Args) -> Wish {
         timeout_ms: args.timeout,
         provider: args.provider.clone().filter(|_| args.model.is_none()),
         model: model(args),
+        attachments: args.image.iter().map(|path| image(path)).collect::<Result<_, _>>()?,
         ask_people: io::stdin().is_terminal() && io::stderr().is_terminal(),
+    })
+}
+
+fn image(path: &Path) -> Result<Part, Failure> {
+    let shown = path.display();
+    let wrong = |why: String| Failure::Usage(format!("cannot attach `{shown}`: {why}"));
+    // Only regular files are opened: reading a pipe would block.
+    let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    if !about.is_file() {
+        return Err(wrong("it is not a regular file".to_owned()));
     }
+    if about.len() > IMAGE_BYTES_MAX {
+        return Err(wrong(format!("it has {} bytes; at most {IMAGE_BYTES_MAX} are accepted", about.len())));
+    }
+    image_part(&std::fs::read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
 }
 
 fn model(args: &Args) -> Option<String> {

@@ -73,6 +73,11 @@ pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
         let names: Vec<_> = project.agents.iter().map(|agent| agent.id.as_str()).collect();
         checks.push(Check::new("agents", State::Ok, names.join(", ")));
     }
+    if !project.agents.is_empty() {
+        let search = place.workshop().0.search_health();
+        let state = if search.ok { State::Ok } else { State::Problem };
+        checks.push(Check::new("search", state, search.text));
+    }
     for path in project.invocable_charts() {
         let name = crate::files::shown(&path);
         checks.push(match loading::runnable(&path) {

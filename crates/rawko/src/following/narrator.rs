@@ -16,6 +16,8 @@ use crate::times;
 const WHO_WIDTH: usize = 10;
 const ARBITER: &str = "arbiter";
 const DRY_RUN: &str = "dry_run";
+/// Characters of a model's thoughts that are shown.
+const THOUGHT_CHARS: usize = 100;
 
 pub(crate) struct Narrator {
     /// Prints text while it arrives.
@@ -37,6 +39,9 @@ struct Heard {
     /// Trailing line ends, printed only if more text follows.
     held: String,
     is_ended: bool,
+    /// The model's thoughts, until one line of them is printed.
+    thought: String,
+    is_thought_told: bool,
     /// JSON instead of text: the readable parts are printed from the journal.
     is_data: bool,
     /// The journal has everything requested before this step; later live output of it is dropped.
@@ -77,7 +82,21 @@ impl Narrator {
         if progress.step < heard.told_through {
             return Ok(());
         }
-        match (progress.data.get("type").as_str(), progress.data.get("text").as_str()) {
+        let kind = progress.data.get("type").as_str();
+        if kind != Some("reasoning_delta") {
+            self.tell_thought(&progress.instance, console)?;
+        }
+        let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
+        match (kind, progress.data.get("text").as_str()) {
+            (Some("reasoning_delta"), Some(text)) => {
+                if heard.is_ended {
+                    *heard = Heard { told_through: heard.told_through, ..Heard::default() };
+                }
+                heard.thought.push_str(text);
+                let is_line =
+                    heard.thought.trim_start().contains('\n') || heard.thought.len() > THOUGHT_CHARS;
+                if is_line { self.tell_thought(&progress.instance, console) } else { Ok(()) }
+            }
             (Some("text_delta"), Some(text)) => self.hear_text(&progress.instance, text, console),
             (Some("message_done"), _) => {
                 heard.is_ended = true;
@@ -85,6 +104,20 @@ impl Narrator {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Prints the beginning of the model's thoughts, once for each response. They are never part of the answer.
+    fn tell_thought(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), Failure> {
+        let Some(heard) = self.heard.get_mut(instance) else { return Ok(()) };
+        let line: String = heard.thought.trim().lines().next().unwrap_or_default().to_owned();
+        if heard.is_thought_told || line.is_empty() {
+            return Ok(());
+        }
+        heard.is_thought_told = true;
+        let line: String = line.chars().take(THOUGHT_CHARS).collect();
+        self.end_line(console)?;
+        let line = console.paint(Style::Dim, &line);
+        say(agent_in(instance), "thinks", &line, Style::Dim, console)
     }
 
     fn hear_text(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {

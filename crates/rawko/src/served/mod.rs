@@ -11,10 +11,12 @@ use rawko_agents::work::{self, Workshop};
 use rawko_chart::Registry;
 use rawko_core::Value;
 use rawko_host::{Engine, Receipt, Settings};
+use rawko_model::Part;
 use rawko_server::{
-    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewTask, Problem, ProblemCode, Project as Served,
-    Working,
+    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, Problem, ProblemCode,
+    Project as Served, Working,
 };
+use rawko_tools::image_of_base64;
 
 use crate::failure::Failure;
 use crate::hosting::Place;
@@ -56,6 +58,7 @@ impl ServedProject {
             Some(_) => return Err(invalid("`max_budget_usd` must be greater than zero".to_owned())),
             None => Value::Null,
         };
+        let attachments = task.attachments.iter().map(attachment).collect::<Result<_, _>>()?;
         let wish = Wish {
             task: task.task,
             dry_run: false,
@@ -64,12 +67,18 @@ impl ServedProject {
             timeout_ms,
             provider: None,
             model: task.model,
+            attachments,
             ask_people: false,
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
         let input = wish.input(&self.workshop, &chart).map_err(problem)?;
         Ok(self.engine.start(chart, input, task.id, budget).await?)
     }
+}
+
+/// Decodes an image of a request.
+fn attachment(given: &NewAttachment) -> Result<Part, Problem> {
+    image_of_base64(&given.data).map_err(|why| invalid(format!("an attachment cannot be used: {why}")))
 }
 
 impl Served for ServedProject {

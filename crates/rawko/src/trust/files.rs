@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use super::git;
 
 /// Directories whose files all count, without the parts that rawko writes itself while it works.
-const TREES: [(&str, &[&str]); 2] = [(".rawko", &["state", "memories"]), (".claude", &CLAUDES_OWN)];
+const TREES: [(&str, &[&str]); 3] =
+    [(".rawko", &["state", "memories"]), (".agents", &[]), (".claude", &CLAUDES_OWN)];
 /// Written by Claude Code while it works, and not read by rawko.
 const CLAUDES_OWN: [&str; 16] = [
     "backups",

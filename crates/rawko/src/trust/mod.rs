@@ -40,6 +40,10 @@ pub(crate) enum Standing {
 /// Reads the files of a project, including the programs that they name.
 pub(crate) fn read(root: &Path, has_git: bool) -> io::Result<AuthorityFiles> {
     let mut files = AuthorityFiles::read(root, has_git)?;
+    // Instructions of directories below the root, and what they import.
+    for words in rawko_agents::words::authority(root) {
+        files.add(root, &words)?;
+    }
     for program in starts::programs(&starts(&files), root) {
         files.add(root, &program)?;
     }

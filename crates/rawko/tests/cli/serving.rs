@@ -11,7 +11,7 @@ const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const GATE: &str = r#"{"text": "id: gate\nversion: 1.0.0\ninitial: shut\nstates: {shut: {on: {OPEN: open}}, open: {type: final}}\n"}"#;
 
 /// Sends a request of the operator and returns the status and the body of the response.
-fn ask(dir: &Path, serving: &Background, method: &str, path: &str, body: &str) -> (u16, String) {
+pub(crate) fn ask(dir: &Path, serving: &Background, method: &str, path: &str, body: &str) -> (u16, String) {
     let token = token_of(dir);
     ask_with(serving, method, path, &format!("authorization: Bearer {token}\r\n"), body)
 }
@@ -31,7 +31,7 @@ fn ask_with(serving: &Background, method: &str, path: &str, headers: &str, body:
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-fn serve(dir: &Path) -> Background {
+pub(crate) fn serve(dir: &Path) -> Background {
     Background::start(dir, &SERVE, "http://")
 }
 

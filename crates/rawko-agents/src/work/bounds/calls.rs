@@ -4,9 +4,10 @@
 use rawko_core::Value;
 
 use super::{
-    CALL_INPUT, CALLS, CALLS_MAX, ID_BYTES_MAX, NAME_BYTES_MAX, Size, TEXT_BYTES_MAX, cut, left_out,
+    CALL_INPUT, CALLS, CALLS_MAX, ID_BYTES_MAX, NAME_BYTES_MAX, REASONING_BYTES_MAX, Size, TEXT_BYTES_MAX,
+    cut, left_out,
 };
-use rawko_model::{Message, Part, ToolUse};
+use rawko_model::{Message, Part, Reasoning, ToolUse};
 
 /// Parts of one message: all calls that are kept, and texts between them.
 const PARTS_MAX: usize = 4 * CALLS_MAX;
@@ -25,8 +26,14 @@ pub(in crate::work) fn bounded_calls(
     own_name: impl Fn(ToolUse) -> ToolUse,
 ) -> BoundedCalls {
     let asked = message.tool_uses().count();
-    let mut bounding =
-        Bounding { asked, used: Size::default(), text_left: TEXT_BYTES_MAX, calls: Vec::new(), own_name };
+    let mut bounding = Bounding {
+        asked,
+        used: Size::default(),
+        text_left: TEXT_BYTES_MAX,
+        reasoning_left: REASONING_BYTES_MAX,
+        calls: Vec::new(),
+        own_name,
+    };
     let parts = message.parts.into_iter().filter_map(|part| bounding.part(part)).take(PARTS_MAX).collect();
     BoundedCalls { message: Message { role: message.role, parts }, calls: bounding.calls }
 }
@@ -36,6 +43,7 @@ struct Bounding<F> {
     asked: usize,
     used: Size,
     text_left: usize,
+    reasoning_left: usize,
     calls: Vec<Value>,
     own_name: F,
 }
@@ -52,7 +60,22 @@ impl<F: Fn(ToolUse) -> ToolUse> Bounding<F> {
             Part::ToolUse(call) if self.calls.len() < CALLS_MAX => Some(Part::ToolUse(self.call(call))),
             // Dropped; the last kept call reports the number.
             Part::ToolUse(_) => None,
+            Part::Reasoning(reasoning) => self.reasoning(reasoning).map(Part::Reasoning),
             Part::Image { .. } | Part::ImageRef { .. } | Part::ToolResult(_) => Some(part),
+        }
+    }
+
+    /// Signed reasoning is kept whole or not at all: a part of it has no valid signature.
+    fn reasoning(&mut self, reasoning: Reasoning) -> Option<Reasoning> {
+        let bytes = reasoning.text.len() + reasoning.signature.as_ref().map_or(0, String::len);
+        let room = self.reasoning_left;
+        self.reasoning_left = room.saturating_sub(bytes);
+        match reasoning.signature {
+            _ if bytes <= room => Some(reasoning),
+            None if room > 0 => {
+                Some(Reasoning { text: cut(reasoning.text, room, "reasoning is limited"), ..reasoning })
+            }
+            Some(_) | None => None,
         }
     }
 
@@ -219,6 +242,24 @@ mod tests {
             assert!(size.fits(Size { bytes: 2 << 20, nodes: 10_000, depth: 80 }), "{case}: {size:?}");
             assert_eq!(bounded.message.tool_uses().count(), bounded.calls.len(), "{case}");
         }
+    }
+
+    #[test]
+    fn reasoning_has_a_bound_and_a_signature_none_but_whole() {
+        let thought = |bytes: usize, signature: Option<&str>| {
+            let signature = signature.map(str::to_owned);
+            Part::Reasoning(Reasoning { text: "x".repeat(bytes), signature, ..Reasoning::default() })
+        };
+        let sizes = |parts: Vec<Part>| -> Vec<usize> {
+            let bounded = bounded_calls(Message { role: Role::Assistant, parts }, |call| call);
+            let of = |part: &Part| if let Part::Reasoning(it) = part { Some(it.text.len()) } else { None };
+            bounded.message.parts.iter().filter_map(of).collect()
+        };
+        let large = 1 << 20;
+        assert_eq!(sizes(vec![thought(10, None), thought(20, Some("s"))]), [10, 20]);
+        assert_eq!(sizes(vec![thought(large, Some("s"))]), [0; 0]);
+        let cut = sizes(vec![thought(large, None), thought(1, None)]);
+        assert!(cut.len() == 1 && cut[0] < REASONING_BYTES_MAX + 100, "{cut:?}");
     }
 
     #[test]

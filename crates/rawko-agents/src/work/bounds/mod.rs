@@ -3,7 +3,7 @@
 //! before it enters, and the model gets a note about each omission. The services share one budget:
 //!
 //! ```text
-//! 4 MiB conversation before a completion + 2 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
+//! 4 MiB conversation before a completion + 2.25 MiB completion + 1 MiB results + 4 MiB reports of sub-agents
 //!     + 3 MiB answer, text and pending calls < 16 MiB for one value
 //! ```
 
@@ -37,6 +37,9 @@ const NAME_BYTES_MAX: usize = 128;
 const ID_BYTES_MAX: usize = 256;
 /// Text of one completion. Below the largest string that an expression makes.
 pub(super) const TEXT_BYTES_MAX: usize = 512 * KIB;
+
+/// Reasoning of one completion, with its signatures.
+const REASONING_BYTES_MAX: usize = 256 * KIB;
 
 /// Text of one tool result.
 const RESULT_BYTES_MAX: usize = 256 * KIB;

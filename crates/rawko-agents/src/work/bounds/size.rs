@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
     use crate::work::bounds::{
-        ANSWER, CALLS, CONVERSATION, REPORTS_BYTES_MAX, TEXT_BYTES_MAX, TURN_BYTES_MAX,
+        ANSWER, CALLS, CONVERSATION, REASONING_BYTES_MAX, REPORTS_BYTES_MAX, TEXT_BYTES_MAX, TURN_BYTES_MAX,
     };
 
     #[test]
@@ -82,8 +82,12 @@ mod tests {
     #[test]
     fn everything_together_fits_into_one_value() {
         use rawko_core::expr::limits::{FUEL_MAX, VALUE_BYTES_MAX, VALUE_DEPTH_MAX};
-        let calls_and_results =
-            CALLS.bytes + 2 * TEXT_BYTES_MAX + TURN_BYTES_MAX + REPORTS_BYTES_MAX + 128 * 1024;
+        let calls_and_results = CALLS.bytes
+            + 2 * TEXT_BYTES_MAX
+            + REASONING_BYTES_MAX
+            + TURN_BYTES_MAX
+            + REPORTS_BYTES_MAX
+            + 128 * 1024;
         let output = CONVERSATION.bytes + calls_and_results + ANSWER.bytes + CALLS.bytes + TEXT_BYTES_MAX;
         assert!(output < VALUE_BYTES_MAX, "{output}");
         let nodes = CONVERSATION.nodes + 2 * CALLS.nodes + ANSWER.nodes + 10_000;

@@ -41,7 +41,7 @@ fn bounded(message: Message) -> Message {
             let input = super::left_out(Size::of(&call.input));
             Part::ToolUse(ToolUse { input, ..call })
         }
-        Part::ToolUse(_) | Part::Image { .. } | Part::ImageRef { .. } => part,
+        Part::ToolUse(_) | Part::Image { .. } | Part::ImageRef { .. } | Part::Reasoning(_) => part,
     };
     Message { parts: message.parts.into_iter().map(part).collect(), ..message }
 }

@@ -168,6 +168,7 @@ impl<'w> Attendant<'w> {
             instance: &self.call.instance,
             idempotency: &idempotency,
             plan: &plan,
+            notes: &Value::NULL,
             // The program waits for its result, so a person cannot be asked first.
             clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };
@@ -234,7 +235,8 @@ impl TurnHost for Attendant<'_> {
         match event {
             StreamEvent::TextDelta { text } => self.state().transcript.said(&text),
             StreamEvent::MessageDone { usage, .. } => self.spent(usage),
-            StreamEvent::ToolUseStart { .. }
+            StreamEvent::ReasoningDelta { .. }
+            | StreamEvent::ToolUseStart { .. }
             | StreamEvent::ToolUseInput { .. }
             | StreamEvent::ToolUseEnd { .. } => {}
         }

@@ -149,6 +149,7 @@ impl<'a> Coder<'a> {
             instance: &attendant.call.instance,
             idempotency: &idempotency,
             plan: &Value::NULL,
+            notes: &Value::NULL,
             clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
         };
         let writing = async {
@@ -181,6 +182,7 @@ impl TurnHost for Coder<'_> {
             }
             StreamEvent::ToolUseEnd { id, .. } => drop(self.calls().open.remove(id)),
             StreamEvent::TextDelta { .. }
+            | StreamEvent::ReasoningDelta { .. }
             | StreamEvent::ToolUseInput { .. }
             | StreamEvent::MessageDone { .. } => {}
         }

@@ -35,7 +35,7 @@ pub(super) fn first(
     input: &Value,
     call: &Call,
 ) -> Result<(TurnRequest, Vec<Message>), ServiceError> {
-    let messages = open::messages(input)?;
+    let messages = without_reasoning(open::messages(input)?);
     let schema = open::schema(input)?;
     let (before, last) = apart(&messages);
     let mut request = TurnRequest {
@@ -54,6 +54,14 @@ pub(super) fn first(
         in_one_text(&mut request, &messages);
     }
     Ok((request, messages))
+}
+
+/// Thoughts of a model are its own: programs get the conversation without them.
+fn without_reasoning(mut messages: Vec<Message>) -> Vec<Message> {
+    for message in &mut messages {
+        message.parts.retain(|part| !matches!(part, Part::Reasoning(_)));
+    }
+    messages
 }
 
 /// Builds the request after a program has stopped too early.
@@ -93,7 +101,11 @@ fn apart(messages: &[Message]) -> (Vec<Message>, String) {
 fn is_text(part: &Part) -> bool {
     match part {
         Part::Text { .. } => true,
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => false,
     }
 }
 
@@ -126,7 +138,7 @@ fn in_one_text(request: &mut TurnRequest, messages: &[Message]) {
 fn is_image(part: &Part) -> bool {
     match part {
         Part::Image { .. } | Part::ImageRef { .. } => true,
-        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) => false,
+        Part::Text { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => false,
     }
 }
 

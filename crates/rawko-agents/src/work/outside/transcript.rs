@@ -31,7 +31,13 @@ impl Transcript {
         let parts = self.parts(Role::Assistant);
         match parts.last_mut() {
             Some(Part::Text { text: before }) => before.push_str(text),
-            Some(Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_))
+            Some(
+                Part::Image { .. }
+                | Part::ImageRef { .. }
+                | Part::ToolUse(_)
+                | Part::ToolResult(_)
+                | Part::Reasoning(_),
+            )
             | None => {
                 parts.push(Part::Text { text: text.to_owned() });
             }

@@ -89,6 +89,10 @@ pub fn compact(
     if tokens <= limits.tokens_max {
         return Compaction::Fits;
     }
+    let light = without_old_reasoning(messages);
+    if messages_tokens(&light) + overhead_tokens <= limits.tokens_max {
+        return Compaction::Shorten(light);
+    }
     let range = match tried {
         CompactionAttempt::Nothing => middle(messages, limits.kept_tokens),
         CompactionAttempt::Summary => None,
@@ -97,7 +101,8 @@ pub fn compact(
         let ask = vec![Message::text(Role::User, summary_prompt(messages, &range, limits))];
         return Compaction::Summarise(Summarising { ask, range });
     }
-    shorten(messages, overhead_tokens, limits).map_or(Compaction::GiveUp { tokens }, Compaction::Shorten)
+    shorten(messages, light, overhead_tokens, limits)
+        .map_or(Compaction::GiveUp { tokens }, Compaction::Shorten)
 }
 
 impl Summarising {
@@ -150,14 +155,18 @@ fn summary_prompt(messages: &[Message], range: &Range<usize>, limits: Compaction
 }
 
 /// Truncates tool results as little as necessary, or as much as possible if the conversation still does not fit.
-fn shorten(messages: &[Message], overhead_tokens: u64, limits: CompactionLimits) -> Option<Vec<Message>> {
+fn shorten(
+    messages: &[Message],
+    light: Vec<Message>,
+    overhead_tokens: u64,
+    limits: CompactionLimits,
+) -> Option<Vec<Message>> {
     let before = messages_tokens(messages);
     let sizes =
         std::iter::successors(Some(limits.result_bytes_max), |size| (*size > 200).then_some(size / 2));
-    let mut best = None;
+    let mut best = Some(light.clone()).filter(|light| messages_tokens(light) < before);
     for size in sizes {
-        let shorter: Vec<Message> =
-            messages.iter().map(|message| with_short_results(message, size)).collect();
+        let shorter: Vec<Message> = light.iter().map(|message| with_short_results(message, size)).collect();
         let tokens = messages_tokens(&shorter);
         if tokens < before {
             best = Some(shorter);
@@ -167,6 +176,18 @@ fn shorten(messages: &[Message], overhead_tokens: u64, limits: CompactionLimits)
         }
     }
     best
+}
+
+/// Drops all reasoning but the newest message's. Services need the reasoning behind pending tool calls, signed and
+/// unchanged; older reasoning may be absent, but not edited.
+fn without_old_reasoning(messages: &[Message]) -> Vec<Message> {
+    let newest = messages.iter().rposition(|message| message.role == Role::Assistant);
+    let lighter = |(at, message): (usize, &Message)| {
+        let is_kept = |part: &Part| Some(at) == newest || !matches!(part, Part::Reasoning(_));
+        let parts = message.parts.iter().filter(|part| is_kept(part)).cloned().collect();
+        Message { role: message.role, parts }
+    };
+    messages.iter().enumerate().map(lighter).collect()
 }
 
 fn with_short_results(message: &Message, bytes_max: usize) -> Message {

@@ -8,16 +8,18 @@ const PIECE_BYTES_MAX: usize = 4_000;
 /// Bounded: if the whole is too long, its middle is omitted.
 pub(super) fn transcript(messages: &[Message], bytes_max: usize) -> String {
     let whole: Vec<String> =
-        messages.iter().flat_map(|message| message.parts.iter().map(move |it| line(message, it))).collect();
+        messages.iter().flat_map(|message| message.parts.iter().filter_map(|it| line(message, it))).collect();
     shortened(&whole.join("\n"), bytes_max)
 }
 
-fn line(message: &Message, part: &Part) -> String {
+/// Reasoning is left out: its results are in the text and the calls after it.
+fn line(message: &Message, part: &Part) -> Option<String> {
     let who = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    match part {
+    let line = match part {
+        Part::Reasoning(_) => return None,
         Part::Text { text } => format!("{who}: {}", shortened(text, PIECE_BYTES_MAX)),
         Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => {
             format!("{who}: (an image, {media_type})")
@@ -29,7 +31,8 @@ fn line(message: &Message, part: &Part) -> String {
             let what = if result.is_error { "failure" } else { "result" };
             format!("{what}: {}", shortened(&result.content, PIECE_BYTES_MAX))
         }
-    }
+    };
+    Some(line)
 }
 
 /// Returns the beginning and the end of a text, cut at character boundaries, with a note about the omission. Not longer

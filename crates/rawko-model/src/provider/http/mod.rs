@@ -21,6 +21,7 @@ use super::pricing::Prices;
 use super::wire::{BodyEnd, Decoder, Dialect};
 use super::{
     Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError, classify,
+    reasoning,
 };
 
 /// Models need time before the first token; a longer silence means that the connection is dead.
@@ -99,13 +100,17 @@ impl HttpProvider {
         listener: Listener<'_>,
     ) -> Result<Completion, ProviderError> {
         let url = self.url(&request.model)?;
+        if request.search && !self.dialect.can_search() {
+            let why = "this service has no web search of its own; set `tools.search.provider` to another";
+            return Err(ProviderError::new(ErrorCode::InvalidRequest, why));
+        }
         let sent = self
             .client
             .for_url(&url)
             .map_err(|error| ProviderError::new(ErrorCode::InvalidRequest, error.to_string()))?
             .post(url.clone())
             .headers(self.headers(&request.idempotency)?)
-            .body(self.dialect.body(request, self.context_tokens).to_string())
+            .body(self.body(request).to_string())
             .send();
         let deadline = Deadline::new(self.idle_timeout, self.completion_timeout);
         let response = deadline.wait(&url, sent).await?.map_err(|error| fault::of_send(&error, &url))?;
@@ -116,6 +121,17 @@ impl HttpProvider {
         }
     }
 
+    /// Names the model and where it runs. Reasoning is only valid there.
+    fn origin(&self, request: &CompletionRequest) -> String {
+        format!("{}/{}", self.name, request.model)
+    }
+
+    /// Builds the body. Another model's reasoning is omitted: its signatures would be rejected.
+    fn body(&self, request: &CompletionRequest) -> serde_json::Value {
+        let messages = reasoning::without_foreign(request, &self.origin(request));
+        self.dialect.body(&CompletionRequest { messages, ..request.clone() }, self.context_tokens)
+    }
+
     async fn answer(
         &self,
         mut response: Response,
@@ -124,7 +140,7 @@ impl HttpProvider {
         (url, mut deadline): (&Url, Deadline),
     ) -> Result<Completion, ProviderError> {
         let price = self.prices.find(&self.name, &request.model);
-        let mut decoder = Decoder::new(self.dialect, request, price);
+        let mut decoder = Decoder::new(self.dialect, request, price, &self.origin(request));
         let mut end = BodyEnd::Announced;
         while !decoder.is_over() {
             let chunk = match deadline.wait(url, response.chunk()).await {
@@ -197,7 +213,7 @@ impl HttpProvider {
             // Both spellings are common.
             Dialect::Anthropic => base.strip_suffix("/v1").unwrap_or(base),
             Dialect::Gemini => base.strip_suffix("/v1beta").unwrap_or(base),
-            Dialect::OpenAi(_) | Dialect::Ollama => base,
+            Dialect::OpenAi(_) | Dialect::Responses | Dialect::Ollama => base,
         };
         let url = Url::parse(&format!("{base}/{}", self.dialect.path(model)));
         url.map_err(|error| invalid(&format!("`{base}` is not a valid URL: {error}")))
@@ -210,7 +226,7 @@ impl HttpProvider {
             headers.insert(HeaderName::from_static("idempotency-key"), key);
         }
         let (name, before) = match self.dialect {
-            Dialect::OpenAi(_) | Dialect::Ollama => (AUTHORIZATION, "Bearer "),
+            Dialect::OpenAi(_) | Dialect::Responses | Dialect::Ollama => (AUTHORIZATION, "Bearer "),
             Dialect::Anthropic => {
                 headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
                 (HeaderName::from_static("x-api-key"), "")

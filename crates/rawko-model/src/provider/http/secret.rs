@@ -14,12 +14,12 @@ impl Secret {
     }
 
     /// Redacts the secret in a text.
-    pub(crate) fn hide(&self, text: &str) -> String {
+    pub fn hide(&self, text: &str) -> String {
         Redactor::of_values([self.0.clone()]).hide_values(text).into_owned()
     }
 
     /// Returns `None` if the secret is not a valid header value.
-    pub(super) fn header(&self, before: &str) -> Option<HeaderValue> {
+    pub fn header(&self, before: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{before}{}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)

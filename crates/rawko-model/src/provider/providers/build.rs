@@ -29,7 +29,7 @@ struct Building<'b> {
 }
 
 pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Path) -> Providers {
-    let ProviderSettings { default, aliases, record, prices, back_off, mut definitions } = said;
+    let ProviderSettings { default, aliases, record, prices, back_off, reasoning, mut definitions } = said;
     for known in &KNOWN {
         definitions.entry(known.name.to_owned()).or_default();
     }
@@ -49,7 +49,7 @@ pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Pa
     let secrets = building.secrets;
     let recorder = record.and_then(|path| recorded(&mut made, &root.join(path), secrets));
     let default = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned).or(default);
-    Providers { default, aliases, made, prices, back_off, recorder, wrapper: None }
+    Providers { default, aliases, made, prices, back_off, reasoning, recorder, wrapper: None }
 }
 
 /// Wraps all recordable providers in a recorder. If the tape cannot be written, they are disabled: the recording was
@@ -117,7 +117,7 @@ impl Building<'_> {
         if key.is_none() && is_default && known.is_some_and(|known| !known.is_open) {
             return Err(missing_key(name, known));
         }
-        let dialect = adapted(dialect, &base_url, definition.schema);
+        let dialect = adapted(dialect, &base_url, &definition);
         let mut provider =
             HttpProvider::new(name, dialect, base_url, key).with_client(Arc::clone(&self.client));
         provider.headers = headers(name, &definition)?;

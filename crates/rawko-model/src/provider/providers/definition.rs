@@ -6,7 +6,7 @@ use std::time::Duration;
 use rawko_settings::Environment;
 use reqwest::header::HeaderName;
 
-use crate::provider::wire::{Dialect, SchemaSupport};
+use crate::provider::wire::{Dialect, ReasoningReturn, SchemaSupport};
 
 /// The kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,7 @@ pub(super) struct Definition {
     pub(super) completion_timeout: Option<Duration>,
     pub(super) context_tokens: Option<u32>,
     pub(super) schema: Option<SchemaSupport>,
+    pub(super) send_reasoning: Option<ReasoningReturn>,
     pub(super) file: Option<PathBuf>,
 }
 
@@ -42,6 +43,7 @@ impl Definition {
             completion_timeout: self.completion_timeout.or(below.completion_timeout),
             context_tokens: self.context_tokens.or(below.context_tokens),
             schema: self.schema.or(below.schema),
+            send_reasoning: self.send_reasoning.or(below.send_reasoning),
             file: self.file.or(below.file),
         }
     }

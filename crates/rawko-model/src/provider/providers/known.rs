@@ -1,7 +1,7 @@
 //! Providers available without settings: their addresses and the environment variables of their keys.
 
 use super::definition::Kind;
-use crate::provider::wire::{Dialect, OpenAiTraits, SchemaSupport};
+use crate::provider::wire::{Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport};
 
 pub(super) struct Known {
     pub(super) name: &'static str,
@@ -17,13 +17,16 @@ pub(super) struct Known {
 }
 
 pub(super) const ORIGINAL: OpenAiTraits =
-    OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: true };
-pub(super) const COMPATIBLE: OpenAiTraits =
-    OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: false };
-/// Z.ai supports JSON output but no schema.
-const ZAI: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonObject, is_original: false };
+    OpenAiTraits { schema: SchemaSupport::JsonSchema, is_original: true, reasoning: ReasoningReturn::Never };
+pub(super) const COMPATIBLE: OpenAiTraits = OpenAiTraits {
+    schema: SchemaSupport::JsonSchema,
+    is_original: false,
+    reasoning: ReasoningReturn::WithTools,
+};
+/// Z.ai and DeepSeek support JSON output but no schema.
+const JSON_ONLY: OpenAiTraits = OpenAiTraits { schema: SchemaSupport::JsonObject, ..COMPATIBLE };
 
-pub(super) const KNOWN: [Known; 6] = [
+pub(super) const KNOWN: [Known; 7] = [
     Known {
         name: "anthropic",
         kind: Kind::Http(Dialect::Anthropic),
@@ -44,7 +47,7 @@ pub(super) const KNOWN: [Known; 6] = [
     },
     Known {
         name: "zai",
-        kind: Kind::Http(Dialect::OpenAi(ZAI)),
+        kind: Kind::Http(Dialect::OpenAi(JSON_ONLY)),
         base_url: "https://api.z.ai/api/paas/v4",
         key_variables: &["ZAI_API_KEY", "Z_AI_API_KEY"],
         base_variables: &["ZAI_BASE_URL"],
@@ -68,6 +71,15 @@ pub(super) const KNOWN: [Known; 6] = [
         base_variables: &["OLLAMA_HOST"],
         is_open: true,
         models: &[],
+    },
+    Known {
+        name: "deepseek",
+        kind: Kind::Http(Dialect::OpenAi(JSON_ONLY)),
+        base_url: "https://api.deepseek.com",
+        key_variables: &["DEEPSEEK_API_KEY"],
+        base_variables: &["DEEPSEEK_BASE_URL"],
+        is_open: false,
+        models: &["deepseek-"],
     },
     Known {
         name: "openrouter",

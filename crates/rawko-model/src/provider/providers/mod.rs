@@ -8,6 +8,7 @@
 //!   demo: {kind: scripted, file: script.yaml}
 //!   tape: {kind: replay, file: tape.jsonl}
 //!   aliases: {fast: local/qwen}
+//!   reasoning: medium                              # low, medium, high, or a number of tokens
 //!   record: .rawko/tape.jsonl
 //!   prices: {local/qwen: {input: 0, output: 0}}
 //!   back_off: {first: 1s, longest: 60s, retry_after_max: 1h}
@@ -28,11 +29,11 @@ use rawko_settings::SectionSource;
 
 pub use problem::ProviderProblem;
 
-use super::Provider;
 use super::back_off::BackOffSettings;
 use super::pricing::Prices;
 use super::scripted::Scripted;
 use super::tape::{Recorder, Replay};
+use super::{Provider, ReasoningEffort};
 use known::{ALIASES, known, maker};
 
 /// Problems in settings, grouped by file.
@@ -62,6 +63,7 @@ pub struct Providers {
     made: BTreeMap<String, NamedProvider>,
     prices: Arc<Prices>,
     back_off: BackOffSettings,
+    reasoning: Option<ReasoningEffort>,
     recorder: Option<Arc<Recorder>>,
     wrapper: Option<ProviderWrapper>,
 }
@@ -153,6 +155,11 @@ impl Providers {
 
     pub fn back_off(&self) -> BackOffSettings {
         self.back_off
+    }
+
+    /// How much models think, unless an agent or a phase sets it.
+    pub fn reasoning(&self) -> Option<ReasoningEffort> {
+        self.reasoning
     }
 
     pub fn prices(&self) -> &Prices {

@@ -12,9 +12,11 @@ use reqwest::header::HeaderName;
 use super::Problems;
 use super::definition::{Definition, Filled, Kind};
 use super::known::{COMPATIBLE, ORIGINAL, known};
+use crate::provider::ReasoningEffort;
 use crate::provider::back_off::BackOffSettings;
 use crate::provider::pricing::Price;
-use crate::provider::wire::{Dialect, SchemaSupport};
+use crate::provider::reasoning::effort;
+use crate::provider::wire::{Dialect, OpenAiTraits, ReasoningReturn, SchemaSupport};
 
 /// The merged sections.
 #[derive(Debug, Default)]
@@ -24,10 +26,11 @@ pub(super) struct ProviderSettings {
     pub(super) record: Option<PathBuf>,
     pub(super) prices: BTreeMap<String, Price>,
     pub(super) back_off: BackOffSettings,
+    pub(super) reasoning: Option<ReasoningEffort>,
     pub(super) definitions: BTreeMap<String, Definition>,
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "kind",
     "base_url",
     "api_key",
@@ -36,9 +39,11 @@ const KEYS: [&str; 9] = [
     "completion_timeout",
     "context_tokens",
     "schema",
+    "send_reasoning",
     "file",
 ];
-const KINDS: [&str; 6] = ["anthropic", "openai", "gemini", "ollama", "scripted", "replay"];
+const KINDS: [&str; 7] =
+    ["anthropic", "openai", "openai_responses", "gemini", "ollama", "scripted", "replay"];
 
 /// The project's section overrides the user's, key by key.
 pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems) {
@@ -75,6 +80,10 @@ impl Reading<'_> {
                     let path = self.reader.text(value, "`record` of `providers`").map(PathBuf::from);
                     self.said.record = path.or(self.said.record.take());
                 }
+                "reasoning" => {
+                    let effort = effort(&mut self.reader, value, "`reasoning` of `providers`");
+                    self.said.reasoning = effort.or(self.said.reasoning);
+                }
                 "aliases" => self.aliases(value),
                 "prices" => self.prices(value),
                 "back_off" => self.back_off(value),
@@ -98,18 +107,21 @@ impl Reading<'_> {
     fn prices(&mut self, at: &Document) {
         for entry in self.reader.entries(at, "`prices`") {
             let what = format!("the price of `{}`", entry.key);
-            let (mut input, mut cached, mut output) = (None, None, None);
-            for part in self.reader.record(&entry.value, &what, &["input", "cached", "output"]) {
+            let (mut input, mut cached, mut cache_write, mut output) = (None, None, None, None);
+            for part in self.reader.record(&entry.value, &what, &["input", "cached", "cache_write", "output"])
+            {
                 let price = self.dollars(&part.value, &format!("`{}` of {what}", part.key));
                 match part.key.as_str() {
                     "input" => input = price,
                     "cached" => cached = price,
+                    "cache_write" => cache_write = price,
                     _ => output = price,
                 }
             }
             match (input, output) {
                 (Some(input), Some(output)) => {
-                    let price = Price { input, cached: cached.unwrap_or(input), output };
+                    let cached = cached.unwrap_or(input);
+                    let price = Price { input, cached, cache_write: cache_write.unwrap_or(input), output };
                     self.said.prices.insert(entry.key.clone(), price);
                 }
                 _ => self.reader.say(
@@ -181,6 +193,7 @@ impl Reading<'_> {
                 definition.context_tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
             }
             "schema" => definition.schema = self.schema(at, named),
+            "send_reasoning" => definition.send_reasoning = self.send_reasoning(at, named),
             _ => definition.file = self.reader.text(at, named).map(PathBuf::from),
         }
     }
@@ -188,6 +201,7 @@ impl Reading<'_> {
     fn kind(&mut self, at: &Document, named: &str) -> Option<Kind> {
         let kind = match self.reader.text(at, named)? {
             "openai" => Kind::Http(Dialect::OpenAi(COMPATIBLE)),
+            "openai_responses" => Kind::Http(Dialect::Responses),
             "anthropic" => Kind::Http(Dialect::Anthropic),
             "gemini" => Kind::Http(Dialect::Gemini),
             "ollama" => Kind::Http(Dialect::Ollama),
@@ -240,6 +254,19 @@ impl Reading<'_> {
         }
     }
 
+    fn send_reasoning(&mut self, at: &Document, named: &str) -> Option<ReasoningReturn> {
+        match self.reader.text(at, named)? {
+            "never" => Some(ReasoningReturn::Never),
+            "with_tools" => Some(ReasoningReturn::WithTools),
+            "always" => Some(ReasoningReturn::Always),
+            other => {
+                let help = "`never`, `with_tools` or `always`";
+                self.reader.invalid(at.span, format!("{named} cannot be `{other}`"), help);
+                None
+            }
+        }
+    }
+
     /// An unknown name must have a kind and an address.
     fn check(&mut self, entry: &DocumentEntry, definition: &Definition, what: &str) {
         let has = |key: &str| entry.value.get(key).is_some();
@@ -257,17 +284,22 @@ impl Reading<'_> {
 }
 
 /// OpenAI's format counts as the original only at its own address.
-pub(super) fn adapted(dialect: Dialect, base_url: &str, schema: Option<SchemaSupport>) -> Dialect {
+pub(super) fn adapted(dialect: Dialect, base_url: &str, definition: &Definition) -> Dialect {
     match dialect {
         Dialect::OpenAi(traits) => {
             let is_original = base_url.starts_with("https://api.openai.com/");
-            let traits =
-                if is_original { ORIGINAL } else { crate::provider::OpenAiTraits { is_original, ..traits } };
-            Dialect::OpenAi(crate::provider::OpenAiTraits {
-                schema: schema.unwrap_or(traits.schema),
+            // A server of one's own at the name `openai` is a compatible one.
+            let traits = match (is_original, traits.is_original) {
+                (true, _) => ORIGINAL,
+                (false, true) => OpenAiTraits { reasoning: COMPATIBLE.reasoning, is_original, ..traits },
+                (false, false) => traits,
+            };
+            Dialect::OpenAi(OpenAiTraits {
+                schema: definition.schema.unwrap_or(traits.schema),
+                reasoning: definition.send_reasoning.unwrap_or(traits.reasoning),
                 ..traits
             })
         }
-        Dialect::Anthropic | Dialect::Gemini | Dialect::Ollama => dialect,
+        Dialect::Responses | Dialect::Anthropic | Dialect::Gemini | Dialect::Ollama => dialect,
     }
 }

@@ -13,8 +13,8 @@
 //!   text: done
 //! ```
 //!
-//! A step has `text`, `data` (JSON, as the text) or `tool_calls`, and `stop_reason`, `usage`, `expect` and `delay_ms`
-//! beside it, or it is an `error`. Errors belong to the response after them: the first attempt at that completion gets
+//! A step has `text`, `data` (JSON, as the text) or `tool_calls`, and `reasoning`, `stop_reason`, `usage`, `expect` and
+//! `delay_ms` beside it, or it is an `error`. Errors belong to the response after them: the first attempt at that completion gets
 //! the first error, the next attempt the next. Of several matching scripts the most specific is used: one with an agent
 //! before one without, the occasion before the first message, a longer `when` before a shorter one.
 
@@ -120,8 +120,8 @@ fn answer(
 ) -> Result<Completion, ProviderError> {
     match &step.kind {
         StepKind::Error(error) => Err(error.clone()),
-        StepKind::Answer { text, tools, stop, usage } => {
-            let spoken = Spoken { text, tools, stop: *stop, usage: *usage };
+        StepKind::Answer { reasoning, text, tools, stop, usage } => {
+            let spoken = Spoken { reasoning, text, tools, stop: *stop, usage: *usage };
             let (completion, events) = spoken.completion(request);
             events.into_iter().for_each(listener);
             Ok(completion)
@@ -134,7 +134,7 @@ fn seen(message: &Message) -> String {
     let words = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
         Part::ToolResult(result) => Some(result.content.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
+        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::Reasoning(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }

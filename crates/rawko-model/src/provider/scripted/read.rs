@@ -61,8 +61,10 @@ struct Reading<'t> {
     steps: usize,
 }
 
-const STEP_KEYS: [&str; 8] =
-    ["text", "data", "tool_calls", "stop_reason", "usage", "expect", "delay_ms", "error"];
+const STEP_KEYS: [&str; 9] =
+    ["reasoning", "text", "data", "tool_calls", "stop_reason", "usage", "expect", "delay_ms", "error"];
+const USAGE_KEYS: [&str; 6] =
+    ["input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "cost_usd"];
 
 impl Reading<'_> {
     /// Parses a list, or a map with `steps`.
@@ -200,7 +202,8 @@ impl Reading<'_> {
         let tools = calls.map(|it| self.calls(it)).unwrap_or_default();
         let stop = find("stop_reason").and_then(|it| self.stop_reason(it));
         let usage = find("usage").map(|it| self.usage(it));
-        Some(StepKind::Answer { text, tools, stop, usage })
+        let reasoning = find("reasoning").and_then(|it| self.reader.scalar(it, "`reasoning`"));
+        Some(StepKind::Answer { reasoning: reasoning.unwrap_or_default(), text, tools, stop, usage })
     }
 
     fn calls(&mut self, at: &Document) -> Vec<(String, Value)> {
@@ -237,9 +240,7 @@ impl Reading<'_> {
 
     fn usage(&mut self, at: &Document) -> Usage {
         let mut usage = Usage::default();
-        for entry in
-            self.reader.record(at, "`usage`", &["input_tokens", "output_tokens", "cached_tokens", "cost_usd"])
-        {
+        for entry in self.reader.record(at, "`usage`", &USAGE_KEYS) {
             let what = format!("`{}`", entry.key);
             if entry.key == "cost_usd" {
                 usage.cost_usd = self.cost(&entry.value);
@@ -249,6 +250,8 @@ impl Reading<'_> {
             match entry.key.as_str() {
                 "input_tokens" => usage.input_tokens = tokens,
                 "output_tokens" => usage.output_tokens = tokens,
+                "cache_write_tokens" => usage.cache_write_tokens = tokens,
+                "reasoning_tokens" => usage.reasoning_tokens = tokens,
                 _ => usage.cached_tokens = tokens,
             }
         }

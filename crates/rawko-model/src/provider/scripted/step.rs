@@ -33,7 +33,13 @@ pub(super) struct Step {
 
 #[derive(Clone, Debug)]
 pub(super) enum StepKind {
-    Answer { text: String, tools: Vec<(String, Value)>, stop: Option<StopReason>, usage: Option<Usage> },
+    Answer {
+        reasoning: String,
+        text: String,
+        tools: Vec<(String, Value)>,
+        stop: Option<StopReason>,
+        usage: Option<Usage>,
+    },
     Error(ProviderError),
 }
 

@@ -73,7 +73,11 @@ fn with_inner(json: &serde_json::Value) -> impl Iterator<Item = &serde_json::Val
 fn text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

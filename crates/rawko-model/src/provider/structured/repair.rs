@@ -48,6 +48,7 @@ impl Repair {
 fn spoken(message: &Message) -> Message {
     let says_something = message.parts.iter().any(|part| match part {
         Part::Text { text } => !text.trim().is_empty(),
+        Part::Reasoning(_) => false,
         Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => true,
     });
     if says_something { message.clone() } else { Message::text(Role::Assistant, "(nothing)") }
@@ -109,11 +110,5 @@ fn sum(so_far: Usage, more: Usage, is_first: bool) -> Usage {
         (Some(a), Some(b)) => Some(a + b),
         (Some(_), None) | (None, Some(_) | None) => None,
     };
-    Usage {
-        input_tokens: so_far.input_tokens + more.input_tokens,
-        output_tokens: so_far.output_tokens + more.output_tokens,
-        cached_tokens: so_far.cached_tokens + more.cached_tokens,
-        is_estimate: so_far.is_estimate || more.is_estimate,
-        cost_usd: cost,
-    }
+    Usage { cost_usd: cost, ..so_far.plus(more) }
 }

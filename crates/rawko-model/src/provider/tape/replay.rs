@@ -126,6 +126,7 @@ fn said(message: &Message) -> String {
         Part::Image { media_type, .. } | Part::ImageRef { media_type, .. } => format!("({media_type})"),
         Part::ToolUse(tool_use) => tool_use.name.clone(),
         Part::ToolResult(result) => result.content.clone(),
+        Part::Reasoning(reasoning) => reasoning.text.clone(),
     });
     head(&text.unwrap_or_default(), 80)
 }

@@ -5,7 +5,7 @@ use super::gather::{Gathering, next_id};
 use super::lines::Lines;
 use super::progress::is_progress;
 use super::sse::{Framed, Sse};
-use super::{Dialect, anthropic, gemini, ollama, openai};
+use super::{Dialect, anthropic, gemini, ollama, openai, responses};
 use crate::message::{Message, Role, Usage};
 use crate::provider::classify::{self, head};
 use crate::provider::pricing::Price;
@@ -45,10 +45,13 @@ pub struct Decoder {
     price: Option<Price>,
     /// The model's own name.
     model: Option<String>,
+    /// `provider/model` as requested, for reasoning.
+    origin: String,
 }
 
 impl Decoder {
-    pub fn new(dialect: Dialect, request: &CompletionRequest, price: Option<Price>) -> Self {
+    /// `origin` is the `provider/model` that is asked.
+    pub fn new(dialect: Dialect, request: &CompletionRequest, price: Option<Price>, origin: &str) -> Self {
         let uses = request.messages.iter().flat_map(Message::tool_uses);
         Self {
             dialect,
@@ -65,6 +68,7 @@ impl Decoder {
             input_estimate: request_tokens(request),
             price,
             model: None,
+            origin: origin.to_owned(),
         }
     }
 
@@ -100,14 +104,16 @@ impl Decoder {
         }
         match self.dialect {
             Dialect::Ollama => self.handle_json_line(line),
-            Dialect::OpenAi(_) | Dialect::Anthropic | Dialect::Gemini => match self.sse.handle_line(line) {
-                Framed::Nothing => Ok(()),
-                Framed::Data(data) => self.handle_data(&data),
-                Framed::Stray => {
-                    self.keep_stray(line);
-                    Ok(())
+            Dialect::OpenAi(_) | Dialect::Responses | Dialect::Anthropic | Dialect::Gemini => {
+                match self.sse.handle_line(line) {
+                    Framed::Nothing => Ok(()),
+                    Framed::Data(data) => self.handle_data(&data),
+                    Framed::Stray => {
+                        self.keep_stray(line);
+                        Ok(())
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -137,6 +143,7 @@ impl Decoder {
         let gathering = &mut self.gathering;
         match self.dialect {
             Dialect::OpenAi(_) => openai::handle_chunk(json, gathering)?,
+            Dialect::Responses => self.is_over |= responses::handle_event(json, gathering)?,
             Dialect::Anthropic => {
                 self.is_over |= anthropic::handle_event(json, gathering, &mut self.answer_tool)
             }
@@ -161,7 +168,7 @@ impl Decoder {
             (Err(_), BodyEnd::Broken) | (Ok(()), _) => return Err(self.cut_off()),
             (Err(error), BodyEnd::Announced) => return Err(error),
         }
-        let (parts, stop_reason) = self.gathering.finish();
+        let (parts, stop_reason) = self.gathering.finish(&self.origin);
         let message = Message { role: Role::Assistant, parts };
         let usage = self.usage(said_tokens(&message));
         let model = self.model.take();
@@ -223,6 +230,8 @@ impl Decoder {
             input_tokens: input.unwrap_or(self.input_estimate),
             output_tokens: output.unwrap_or(output_estimate),
             cached_tokens: counted.cached,
+            cache_write_tokens: counted.written,
+            reasoning_tokens: counted.reasoning,
             is_estimate: input.is_none() || output.is_none(),
             cost_usd: None,
         };
@@ -233,7 +242,7 @@ impl Decoder {
 
 /// Returns the model named in a chunk; the location depends on the dialect.
 fn named(json: &serde_json::Value) -> Option<String> {
-    let mut places = ["/model", "/message/model", "/modelVersion"].into_iter();
+    let mut places = ["/model", "/message/model", "/modelVersion", "/response/model"].into_iter();
     let name = places.find_map(|place| json.pointer(place)?.as_str().filter(|name| !name.is_empty()));
     name.map(str::to_owned)
 }

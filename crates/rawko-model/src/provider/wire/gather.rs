@@ -3,7 +3,7 @@
 
 use rawko_core::Value;
 
-use crate::message::{Part, StopReason, ToolUse};
+use crate::message::{Part, Reasoning, StopReason, ToolUse};
 use crate::provider::StreamEvent;
 
 /// Token counts as the provider reported them. Zero means unknown: some report 0 for everything.
@@ -12,7 +12,11 @@ pub(super) struct Counted {
     /// Includes tokens read from a cache.
     pub(super) input: u64,
     pub(super) cached: u64,
+    /// Input written to a cache, included in `input`.
+    pub(super) written: u64,
     pub(super) output: u64,
+    /// Output spent on reasoning, included in `output`.
+    pub(super) reasoning: u64,
 }
 
 pub(super) struct Gathering {
@@ -20,6 +24,8 @@ pub(super) struct Gathering {
     events: Vec<StreamEvent>,
     pub(super) stop: Option<StopReason>,
     pub(super) counted: Counted,
+    /// Title and address of pages that the service's own search used.
+    sources: Vec<(String, String)>,
     /// Number of the next tool use that has no id from its provider.
     next_id: u64,
 }
@@ -27,6 +33,7 @@ pub(super) struct Gathering {
 enum Piece {
     Text(String),
     Tool(ToolPiece),
+    Reasoning(Reasoning),
 }
 
 /// An incomplete tool use.
@@ -50,11 +57,19 @@ enum Stage {
 
 impl Gathering {
     pub(super) fn new(next_id: u64) -> Self {
-        Self { pieces: Vec::new(), events: Vec::new(), stop: None, counted: Counted::default(), next_id }
+        Self {
+            pieces: Vec::new(),
+            events: Vec::new(),
+            stop: None,
+            counted: Counted::default(),
+            sources: Vec::new(),
+            next_id,
+        }
     }
 
+    /// Returns true if there is no answer yet; reasoning alone is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Reasoning(_)))
     }
 
     pub(super) fn take_events(&mut self) -> Vec<StreamEvent> {
@@ -67,9 +82,38 @@ impl Gathering {
         }
         match self.pieces.last_mut() {
             Some(Piece::Text(said)) => said.push_str(text),
-            Some(Piece::Tool(_)) | None => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(Piece::Tool(_) | Piece::Reasoning(_)) | None => {
+                self.pieces.push(Piece::Text(text.to_owned()))
+            }
         }
         self.events.push(StreamEvent::TextDelta { text: text.to_owned() });
+    }
+
+    /// Adds a piece of reasoning, to the block that is open or to a new one.
+    pub(super) fn reasoning(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.edit_reasoning(|reasoning| reasoning.text.push_str(text));
+        self.events.push(StreamEvent::ReasoningDelta { text: text.to_owned() });
+    }
+
+    /// Begins another block of reasoning.
+    pub(super) fn new_reasoning(&mut self, reasoning: Reasoning) {
+        if !reasoning.text.is_empty() {
+            self.events.push(StreamEvent::ReasoningDelta { text: reasoning.text.clone() });
+        }
+        self.pieces.push(Piece::Reasoning(reasoning));
+    }
+
+    /// Changes the block of reasoning that is open, or a new one after anything else.
+    pub(super) fn edit_reasoning(&mut self, edit: impl FnOnce(&mut Reasoning)) {
+        if let Some(Piece::Reasoning(reasoning)) = self.pieces.last_mut() {
+            return edit(reasoning);
+        }
+        let mut reasoning = Reasoning::default();
+        edit(&mut reasoning);
+        self.pieces.push(Piece::Reasoning(reasoning));
     }
 
     /// Adds a piece of a tool use. Empty fields were absent from the piece; repeated fields are not added again.
@@ -86,6 +130,18 @@ impl Gathering {
             self.open(at);
             self.add_input(at, json);
         }
+    }
+
+    /// Adds a page that the service used, once.
+    pub(super) fn source(&mut self, title: &str, url: &str) {
+        if !url.is_empty() && !self.sources.iter().any(|(_, known)| known == url) {
+            self.sources.push((title.to_owned(), url.to_owned()));
+        }
+    }
+
+    /// Returns true if a tool use with this key has begun.
+    pub(super) fn has_tool(&self, key: u64) -> bool {
+        self.latest(key).is_some()
     }
 
     /// Adds a tool use that arrived in one piece.
@@ -149,12 +205,17 @@ impl Gathering {
     }
 
     /// Returns the message and its stop reason. Drops a tool use that was cut off by the output limit, because its
-    /// input is incomplete.
-    pub(super) fn finish(&mut self) -> (Vec<Part>, StopReason) {
+    /// input is incomplete. `origin` is the `provider/model` of the reasoning.
+    pub(super) fn finish(&mut self, origin: &str) -> (Vec<Part>, StopReason) {
+        if !self.sources.is_empty() {
+            let lines = self.sources.iter().map(|(title, url)| format!("- {title} {url}"));
+            let list = lines.collect::<Vec<_>>().join("\n");
+            self.text(&format!("\n\nSources:\n{list}"));
+        }
         (0..self.pieces.len()).for_each(|at| self.close(at));
         let said = self.stop.unwrap_or(StopReason::Other);
         let pieces = std::mem::take(&mut self.pieces);
-        let parts: Vec<Part> = pieces.into_iter().filter_map(|piece| part(piece, said)).collect();
+        let parts: Vec<Part> = pieces.into_iter().filter_map(|piece| part(piece, said, origin)).collect();
         let stop = stop_reason(said, parts.iter().any(|part| matches!(part, Part::ToolUse(_))));
         (parts, stop)
     }
@@ -177,8 +238,10 @@ fn stop_reason(said: StopReason, has_tools: bool) -> StopReason {
     }
 }
 
-fn part(piece: Piece, said: StopReason) -> Option<Part> {
+fn part(piece: Piece, said: StopReason, origin: &str) -> Option<Part> {
     match piece {
+        Piece::Reasoning(it) if it.text.is_empty() && it.signature.is_none() => None,
+        Piece::Reasoning(it) => Some(Part::Reasoning(Reasoning { origin: origin.to_owned(), ..it })),
         Piece::Text(text) => Some(Part::Text { text }),
         Piece::Tool(ToolPiece { id, name, json, .. }) => {
             let input = match input(&json) {

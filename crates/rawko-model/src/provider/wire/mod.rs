@@ -9,11 +9,12 @@ mod lines;
 mod ollama;
 mod openai;
 mod progress;
+mod responses;
 mod spoken;
 mod sse;
 
 pub use decoder::{BodyEnd, Decoder};
-pub use openai::{OpenAiTraits, SchemaSupport};
+pub use openai::{OpenAiTraits, ReasoningReturn, SchemaSupport};
 pub(super) use spoken::Spoken;
 
 use crate::message::{Message, Part};
@@ -24,6 +25,8 @@ use crate::provider::{CompletionRequest, OutputSchema};
 pub enum Dialect {
     /// Chat completions of OpenAI and compatible services.
     OpenAi(OpenAiTraits),
+    /// OpenAI's responses: the format that keeps a model's reasoning between tool calls.
+    Responses,
     Anthropic,
     Gemini,
     /// Its own format, not the compatible one: only that supports response schemas and the context size.
@@ -35,9 +38,18 @@ impl Dialect {
     pub fn body(self, request: &CompletionRequest, context_tokens: Option<u32>) -> serde_json::Value {
         match self {
             Dialect::OpenAi(traits) => openai::body(request, traits),
+            Dialect::Responses => responses::body(request),
             Dialect::Anthropic => anthropic::body(request),
             Dialect::Gemini => gemini::body(request),
             Dialect::Ollama => ollama::body(request, context_tokens),
+        }
+    }
+
+    /// Returns true if the service searches the web itself.
+    pub fn can_search(self) -> bool {
+        match self {
+            Dialect::Responses | Dialect::Anthropic | Dialect::Gemini => true,
+            Dialect::OpenAi(_) | Dialect::Ollama => false,
         }
     }
 
@@ -45,6 +57,7 @@ impl Dialect {
     pub fn path(self, model: &str) -> String {
         match self {
             Dialect::OpenAi(_) => "chat/completions".to_owned(),
+            Dialect::Responses => "responses".to_owned(),
             Dialect::Anthropic => "v1/messages".to_owned(),
             Dialect::Gemini => format!("v1beta/models/{model}:streamGenerateContent?alt=sse"),
             Dialect::Ollama => "api/chat".to_owned(),
@@ -97,7 +110,11 @@ fn ordered(message: &Message) -> impl Iterator<Item = &Part> {
 fn joined_text(message: &Message) -> String {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_)
+        | Part::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,5 @@
 //! Decides if a stream event is a part of the response. Pings, comments and empty deltas keep a connection alive and do
-//! not count; thoughts count, although they are not kept.
+//! not count; thoughts count.
 
 use serde_json::Value;
 
@@ -11,6 +11,17 @@ pub(super) fn is_progress(dialect: Dialect, event: &Value) -> bool {
             let delta = choice.get("delta").or_else(|| choice.get("message"));
             has_text(delta, "role") || has_text(choice.get("finish_reason"), "")
         }),
+        Dialect::Responses => match event.get("type").and_then(Value::as_str) {
+            Some(kind) if kind.ends_with(".delta") => has_text(event.get("delta"), ""),
+            Some(
+                "response.created"
+                | "response.output_item.added"
+                | "response.output_item.done"
+                | "response.completed"
+                | "response.incomplete",
+            ) => true,
+            Some(_) | None => false,
+        },
         Dialect::Anthropic => match event.get("type").and_then(Value::as_str) {
             Some("content_block_delta" | "message_delta") => has_text(event.get("delta"), "type"),
             Some("message_start" | "content_block_start" | "content_block_stop" | "message_stop") => true,
@@ -44,11 +55,15 @@ mod tests {
     use serde_json::from_str;
 
     use super::*;
-    use crate::provider::wire::{OpenAiTraits, SchemaSupport};
+    use crate::provider::wire::{OpenAiTraits, ReasoningReturn, SchemaSupport};
 
     #[test]
     fn only_parts_of_an_answer_are_progress() {
-        let openai = Dialect::OpenAi(OpenAiTraits { schema: SchemaSupport::Prompt, is_original: false });
+        let openai = Dialect::OpenAi(OpenAiTraits {
+            schema: SchemaSupport::Prompt,
+            is_original: false,
+            reasoning: ReasoningReturn::WithTools,
+        });
         let table = [
             (openai, r#"{"choices": [{"delta": {"role": "assistant", "content": ""}}]}"#, false),
             (openai, r#"{"choices": [{"delta": {}, "finish_reason": null}]}"#, false),

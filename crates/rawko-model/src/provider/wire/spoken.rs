@@ -9,6 +9,7 @@ use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
 
 /// A scripted response. If it has no stop reason, the matching one is used.
 pub(in crate::provider) struct Spoken<'s> {
+    pub(in crate::provider) reasoning: &'s str,
     pub(in crate::provider) text: &'s str,
     pub(in crate::provider) tools: &'s [(String, Value)],
     pub(in crate::provider) stop: Option<StopReason>,
@@ -22,12 +23,13 @@ impl Spoken<'_> {
     ) -> (Completion, Vec<StreamEvent>) {
         let uses = request.messages.iter().flat_map(Message::tool_uses);
         let mut gathering = Gathering::new(next_id(uses.map(|tool_use| tool_use.id.as_str())));
+        self.reasoning.split_inclusive(char::is_whitespace).for_each(|word| gathering.reasoning(word));
         self.text.split_inclusive(char::is_whitespace).for_each(|word| gathering.text(word));
         for (name, input) in self.tools {
             gathering.whole_tool("", name, &input.to_json().to_string());
         }
         gathering.stop = Some(self.stop.unwrap_or(StopReason::Stop));
-        let (parts, stop_reason) = gathering.finish();
+        let (parts, stop_reason) = gathering.finish(&format!("scripted/{}", request.model));
         let message = Message { role: Role::Assistant, parts };
         let usage = self.usage.unwrap_or_else(|| Usage {
             input_tokens: request_tokens(request),

@@ -141,7 +141,7 @@ async fn are_all_taken() {
         a failure in OpenAI's words
             rate_limited: test: the provider failed during its response: no
         thoughts and events of tomorrow
-            Stop | "Hi" | 3 in, 2 out
+            Stop | thinks "hm" signed x | "Hi" | 3 in, 2 out
         a pause
             Other | "Hi" | 3 in, 2 out
         a malformed success

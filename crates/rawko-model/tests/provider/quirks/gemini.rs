@@ -60,27 +60,27 @@ async fn are_all_taken() {
         Format::Gemini,
         cases,
         expect![[r#"
-        an empty body
-            network_error: test: the provider closed the connection without a response
-        STOP with a call
-            ToolCalls | Read({"a":1}) as call_1 | 3 in, 2 out
-        two calls in one event, one without arguments
-            ToolCalls | Read({"a":1}) as call_1 | Glob({}) as call_2 | 3 in, 2 out
-        thoughts
-            Stop | "Hi" | 3 in, 2 out
-        a prompt that is refused
-            ContentFilter | 9 in, 0 out (estimate)
-        a call that it could not write
-            Other | 3 in, 0 out
-        no reason
-            network_error: test: the provider's response was cut off
-        cut in the middle
-            network_error: test: the provider's response was cut off
-        no parts at all
-            Length | 3 in, 60 out, 2 cached
-        a failure in the stream
-            model_unavailable: test: the provider failed during its response: The model is overloaded.
-    "#]],
+            an empty body
+                network_error: test: the provider closed the connection without a response
+            STOP with a call
+                ToolCalls | Read({"a":1}) as call_1 | 3 in, 2 out
+            two calls in one event, one without arguments
+                ToolCalls | Read({"a":1}) as call_1 | Glob({}) as call_2 | 3 in, 2 out
+            thoughts
+                Stop | thinks "hm" | "Hi" | 3 in, 2 out
+            a prompt that is refused
+                ContentFilter | 9 in, 0 out (estimate)
+            a call that it could not write
+                Other | 3 in, 0 out
+            no reason
+                network_error: test: the provider's response was cut off
+            cut in the middle
+                network_error: test: the provider's response was cut off
+            no parts at all
+                Length | 3 in, 60 out, 2 cached, 60 reasoning
+            a failure in the stream
+                model_unavailable: test: the provider failed during its response: The model is overloaded.
+        "#]],
     )
     .await;
 }

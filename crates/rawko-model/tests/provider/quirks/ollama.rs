@@ -63,7 +63,7 @@ async fn are_all_taken() {
             the model was only loaded
                 Other | 9 in, 0 out (estimate)
             thoughts
-                Stop | "Hi" | 3 in, 2 out
+                Stop | thinks "hm" | "Hi" | 3 in, 2 out
             something else
                 unknown: test: the provider's response cannot be parsed: expected value at line 1 column 1, in `<html>Welcome</html>`
         "#]],

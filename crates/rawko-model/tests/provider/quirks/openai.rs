@@ -220,7 +220,7 @@ async fn are_all_taken() {
         comments between events
             Stop | "Hello" | 9 in, 2 out (estimate)
         thoughts before the answer
-            Stop | "Hello" | 9 in, 2 out (estimate)
+            Stop | thinks "hm" as reasoning_content | "Hello" | 9 in, 3 out (estimate)
         Z.ai lost its model
             network_error: test: the provider lost its own connection to the model
     "#]]).await;

@@ -14,6 +14,8 @@ use crate::http::app::App;
 use crate::http::problem::{Problem, ProblemCode};
 
 const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// With images.
+const TASK_BYTES_MAX: usize = 16 * 1024 * 1024;
 const CHART_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The request body, completely read.
@@ -22,7 +24,11 @@ pub(crate) struct Whole(pub(crate) Bytes);
 
 pub(crate) async fn whole_body(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    let most = if parts.uri.path().starts_with("/v1/charts") { CHART_BYTES_MAX } else { BODY_BYTES_MAX };
+    let most = match parts.uri.path() {
+        path if path.starts_with("/v1/charts") => CHART_BYTES_MAX,
+        "/v1/tasks" => TASK_BYTES_MAX,
+        _ => BODY_BYTES_MAX,
+    };
     let declared =
         parts.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > u64::try_from(most).unwrap_or(u64::MAX)) {

@@ -2,9 +2,10 @@
 
 mod ending;
 mod hearing;
+mod images;
 mod killing;
 mod power;
-mod project;
+pub(crate) mod project;
 mod raising;
 mod streaming;
 mod truth;

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::support::{SETTINGS, Tally, WORKER, Yard};
 
 /// Paths that are refused.
-const PATHS: [&str; 30] = [
+const PATHS: [&str; 31] = [
     ".rawko/config.yaml",
     "./.rawko/config.yaml",
     "src/../.rawko/config.yaml",
@@ -17,6 +17,7 @@ const PATHS: [&str; 30] = [
     ".rawko/memories/evil.md",
     ".claude/agents/evil.md",
     ".claude/settings.json",
+    ".agents/skills/evil/SKILL.md",
     ".mcp.json",
     ".MCP.json",
     "AGENTS.md",

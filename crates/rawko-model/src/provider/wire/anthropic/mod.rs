@@ -2,8 +2,10 @@
 //! with every model and every compatible server, while the service's own output format is limited to some models. The
 //! tool is hidden: its input becomes the text of the response.
 
+mod caching;
 mod request;
 mod stream;
+mod thinking;
 
 pub(super) use request::body;
 pub(super) use stream::{AnswerTool, handle_event};

@@ -2,32 +2,40 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ANSWER_TOOL;
-use crate::message::{Message, Part, Role, ToolSpec};
+use super::thinking::{Thinking, is_always_thinking, thinking_block};
+use super::{ANSWER_TOOL, caching};
+use crate::message::{Part, Role, ToolSpec};
 use crate::provider::wire::{object_schema, ordered, tool_input};
 use crate::provider::{CompletionRequest, OutputSchema};
+
+/// The version of the service's own search that every model supports.
+const SEARCH: &str = "web_search_20250305";
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     let limit = request.output_tokens_max.unwrap_or_else(|| output_tokens_max(&request.model));
-    body.insert("max_tokens".into(), limit.into());
+    let thinking = Thinking::of(request, limit);
+    body.insert("max_tokens".into(), thinking.output_tokens_max(request, limit).into());
     if !request.system.is_empty() {
         body.insert("system".into(), request.system.as_str().into());
     }
-    body.insert("messages".into(), messages(&request.messages).into());
+    body.insert("messages".into(), messages(request).into());
     body.insert("stream".into(), true.into());
-    let tools: Vec<Value> =
-        request.tools.iter().map(tool).chain(request.schema.as_ref().map(answer_tool)).collect();
+    let search = request.search.then(|| json!({"type": SEARCH, "name": "web_search", "max_uses": 5}));
+    let own = request.schema.as_ref().map(answer_tool).into_iter().chain(search);
+    let tools: Vec<Value> = request.tools.iter().map(tool).chain(own).collect();
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());
     }
     if request.schema.is_some() {
-        body.insert("tool_choice".into(), tool_choice(request));
+        body.insert("tool_choice".into(), tool_choice(request, thinking));
     }
-    if let Some(temperature) = request.temperature {
+    thinking.add_to(&mut body);
+    if let Some(temperature) = request.temperature.filter(|_| thinking.takes_temperature(&request.model)) {
         body.insert("temperature".into(), temperature.into());
     }
+    caching::mark(&mut body);
     body.into()
 }
 
@@ -44,9 +52,12 @@ fn output_tokens_max(model: &str) -> u32 {
     }
 }
 
-/// The model may use other tools first, but cannot end without the response.
-fn tool_choice(request: &CompletionRequest) -> Value {
-    if request.tools.is_empty() {
+/// The model may use other tools first, but cannot end without the response. A model that thinks cannot be forced to
+/// call a tool.
+fn tool_choice(request: &CompletionRequest, thinking: Thinking) -> Value {
+    if thinking != Thinking::Off || is_always_thinking(&request.model) {
+        json!({"type": "auto"})
+    } else if request.tools.is_empty() {
         json!({"type": "tool", "name": ANSWER_TOOL})
     } else {
         json!({"type": "any"})
@@ -54,10 +65,10 @@ fn tool_choice(request: &CompletionRequest) -> Value {
 }
 
 /// Consecutive messages of one role are merged, and empty ones dropped: the service rejects both.
-fn messages(messages: &[Message]) -> Vec<Value> {
+fn messages(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let blocks: Vec<Value> = ordered(message).filter_map(block).collect();
+    for message in &request.messages {
+        let blocks: Vec<Value> = ordered(message).filter_map(|part| block(part, &request.model)).collect();
         match joined.last_mut() {
             _ if blocks.is_empty() => {}
             Some((role, said)) if *role == message.role => said.extend(blocks),
@@ -71,8 +82,9 @@ fn messages(messages: &[Message]) -> Vec<Value> {
     joined.into_iter().map(|(who, content)| json!({"role": role(who), "content": content})).collect()
 }
 
-fn block(part: &Part) -> Option<Value> {
+fn block(part: &Part, model: &str) -> Option<Value> {
     match part {
+        Part::Reasoning(reasoning) => thinking_block(reasoning, model),
         Part::Text { text } if text.trim().is_empty() => None,
         Part::Text { text } => Some(json!({"type": "text", "text": text})),
         Part::Image { media_type, data } => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ANSWER_TOOL;
-use crate::message::StopReason;
+use crate::message::{Reasoning, StopReason};
 use crate::provider::wire::gather::Gathering;
 
 /// State of the tool call that carries the structured response.
@@ -53,6 +53,15 @@ fn start_block(index: u64, block: &Value, gathering: &mut Gathering, answer: &mu
     let whole = whole.map(Value::to_string).unwrap_or_default();
     match text(block, "type") {
         "text" => gathering.text(text(block, "text")),
+        "thinking" => {
+            let signature = Some(text(block, "signature").to_owned()).filter(|it| !it.is_empty());
+            let text = text(block, "thinking").to_owned();
+            gathering.new_reasoning(Reasoning { text, signature, ..Reasoning::default() });
+        }
+        "redacted_thinking" => {
+            let signature = Some(text(block, "data").to_owned());
+            gathering.new_reasoning(Reasoning { signature, is_redacted: true, ..Reasoning::default() });
+        }
         "tool_use" if text(block, "name") == ANSWER_TOOL => {
             *answer = AnswerTool { block: Some(index), has_input: !whole.is_empty() };
             if !gathering.is_empty() {
@@ -69,8 +78,18 @@ fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &A
     let piece = text(delta, "partial_json");
     match text(delta, "type") {
         "text_delta" => gathering.text(text(delta, "text")),
+        "thinking_delta" => gathering.reasoning(text(delta, "thinking")),
+        "signature_delta" => gathering.edit_reasoning(|reasoning| {
+            reasoning.signature.get_or_insert_default().push_str(text(delta, "signature"));
+        }),
+        "citations_delta" => {
+            let citation = delta.get("citation").unwrap_or(&Value::Null);
+            gathering.source(text(citation, "title"), text(citation, "url"));
+        }
         "input_json_delta" if answer.block == Some(index) && answer.has_input => {}
         "input_json_delta" if answer.block == Some(index) => gathering.text(piece),
+        // The input of the service's own search has no open tool use.
+        "input_json_delta" if !gathering.has_tool(index) => {}
         "input_json_delta" => gathering.tool(index, "", "", piece),
         _ => {}
     }
@@ -92,11 +111,11 @@ fn stop_reason(reason: &str, answer: &AnswerTool) -> StopReason {
 /// yet.
 fn count(usage: Option<&Value>, gathering: &mut Gathering) {
     let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0);
-    let cached = number("cache_read_input_tokens");
-    let input = number("input_tokens") + cached + number("cache_creation_input_tokens");
+    let (cached, written) = (number("cache_read_input_tokens"), number("cache_creation_input_tokens"));
+    let input = number("input_tokens") + cached + written;
     let counted = &mut gathering.counted;
     if input > 0 {
-        (counted.input, counted.cached) = (input, cached);
+        (counted.input, counted.cached, counted.written) = (input, cached, written);
     }
     if number("output_tokens") > 0 {
         counted.output = number("output_tokens");

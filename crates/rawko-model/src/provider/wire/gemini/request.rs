@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::schema::reduced;
 use crate::message::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use crate::provider::wire::{ordered, system_with_schema, tool_input, tool_name};
-use crate::provider::{CompletionRequest, OutputSchema};
+use crate::provider::{CompletionRequest, EffortLevel, OutputSchema, ReasoningEffort};
 
-/// Newer models reject their own function calls without the signature of the thoughts behind them. We store no
-/// thoughts; the service defines this value for that case.
+/// Newer models reject function calls without the signature of the thoughts behind them. The service defines this value
+/// for calls of another model, and for those whose signature is gone.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
@@ -22,6 +22,8 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest) -> Value {
     if !request.tools.is_empty() {
         let functions: Vec<Value> = request.tools.iter().map(function).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": functions}]));
+    } else if request.search {
+        body.insert("tools".into(), json!([{"google_search": {}}]));
     }
     let settings = generation_settings(request, as_format);
     if !settings.is_empty() {
@@ -42,6 +44,9 @@ fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema
         settings.insert("responseMimeType".into(), "application/json".into());
         settings.insert("responseSchema".into(), reduced(&schema.schema.to_json()));
     }
+    if let Some(effort) = request.reasoning {
+        settings.insert("thinkingConfig".into(), thinking(effort, &request.model));
+    }
     if let Some(limit) = request.output_tokens_max {
         settings.insert("maxOutputTokens".into(), limit.into());
     }
@@ -51,11 +56,23 @@ fn generation_settings(request: &CompletionRequest, schema: Option<&OutputSchema
     settings
 }
 
+/// The second generation takes a budget, later ones take a level; the first level-based model has no medium.
+fn thinking(effort: ReasoningEffort, model: &str) -> Value {
+    if !is_third_generation(model) {
+        return json!({"includeThoughts": true, "thinkingBudget": effort.tokens()});
+    }
+    let level = match effort.level() {
+        EffortLevel::Medium if model.starts_with("gemini-3-pro") => EffortLevel::High,
+        level => level,
+    };
+    json!({"includeThoughts": true, "thinkingLevel": level.as_str()})
+}
+
 /// Consecutive messages of one role are merged: the service matches results against the preceding calls.
 fn contents(request: &CompletionRequest) -> Vec<Value> {
     let mut joined: Vec<(Role, Vec<Value>)> = Vec::new();
     for message in &request.messages {
-        let parts: Vec<Value> = ordered(message).filter_map(|it| part(it, request)).collect();
+        let parts = parts(message, request);
         match joined.last_mut() {
             _ if parts.is_empty() => {}
             Some((role, said)) if *role == message.role => said.extend(parts),
@@ -69,6 +86,38 @@ fn contents(request: &CompletionRequest) -> Vec<Value> {
     joined.into_iter().map(|(who, parts)| json!({"role": role(who), "parts": parts})).collect()
 }
 
+fn parts(message: &Message, request: &CompletionRequest) -> Vec<Value> {
+    let mut parts: Vec<Value> = Vec::new();
+    // Of parallel calls only the first is signed; calls of another model are not.
+    let is_signed = message.parts.iter().any(|part| matches!(part, Part::Reasoning(_)));
+    let mut signature: Option<String> = None;
+    for it in ordered(message) {
+        if let Part::Reasoning(reasoning) = it {
+            parts.extend(signature.take().map(signed_nothing));
+            signature.clone_from(&reasoning.signature);
+            continue;
+        }
+        let Some(mut part) = part(it, request) else { continue };
+        let is_call = matches!(it, Part::ToolUse(_));
+        match signature.take() {
+            Some(signature) if is_call => part["thoughtSignature"] = signature.into(),
+            Some(signature) => parts.push(signed_nothing(signature)),
+            None if is_call && !is_signed && is_third_generation(&request.model) => {
+                part["thoughtSignature"] = NO_SIGNATURE.into();
+            }
+            None => {}
+        }
+        parts.push(part);
+    }
+    parts.extend(signature.map(signed_nothing));
+    parts
+}
+
+/// The signature of a text, after it.
+fn signed_nothing(signature: String) -> Value {
+    json!({"text": "", "thoughtSignature": signature})
+}
+
 fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
     match part {
         Part::Text { text } if text.is_empty() => None,
@@ -76,22 +125,18 @@ fn part(part: &Part, request: &CompletionRequest) -> Option<Value> {
         Part::Image { media_type, data } => {
             Some(json!({"inlineData": {"mimeType": media_type, "data": data}}))
         }
-        Part::ImageRef { .. } => None,
-        Part::ToolUse(tool_use) => Some(call(tool_use, &request.model)),
+        Part::ImageRef { .. } | Part::Reasoning(_) => None,
+        Part::ToolUse(tool_use) => Some(call(tool_use)),
         Part::ToolResult(result) => Some(response(result, &request.messages)),
     }
 }
 
-fn call(tool_use: &ToolUse, model: &str) -> Value {
-    let mut part = json!({"functionCall": {"name": tool_use.name, "args": tool_input(&tool_use.input)}});
-    if wants_signature(model) {
-        part["thoughtSignature"] = NO_SIGNATURE.into();
-    }
-    part
+fn call(tool_use: &ToolUse) -> Value {
+    json!({"functionCall": {"name": tool_use.name, "args": tool_input(&tool_use.input)}})
 }
 
 /// Returns true from the third generation on, and for names of the latest model.
-fn wants_signature(model: &str) -> bool {
+fn is_third_generation(model: &str) -> bool {
     model.strip_prefix("gemini-").is_some_and(|rest| !rest.starts_with(['1', '2']))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::message::StopReason;
+use crate::message::{Reasoning, StopReason};
 use crate::provider::wire::gather::{Counted, Gathering};
 
 pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) {
@@ -16,17 +16,28 @@ pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gat
     for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
         handle_part(part, gathering);
     }
+    let chunks = candidate.pointer("/groundingMetadata/groundingChunks").and_then(Value::as_array);
+    for web in chunks.into_iter().flatten().filter_map(|chunk| chunk.get("web")) {
+        let text = |key: &str| web.get(key).and_then(Value::as_str).unwrap_or_default();
+        gathering.source(text("title"), text("uri"));
+    }
     if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
         gathering.stop = Some(stop_reason(reason));
     }
 }
 
-/// Handles a part. Calls arrive whole, one per part. Thoughts are not part of the response.
+/// Handles a part. Calls arrive whole, one per part. A signature belongs to the call after it; the signature of a text
+/// follows the text, because it arrives with the last piece.
 fn handle_part(part: &Value, gathering: &mut Gathering) {
+    let said = part.get("text").and_then(Value::as_str).unwrap_or_default();
     if part.get("thought").and_then(Value::as_bool) == Some(true) {
-        return;
+        return gathering.reasoning(said);
     }
-    gathering.text(part.get("text").and_then(Value::as_str).unwrap_or_default());
+    gathering.text(said);
+    if let Some(signature) = part.get("thoughtSignature").and_then(Value::as_str) {
+        let signature = Some(signature.to_owned());
+        gathering.new_reasoning(Reasoning { signature, ..Reasoning::default() });
+    }
     let Some(call) = part.get("functionCall") else { return };
     let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
     let input = call.get("args").filter(|args| !args.is_null()).map(Value::to_string);
@@ -48,6 +59,8 @@ fn counted(usage: &Value) -> Counted {
     Counted {
         input: number("promptTokenCount"),
         cached: number("cachedContentTokenCount"),
+        written: 0,
         output: number("candidatesTokenCount") + number("thoughtsTokenCount"),
+        reasoning: number("thoughtsTokenCount"),
     }
 }

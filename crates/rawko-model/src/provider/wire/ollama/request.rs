@@ -19,6 +19,12 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest, context_token
     } else if let Some(schema) = &request.schema {
         body.insert("format".into(), schema.schema.to_json());
     }
+    if let Some(effort) = request.reasoning {
+        // Most models only know on and off.
+        let has_levels = request.model.starts_with("gpt-oss");
+        let think = if has_levels { effort.level().as_str().into() } else { Value::Bool(true) };
+        body.insert("think".into(), think);
+    }
     let options = options(request, context_tokens);
     if !options.is_empty() {
         body.insert("options".into(), options.into());
@@ -59,7 +65,11 @@ fn results(message: &Message, all: &[Message]) -> Vec<Value> {
             let name = tool_name(all, &result.id);
             Some(json!({"role": "tool", "tool_name": name, "content": result.content}))
         }
-        Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
+        Part::Text { .. }
+        | Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::Reasoning(_) => None,
     };
     message.parts.iter().filter_map(result).collect()
 }
@@ -70,7 +80,11 @@ fn spoken(message: &Message) -> Option<Value> {
         .iter()
         .filter_map(|part| match part {
             Part::Image { data, .. } => Some(data.as_str()),
-            Part::Text { .. } | Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+            Part::Text { .. }
+            | Part::ImageRef { .. }
+            | Part::ToolUse(_)
+            | Part::ToolResult(_)
+            | Part::Reasoning(_) => None,
         })
         .collect();
     let calls: Vec<Value> = message.tool_uses().map(call).collect();
@@ -88,8 +102,23 @@ fn spoken(message: &Message) -> Option<Value> {
     }
     if !calls.is_empty() {
         spoken["tool_calls"] = calls.into();
+        let thinking: Vec<&str> = message.parts.iter().filter_map(thought).collect();
+        if !thinking.is_empty() {
+            spoken["thinking"] = thinking.join("\n").into();
+        }
     }
     Some(spoken)
+}
+
+fn thought(part: &Part) -> Option<&str> {
+    match part {
+        Part::Reasoning(reasoning) => Some(&reasoning.text),
+        Part::Text { .. }
+        | Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_) => None,
+    }
 }
 
 fn call(tool_use: &crate::message::ToolUse) -> Value {

@@ -8,6 +8,7 @@ use crate::provider::wire::gather::{Counted, Gathering};
 /// Handles one line and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) -> bool {
     let message = chunk.get("message").unwrap_or(&Value::Null);
+    gathering.reasoning(message.get("thinking").and_then(Value::as_str).unwrap_or_default());
     gathering.text(message.get("content").and_then(Value::as_str).unwrap_or_default());
     for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
         handle_call(call, gathering);
@@ -41,5 +42,5 @@ fn stop_reason(reason: Option<&str>) -> StopReason {
 
 fn counted(chunk: &Value) -> Counted {
     let number = |key: &str| chunk.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Counted { input: number("prompt_eval_count"), cached: 0, output: number("eval_count") }
+    Counted { input: number("prompt_eval_count"), output: number("eval_count"), ..Counted::default() }
 }

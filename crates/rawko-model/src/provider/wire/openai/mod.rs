@@ -4,5 +4,6 @@ mod request;
 mod stream;
 
 pub(super) use request::body;
-pub use request::{OpenAiTraits, SchemaSupport};
+pub use request::{OpenAiTraits, ReasoningReturn, SchemaSupport};
+pub(super) use request::{can_reason, is_strict};
 pub(super) use stream::handle_chunk;

@@ -12,6 +12,18 @@ pub struct OpenAiTraits {
     pub schema: SchemaSupport,
     /// OpenAI's newer models reject `max_tokens`; most others support nothing else.
     pub is_original: bool,
+    /// Messages whose reasoning is sent back.
+    pub reasoning: ReasoningReturn,
+}
+
+/// Sending a model's own reasoning back to it, in the field that held it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningReturn {
+    /// The service has no such field, or rejects it.
+    Never,
+    /// With tool calls: some services reject a call without its reasoning, others use it; none needs it later.
+    WithTools,
+    Always,
 }
 
 /// A service's support for JSON output.
@@ -41,6 +53,9 @@ pub(in crate::provider::wire) fn body(request: &CompletionRequest, traits: OpenA
         let key = if traits.is_original { "max_completion_tokens" } else { "max_tokens" };
         body.insert(key.into(), limit.into());
     }
+    if let Some(effort) = request.reasoning.filter(|_| !traits.is_original || can_reason(&request.model)) {
+        body.insert("reasoning_effort".into(), effort.level().as_str().into());
+    }
     if let Some(temperature) = request.temperature {
         body.insert("temperature".into(), temperature.into());
     }
@@ -57,17 +72,70 @@ fn messages(request: &CompletionRequest, traits: OpenAiTraits) -> Vec<Value> {
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    request.messages.iter().for_each(|message| add(&mut messages, message));
+    // DeepSeek also requires it of calls that another model made.
+    let is_strict = request.model.rsplit('/').next().is_some_and(|model| model.starts_with("deepseek"));
+    let default = (is_strict && request.reasoning.is_some()).then_some("reasoning_content");
+    let field = reasoning_field(&request.messages).or(default);
+    for message in &request.messages {
+        add(&mut messages, message, |message, spoken| {
+            add_reasoning(message, spoken, traits.reasoning, field)
+        });
+    }
     messages
 }
 
-fn add(messages: &mut Vec<Value>, message: &Message) {
+/// OpenAI's other models reject the parameter.
+pub(in crate::provider::wire) fn can_reason(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    !["gpt-3", "gpt-4", "chatgpt"].iter().any(|start| model.starts_with(start))
+}
+
+/// Returns the field in which this server sends its reasoning, once it has.
+fn reasoning_field(messages: &[Message]) -> Option<&str> {
+    messages.iter().flat_map(|message| &message.parts).find_map(|part| match part {
+        Part::Reasoning(reasoning) => reasoning.name.as_deref(),
+        Part::Text { .. }
+        | Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_) => None,
+    })
+}
+
+/// A service that requires the field requires it even if the model did not think.
+fn add_reasoning(message: &Message, spoken: &mut Value, rule: ReasoningReturn, field: Option<&str>) {
+    let is_due = match rule {
+        ReasoningReturn::Never => false,
+        ReasoningReturn::WithTools => message.tool_uses().next().is_some(),
+        ReasoningReturn::Always => true,
+    };
+    let Some(field) = field.filter(|_| is_due) else { return };
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
+        Part::Text { .. }
+        | Part::Image { .. }
+        | Part::ImageRef { .. }
+        | Part::ToolUse(_)
+        | Part::ToolResult(_) => None,
+    });
+    spoken[field] = texts.collect::<Vec<_>>().join("\n").into();
+}
+
+fn add(messages: &mut Vec<Value>, message: &Message, with_reasoning: impl Fn(&Message, &mut Value)) {
     match message.role {
-        Role::Assistant => messages.push(assistant(message)),
+        Role::Assistant => {
+            let mut spoken = assistant(message);
+            with_reasoning(message, &mut spoken);
+            messages.push(spoken);
+        }
         Role::User => {
             let results = message.parts.iter().filter_map(|part| match part {
                 Part::ToolResult(result) => Some(tool_message(result)),
-                Part::Text { .. } | Part::Image { .. } | Part::ImageRef { .. } | Part::ToolUse(_) => None,
+                Part::Text { .. }
+                | Part::Image { .. }
+                | Part::ImageRef { .. }
+                | Part::ToolUse(_)
+                | Part::Reasoning(_) => None,
             });
             messages.extend(results);
             messages.extend(user(message));
@@ -112,7 +180,7 @@ fn content_part(part: &Part) -> Option<Value> {
             let url = format!("data:{media_type};base64,{data}");
             Some(json!({"type": "image_url", "image_url": {"url": url}}))
         }
-        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) => None,
+        Part::ImageRef { .. } | Part::ToolUse(_) | Part::ToolResult(_) | Part::Reasoning(_) => None,
     }
 }
 
@@ -137,7 +205,7 @@ fn response_format(schema: &OutputSchema, support: SchemaSupport) -> Option<Valu
 
 /// Returns true if a schema meets the rules of `strict`: every object is closed and all its properties are required.
 /// Services reject `strict` with any other.
-fn is_strict(schema: &Value) -> bool {
+pub(in crate::provider::wire) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => is_closed(map) && map.values().all(is_strict),
         Value::Array(items) => items.iter().all(is_strict),

@@ -17,6 +17,12 @@ pub(in crate::provider::wire) fn handle_chunk(
     // The usage chunk has no choices; only one choice is ever requested.
     let Some(choice) = chunk.pointer("/choices/0") else { return Ok(()) };
     let said = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
+    // One or the other; servers in transition send both.
+    let thought = ["reasoning_content", "reasoning"].into_iter().find(|field| !text(said, field).is_empty());
+    if let Some(field) = thought {
+        gathering.reasoning(text(said, field));
+        gathering.edit_reasoning(|it| it.name = Some(field.to_owned()));
+    }
     handle_content(said.get("content").unwrap_or(&Value::Null), gathering);
     gathering.text(text(said, "refusal"));
     for (position, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate()
@@ -70,8 +76,11 @@ fn counted(usage: &Value) -> Counted {
     let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     Counted {
         input: number("/prompt_tokens"),
-        cached: number("/prompt_tokens_details/cached_tokens"),
+        // DeepSeek's name after OpenAI's.
+        cached: number("/prompt_tokens_details/cached_tokens").max(number("/prompt_cache_hit_tokens")),
+        written: number("/prompt_tokens_details/cache_write_tokens"),
         output: number("/completion_tokens"),
+        reasoning: number("/completion_tokens_details/reasoning_tokens"),
     }
 }
 
