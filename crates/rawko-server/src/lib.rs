@@ -15,7 +15,9 @@ mod tokens;
 
 pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
-pub use channels::{Channels, Entry, Glance, LogSink, Warning, channel_instance, member_instance};
+pub use channels::{
+    Channels, EndedRound, Entry, Glance, LogSink, RoundJudge, Warning, channel_instance, member_instance,
+};
 pub use error::ChannelError;
 #[cfg(feature = "http")]
 pub use http::{

@@ -36,7 +36,7 @@ async fn who_does_not_read_is_cut_and_the_others_go_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
-    let server = Setup::new().start().await;
+    let server = Setup::with("stuckAfterRounds: 0").start().await;
     let mut clients = server.channel("standup", &["ada", "bob", "flood"]).await;
     let mut flood = clients.pop().unwrap();
     let flooding = tokio::spawn(async move {

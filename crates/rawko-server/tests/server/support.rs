@@ -105,6 +105,7 @@ impl Setup {
         let log = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&log);
         let options = ServeOptions {
+            judge: None,
             settings,
             tokens: self.tokens.clone(),
             takers: self.takers,

@@ -38,6 +38,7 @@ impl Work<'_> {
         self.channel.members.values_mut().for_each(|member| member.asked = false);
         if from_person {
             self.channel.unattended_turns = 0;
+            self.channel.rounds.attend();
         }
         self.remember(agent.as_ref(), id.as_deref());
         let number = self.post(author, text, id, turn);
