@@ -6,7 +6,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, delegate, part, untrust, value};
+use super::{Workshop, advice, delegate, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_model::provider::OutputSchema;
@@ -21,6 +21,7 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let phase = phase(workshop, input.get("phase"))?;
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
+    let goal = phase.map_or(Value::Null, |(_, phase)| goal(phase, &workshop.within(&grant)));
     let session = session(workshop, agent, phase, grant, depth, input).await?;
     let mut attached = Attached::default();
     let messages = attached.keep_all(messages(input)?);
@@ -31,7 +32,7 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
         ("session", value(&session)),
         ("messages", value(&messages)),
         ("attached", attached.into_value()),
-        ("goal", phase.map_or(Value::Null, |(_, phase)| phase.goal.clone())),
+        ("goal", goal),
         ("unseen", Value::Bool(unseen)),
     ]))
 }
@@ -119,10 +120,7 @@ async fn session(
     input: &Value,
 ) -> Result<Session, ServiceError> {
     let loops = workshop.loops.clone();
-    let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
-    // The task's model replaces the default.
-    let task_model = input.get("model").as_str().map(str::to_owned);
-    let own_model = model_of(agent);
+    let (model, model_from) = model(agent, phase, input);
     let full = workshop.within(&grant);
     let mut tools = workshop.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
@@ -135,9 +133,10 @@ async fn session(
         .fold(u64::from(loops.completions_max), u64::min);
     Ok(Session {
         agent: agent.name.clone(),
-        model: phase_model.or(own_model).or(task_model).unwrap_or_default(),
+        model,
+        model_from,
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
-        system: system(agent, phase),
+        system: system(agent, phase, &full),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty()),
         grant,
@@ -155,9 +154,29 @@ async fn session(
     })
 }
 
-pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
-    let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
+/// Returns the model, and the place that names it: the phase, the agent's file, the task, or the default.
+fn model(agent: &AgentFile, phase: Named<'_>, input: &Value) -> (String, String) {
+    let of_phase = phase.and_then(|(name, phase)| {
+        Some((phase.model.clone()?, format!("`phases.{name}.model` in {}", phase.file)))
+    });
+    let of_agent = || Some((model_of(agent)?, format!("`model` in {}", agent.file)));
+    // The task's model replaces the default.
+    let of_task = || Some((input.get("model").as_str()?.to_owned(), "`--model`".to_owned()));
+    of_phase.or_else(of_agent).or_else(of_task).unwrap_or_default()
+}
+
+pub(super) fn system(agent: &AgentFile, phase: Named<'_>, grant: &Grant) -> String {
+    let of_phase = phase.map_or_else(String::new, |(_, phase)| advice::within(phase.prompt.trim(), grant));
+    let parts = [agent.system_prompt.trim(), &of_phase];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns the exit requirements of a phase, with hints at allowed tools only.
+fn goal(phase: &Phase, grant: &Grant) -> Value {
+    let Some(missing) = phase.goal.get("missing").as_str() else { return phase.goal.clone() };
+    let mut goal = phase.goal.as_map().cloned().unwrap_or_default();
+    goal.insert("missing".into(), Value::from(advice::within(missing, grant)));
+    Value::Map(goal.into())
 }
 
 /// Parses a JSON Schema alone, or with a name.

@@ -107,7 +107,7 @@ impl Phase {
                     text.unwrap_or_default().clone_into(&mut self.prompt);
                 }
                 "model" => {
-                    self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
+                    self.model = reader.models(at, &format!("`model` of the phase `{name}`"));
                 }
                 "limits" => self.take_limits(reader, at, name),
                 // The project's checks are read where they are run: in the phase `validate`.

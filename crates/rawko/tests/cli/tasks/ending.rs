@@ -38,7 +38,15 @@ fn every_way_to_end_has_its_exit_code() {
     let human = "kind: human\n";
     let table: Vec<Way<'_>> = vec![
         ("done", SETTINGS, complete, ONE, &[], 0, "complete  after 1 iteration: Done."),
-        ("an agent fails", SETTINGS, "", failing, &[], 1, "failed  after 3 iterations: no"),
+        (
+            "an agent fails",
+            SETTINGS,
+            "",
+            failing,
+            &[],
+            1,
+            "failed  after 1 iteration: no; to use another model",
+        ),
         (
             "no such agent",
             SETTINGS,

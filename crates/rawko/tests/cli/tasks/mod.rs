@@ -6,6 +6,7 @@ mod killing;
 mod power;
 mod project;
 mod raising;
+mod retrying;
 mod streaming;
 mod truth;
 mod whole;
