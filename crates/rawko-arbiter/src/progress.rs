@@ -69,8 +69,8 @@ pub struct Progress {
     planned: Vec<String>,
     later_steps: u64,
     verdicts: Vec<String>,
-    seen: Vec<String>,
     returns: u64,
+    seen: Vec<String>,
 }
 
 /// What follows from a round.

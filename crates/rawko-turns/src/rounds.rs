@@ -15,6 +15,9 @@ pub struct Rounds {
     /// Agents that had a turn in the current round.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub taken: BTreeSet<AgentId>,
+    /// True if an agent posted in the current round.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spoken: bool,
     /// Complete rounds since the last progress.
     pub without: u32,
     /// True if no turn is granted until a person posts.
@@ -46,6 +49,7 @@ impl Rounds {
     pub(crate) fn attend(&mut self) {
         self.without = 0;
         self.stuck = false;
+        self.spoken = false;
         self.taken.clear();
     }
 }

@@ -36,6 +36,7 @@ impl Work<'_> {
         };
         let from_person = matches!(author, Author::Person(_));
         self.channel.members.values_mut().for_each(|member| member.asked = false);
+        self.channel.rounds.spoken |= agent.is_some();
         if from_person {
             self.channel.unattended_turns = 0;
             self.channel.rounds.attend();

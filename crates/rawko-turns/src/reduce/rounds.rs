@@ -20,18 +20,22 @@ impl Work<'_> {
         rounds.taken.clear();
         rounds.number += 1;
         rounds.without = rounds.without.saturating_add(1);
+        let is_spoken = std::mem::take(&mut rounds.spoken);
         self.effects.push(Effect::RoundEnded { round: rounds.number });
-        self.judge_rounds();
+        self.judge_rounds(is_spoken);
     }
 
-    fn judge_rounds(&mut self) {
+    /// A quiet channel rests without a notice, which would only be something to talk about.
+    fn judge_rounds(&mut self, is_spoken: bool) {
         let config = self.channel.options.for_channel();
         let (without, is_stuck) = (self.channel.rounds.without, self.channel.rounds.stuck);
         let reached = |limit: u32| limit > 0 && without >= limit;
         if reached(config.stuck_after) && !is_stuck {
             self.channel.rounds.stuck = true;
-            self.notice(notices::stuck(without));
-        } else if without == config.tell_after && config.tell_after > 0 && !is_stuck {
+            if is_spoken {
+                self.notice(notices::stuck(without));
+            }
+        } else if is_spoken && without == config.tell_after && config.tell_after > 0 && !is_stuck {
             self.notice(notices::no_progress(without));
         }
     }

@@ -111,6 +111,14 @@ fn a_rate_limited_arbiter_backs_off_and_fails_within_the_limit() {
         arbiter    failed   scripted error: rate_limited
                    waiting  3ms
         arbiter    failed   scripted error: rate_limited
+                   waiting  4ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  8ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  16ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  32ms
+        arbiter    failed   scripted error: rate_limited
 
         failed  after 0 iterations: scripted error: rate_limited
         spent … 0 tool calls

@@ -1,5 +1,6 @@
 //! Tasks from the command line: agents are selected, run and judged. Only the models are scripted.
 
+mod charts;
 mod ending;
 mod hearing;
 mod killing;
