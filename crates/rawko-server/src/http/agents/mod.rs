@@ -66,7 +66,8 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
     let mut all = app.project().agents();
     let connected = app.channels().map(|serving| serving.channels().hub().connected()).unwrap_or_default();
     let is_known = |name: &String| all.iter().any(|info| info.name == *name);
-    let remote: Vec<AgentInfo> = connected.iter().filter(|name| !is_known(name)).map(remote).collect();
+    let remote: Vec<AgentInfo> =
+        connected.iter().filter(|name| !is_known(name)).map(|name| remote(name)).collect();
     all.extend(remote);
     let agents = all.into_iter().map(|info| {
         let in_it =
@@ -88,10 +89,10 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
 }
 
 /// An agent that connected by itself and has no file in the project.
-fn remote(name: &String) -> AgentInfo {
+fn remote(name: &str) -> AgentInfo {
     AgentInfo {
-        name: name.clone(),
-        display_name: name.clone(),
+        name: name.to_owned(),
+        display_name: name.to_owned(),
         kind: "remote".to_owned(),
         model: None,
         description: String::new(),
