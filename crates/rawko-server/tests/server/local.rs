@@ -70,7 +70,7 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
     );
 }
 
-/// Two agents that always have something to say.
+/// Two agents that always have a message to post.
 struct Talkers;
 
 impl TurnTaker for Talkers {
