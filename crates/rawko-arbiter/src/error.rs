@@ -131,10 +131,19 @@ pub(super) fn categorise(error: &ErrorEntry) -> ErrorCategory {
 
 /// Returns the recovery options. `others` is true if another agent could be selected.
 pub(super) fn recovery_options(error: &ErrorEntry, has_step: bool, others: bool) -> Vec<RecoveryOption> {
-    if let Some(given) = &error.recovery_options {
-        return given.clone();
+    // The failing call knows best what can be done about it.
+    let given = error.recovery_options.as_ref().filter(|given| !given.is_empty());
+    let mut options = given.cloned().unwrap_or_else(|| general_options(categorise(error), error));
+    options.retain(|option| option.action != RecoveryAction::Skip || has_step);
+    if others && given.is_none() {
+        let reason = "Different agent may have better approach";
+        options.push(option(RecoveryAction::Fallback, "Switch to different agent", reason));
     }
-    let mut options = match categorise(error) {
+    options
+}
+
+fn general_options(category: ErrorCategory, error: &ErrorEntry) -> Vec<RecoveryOption> {
+    match category {
         ErrorCategory::ToolFailure => vec![
             retry("Retry the same tool with different parameters", "Tool may be in temporary error state"),
             skip("Skip this step and proceed to next", "Step may not be critical to task"),
@@ -153,13 +162,7 @@ pub(super) fn recovery_options(error: &ErrorEntry, has_step: bool, others: bool)
             retry("Retry the same agent", "The cause is unknown and may have passed"),
             abort("Abort and let a person look", "The cause is unknown and may stay"),
         ],
-    };
-    options.retain(|option| option.action != RecoveryAction::Skip || has_step);
-    if others {
-        let reason = "Different agent may have better approach";
-        options.push(option(RecoveryAction::Fallback, "Switch to different agent", reason));
     }
-    options
 }
 
 fn provider_options(code: Option<&str>) -> Vec<RecoveryOption> {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Remembered positions. More rounds than that end by another limit.
 const SEEN_MAX: usize = 64;
-/// Steps that were added to the plan later count this many times at most: otherwise a plan that grows by a finished
-/// step per round would never end.
+/// Steps that were added to the plan later count this many times at most, and only if they were seen before they were
+/// settled: otherwise a plan that grows by a finished step per round would never end.
 const LATER_STEPS_MAX: u64 = 3;
 /// Verdicts are words of the agents' files; free text counts this many times at most.
 const VERDICTS_MAX: usize = 8;
@@ -65,10 +65,12 @@ pub struct Progress {
     pub best_errors: Option<u64>,
     first_steps: Vec<String>,
     settled: Vec<String>,
+    /// Later steps that were seen before they were settled.
+    planned: Vec<String>,
     later_steps: u64,
     verdicts: Vec<String>,
-    seen: Vec<String>,
     returns: u64,
+    seen: Vec<String>,
 }
 
 /// What follows from a round.
@@ -99,7 +101,12 @@ impl Progress {
         let fewer_failures = round.checks.as_ref().is_some_and(|failing| self.improve(failing));
         let new_step = self.settle(round);
         let new_verdict = self.hear(round);
-        if fewer_failures || new_step || new_verdict {
+        let is_new_work = fewer_failures || new_step && is_return == Visit::New;
+        if (new_verdict || new_step) && !is_new_work {
+            // A word or a ticked step is news, but the files are as they were: the rounds so far still count.
+            return Standing::Progress;
+        }
+        if is_new_work {
             self.without = 0;
             self.forgiven = 0;
             return Standing::Progress;
@@ -174,11 +181,15 @@ impl Progress {
             self.settled.push(step.clone());
             if self.first_steps.contains(step) {
                 is_progress = true;
-            } else if self.later_steps < LATER_STEPS_MAX {
+            } else if self.planned.contains(step) && self.later_steps < LATER_STEPS_MAX {
                 self.later_steps += 1;
                 is_progress = true;
             }
         }
+        let is_open = |step: &&String| !round.settled.contains(step) && !self.planned.contains(step);
+        let open: Vec<String> = round.steps.iter().filter(is_open).take(SEEN_MAX).cloned().collect();
+        self.planned.extend(open);
+        self.planned.truncate(SEEN_MAX);
         is_progress
     }
 
@@ -283,7 +294,7 @@ mod tests {
                 settled(&count.to_string(), &names, &names)
             })
             .collect();
-        let ends = "progress progress progress progress fine fine tell tell stuck stuck stuck";
+        let ends = "progress fine fine tell tell stuck stuck stuck stuck stuck stuck";
         assert_eq!(judged(&growing), ends);
     }
 

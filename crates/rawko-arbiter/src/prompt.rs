@@ -206,7 +206,8 @@ fn progress(plan: &Plan) -> String {
     let place = (plan.current_step_index + 1).min(plan.steps.len());
     let mut text = format!("**Plan Progress**: Step {place} of {}\n   Current: {current}", plan.steps.len());
     for step in &plan.steps {
-        text += &format!("\n   {}. [{}] {}", step.index, step.status.as_str(), step.description);
+        let by = step.agent_used.as_ref().map(|agent| format!(" (by {agent})")).unwrap_or_default();
+        text += &format!("\n   {}. [{}] {}{by}", step.index, step.status.as_str(), step.description);
     }
     text
 }

@@ -15,7 +15,10 @@ mod tokens;
 
 pub use agents::{ProjectAgents, Taken, TakenTurn, TurnTaker};
 pub use asking::{ChannelAnswer, ChannelRequest};
-pub use channels::{ChannelSnapshot, Channels, Entry, LogSink, Warning, channel_instance, member_instance};
+pub use channels::{
+    ChannelSnapshot, Channels, EndedRound, Entry, LogSink, RoundJudge, Warning, channel_instance,
+    member_instance,
+};
 pub use error::ChannelError;
 #[cfg(feature = "http")]
 pub use http::{

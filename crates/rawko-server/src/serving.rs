@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 #[cfg(feature = "http")]
 use crate::agents::Gatekeeper;
 use crate::agents::{AgentCommand, AgentConnections, TurnTaker, spawn_process, spawn_taker};
-use crate::channels::{Channels, LogSink};
+use crate::channels::{Channels, LogSink, RoundJudge};
 use crate::error::ChannelError;
 use crate::settings::{AgentSettings, TurnSettings};
 use crate::tokens::Tokens;
@@ -24,6 +24,8 @@ pub struct ServeOptions {
     /// Implementations of agents in this process.
     pub takers: Vec<Arc<dyn TurnTaker>>,
     pub clock: Arc<dyn Clock>,
+    /// Judges the work of rounds; without one, only messages of people count as progress.
+    pub judge: Option<Arc<dyn RoundJudge>>,
     /// Receives every log entry of every channel.
     pub log: LogSink,
     /// Start the server's own agents; commands that only read or post do not.
@@ -42,8 +44,8 @@ pub struct Serving {
 impl Serving {
     /// Starts and continues the host's channels.
     pub async fn start(host: Host, options: ServeOptions) -> Result<Serving, ChannelError> {
-        let ServeOptions { settings, tokens, takers, clock, log, own_agents } = options;
-        let channels = Channels::new(host, clock, log)?;
+        let ServeOptions { settings, tokens, takers, clock, judge, log, own_agents } = options;
+        let channels = Channels::with_judge(host, clock, log, judge)?;
         if own_agents {
             channels.open_all().await?;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use rawko_arbiter::loop_control::LoopSettings;
 use rawko_chart::{Document, DocumentData, DocumentEntry, Finding};
 use rawko_host::{Settings, SettingsReader};
 use rawko_turns::{AgentId, OptionLayers, TurnOptions, is_name};
@@ -12,7 +13,7 @@ use rawko_turns::{AgentId, OptionLayers, TurnOptions, is_name};
 use crate::agents::AgentCommand;
 
 /// Turn options, allowed in the section, in a channel and in an agent.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 16] = [
     "defaultTimeoutSeconds",
     "humanInterruptMode",
     "announceTimeouts",
@@ -25,6 +26,8 @@ const OPTIONS: [&str; 14] = [
     "reconnectGraceSeconds",
     "turnOrder",
     "restWhenQuiet",
+    "tellAfterRounds",
+    "stuckAfterRounds",
     "turnsUnattendedMax",
     "joinMessages",
 ];
@@ -73,6 +76,15 @@ impl TurnSettings {
                 problems.push((section.file.to_string(), reader.findings));
             }
         }
+        let (loops, _) = LoopSettings::of_settings(settings);
+        let limits = TurnOptions {
+            tell_after_rounds: Some(loops.tell_after),
+            stuck_after_rounds: Some(loops.stuck_after),
+            ..TurnOptions::default()
+        };
+        if limits != guard_defaults() {
+            all.options = all.options.over(&limits);
+        }
         (all, problems)
     }
 
@@ -102,6 +114,16 @@ impl TurnSettings {
             channel: here.map(|here| here.options.clone()).unwrap_or_default(),
             agents: here.map(|here| options(&here.agents)).unwrap_or_default(),
         }
+    }
+}
+
+/// The limits of rounds in settings that do not mention them.
+fn guard_defaults() -> TurnOptions {
+    let loops = LoopSettings::default();
+    TurnOptions {
+        tell_after_rounds: Some(loops.tell_after),
+        stuck_after_rounds: Some(loops.stuck_after),
+        ..TurnOptions::default()
     }
 }
 

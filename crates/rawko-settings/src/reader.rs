@@ -99,6 +99,19 @@ impl<'e> Reader<'e> {
         }
     }
 
+    /// Reads a model, or a list of models of which later ones are used if earlier ones are unavailable: `a, b`.
+    pub fn models(&mut self, at: &Document, what: &str) -> Option<String> {
+        if at.items().is_none() {
+            return self.text(at, what).map(str::to_owned);
+        }
+        let models: Vec<&str> = self.texts(at, what).into_iter().map(|(model, _)| model).collect();
+        if models.is_empty() {
+            self.invalid(at.span, format!("{what} is empty"), "write at least one model");
+            return None;
+        }
+        Some(models.join(", "))
+    }
+
     /// Reads a list of strings with their spans; null is an empty list. Reports and skips other items.
     pub fn texts<'d>(&mut self, at: &'d Document, what: &str) -> Vec<(&'d str, Span)> {
         if at.data == DocumentData::Null {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::lifecycle::State;
 use crate::names::{AgentId, TurnId};
 use crate::options::{OptionLayers, TurnConfig};
+use crate::rounds::Rounds;
 use crate::{WaitUntil, event::OverrideTo};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,8 @@ pub struct Channel {
     pub held: Vec<HeldMessage>,
     /// Turns since the last message from a person.
     pub unattended_turns: u32,
+    #[serde(default, skip_serializing_if = "Rounds::is_new")]
+    pub rounds: Rounds,
     /// Start of the current pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_ms: Option<i64>,
@@ -146,6 +149,7 @@ impl Channel {
             posted: 0,
             held: Vec::new(),
             unattended_turns: 0,
+            rounds: Rounds::default(),
             paused_ms: None,
             options: OptionLayers::default(),
             recent: Vec::new(),

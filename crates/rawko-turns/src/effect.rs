@@ -58,6 +58,10 @@ pub enum Effect {
         turn: TurnId,
         reason: EndReason,
     },
+    /// Every agent in the queue had a turn.
+    RoundEnded {
+        round: u64,
+    },
     /// An agent joined the queue.
     Assigned {
         agent: AgentId,

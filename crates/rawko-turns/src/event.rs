@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{AgentId, TurnId};
 use crate::options::TurnOptions;
+use crate::rounds::Judgement;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -101,6 +102,10 @@ pub enum Event {
         options: TurnOptions,
     },
 
+    /// The host has judged the work of a round.
+    RoundJudged {
+        judgement: Judgement,
+    },
     /// A deadline may have passed.
     TimePassed,
     /// The host restarted: all connections are gone, and time has passed.

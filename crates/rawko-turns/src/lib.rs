@@ -27,6 +27,7 @@ mod options;
 mod queue;
 mod reduce;
 mod refusal;
+mod rounds;
 mod text;
 
 pub use channel::{Channel, EndedTurn, HeldMessage, Member, Phase, Turn, Waiting, WaitingFor};
@@ -39,4 +40,5 @@ pub use names::{AgentId, TurnId, is_name};
 pub use options::{InterruptMode, OptionLayers, TurnConfig, TurnOptions, TurnOrder};
 pub use reduce::reduce;
 pub use refusal::Refusal;
+pub use rounds::{Judgement, Rounds};
 pub use text::{COMPLETE_WORD, split_complete};

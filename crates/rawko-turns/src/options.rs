@@ -88,6 +88,12 @@ pub struct TurnOptions {
     /// Grant no more turns once every agent had one without posting a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_when_quiet: Option<bool>,
+    /// Rounds without progress after which the agents get a notice; 0 means never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tell_after_rounds: Option<u32>,
+    /// Rounds without progress after which the channel rests until a person posts; 0 means never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck_after_rounds: Option<u32>,
     /// Turns without a message from a person after which the channel rests; 0 means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_unattended_max: Option<u32>,
@@ -111,6 +117,8 @@ pub struct TurnConfig {
     pub grace_ms: u64,
     pub order: TurnOrder,
     pub rest_when_quiet: bool,
+    pub tell_after: u32,
+    pub stuck_after: u32,
     pub turns_unattended_max: u32,
     pub join_messages: u64,
 }
@@ -145,6 +153,8 @@ impl TurnOptions {
             grace_ms: self.grace_ms.or(below.grace_ms),
             turn_order: self.turn_order.or(below.turn_order),
             rest_when_quiet: self.rest_when_quiet.or(below.rest_when_quiet),
+            tell_after_rounds: self.tell_after_rounds.or(below.tell_after_rounds),
+            stuck_after_rounds: self.stuck_after_rounds.or(below.stuck_after_rounds),
             turns_unattended_max: self.turns_unattended_max.or(below.turns_unattended_max),
             join_messages: self.join_messages.or(below.join_messages),
         }
@@ -163,7 +173,9 @@ impl TurnOptions {
             hold_ms: self.hold_ms.unwrap_or(30_000),
             grace_ms: self.grace_ms.unwrap_or(10_000),
             order: self.turn_order.unwrap_or_default(),
-            rest_when_quiet: self.rest_when_quiet.unwrap_or(true),
+            rest_when_quiet: self.rest_when_quiet.unwrap_or(false),
+            tell_after: self.tell_after_rounds.unwrap_or(3),
+            stuck_after: self.stuck_after_rounds.unwrap_or(5),
             turns_unattended_max: self.turns_unattended_max.unwrap_or(0),
             join_messages: self.join_messages.unwrap_or(20),
         }

@@ -23,12 +23,15 @@ impl Channel {
         }
     }
 
-    /// Returns true if no turn is granted until the next message: every agent had a turn without posting, or too many
-    /// turns passed without a message from a person.
+    /// Returns true if no turn is granted until the next message: the rounds made no progress, too many turns
+    /// passed without a message from a person, or every agent had a turn without posting and there
+    /// is only one, or the options are set so.
     pub fn rests(&self) -> bool {
         let config = self.options.for_channel();
         let limit = config.turns_unattended_max;
-        config.rest_when_quiet && self.is_quiet() || limit > 0 && self.unattended_turns >= limit
+        self.rounds.stuck
+            || (config.rest_when_quiet || self.in_state(State::Queued).count() < 2) && self.is_quiet()
+            || limit > 0 && self.unattended_turns >= limit
     }
 
     /// Returns true if every queued agent had a turn since the last message.

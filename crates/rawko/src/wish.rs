@@ -163,7 +163,7 @@ fn needs_default(workshop: &Workshop) -> bool {
     let agents = offered.iter().filter_map(|profile| workshop.agents.get(&profile.name));
     agents.into_iter().any(|agent| match agent.kind {
         Kind::Llm | Kind::Scripted => agent.model.is_none(),
-        Kind::Process | Kind::Acp | Kind::Human => false,
+        Kind::Process | Kind::Acp | Kind::Human | Kind::Chart => false,
     })
 }
 

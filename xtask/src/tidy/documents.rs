@@ -53,3 +53,29 @@ fn the_summary_lists_every_guide_and_decision() {
         .collect();
     assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:#?}");
 }
+
+/// `docs/seeds.md` names a test for each row: `file::test`, or `file::scenario`.
+#[test]
+fn each_row_of_the_seeds_names_a_test_that_exists() {
+    let text = fs::read_to_string(root().join("docs/seeds.md")).unwrap();
+    let rows: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| Seed")).collect();
+    assert!(rows.len() > 80, "{}", rows.len());
+    let mut wrong = Vec::new();
+    for row in rows {
+        let named = row.rsplit("| `").next().and_then(|rest| rest.split('`').next()).unwrap_or_default();
+        let Some((file, test)) = named.split_once("::") else {
+            wrong.push(row);
+            continue;
+        };
+        let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let is_there = match file.ends_with(".rs") {
+            true => text.contains(&format!("fn {test}()")),
+            false => text.lines().any(|line| line.trim() == format!("- name: {test}")),
+        };
+        if !is_there {
+            wrong.push(row);
+        }
+    }
+    assert!(wrong.is_empty(), "rows of docs/seeds.md without a test: {wrong:#?}");
+}

@@ -23,6 +23,9 @@ pub struct AgentFile {
     pub kind: Kind,
     /// `None` uses the caller's model, or the default.
     pub model: Option<ModelChoice>,
+    /// Used in this order if the model is unavailable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallback_models: Vec<ModelChoice>,
     /// Analyses images for a model without vision.
     pub vision_model: Option<ModelChoice>,
     /// How much the model thinks; `None` uses the settings.
@@ -30,6 +33,9 @@ pub struct AgentFile {
     pub reasoning: Option<ReasoningEffort>,
     /// The command line of `process` and `acp` agents.
     pub command: Option<AgentCommand>,
+    /// The chart of a `chart` agent: an id, or `id@version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chart: Option<String>,
     /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
     pub tools: ToolRules,
@@ -66,10 +72,13 @@ pub enum Kind {
     Human,
     /// Responds from a file.
     Scripted,
+    /// A chart of the project that runs as one agent.
+    Chart,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Llm, Kind::Process, Kind::Acp, Kind::Human, Kind::Scripted];
+    pub const ALL: [Kind; 6] =
+        [Kind::Llm, Kind::Process, Kind::Acp, Kind::Human, Kind::Scripted, Kind::Chart];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,6 +87,7 @@ impl Kind {
             Kind::Acp => "acp",
             Kind::Human => "human",
             Kind::Scripted => "scripted",
+            Kind::Chart => "chart",
         }
     }
 
@@ -85,7 +95,7 @@ impl Kind {
     pub fn has_command(self) -> bool {
         match self {
             Kind::Process | Kind::Acp => true,
-            Kind::Llm | Kind::Human | Kind::Scripted => false,
+            Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => false,
         }
     }
 }

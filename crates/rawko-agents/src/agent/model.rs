@@ -55,7 +55,20 @@ impl fmt::Display for ModelChoice {
 pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ModelChoice> {
     match (fields.entry("provider"), fields.entry("model")) {
         (None, None) => None,
-        (None, Some(model)) => text_choice(reader, model),
+        (None, Some(model)) => match model.value.items() {
+            Some(models) => {
+                let what = "`model`";
+                if models.is_empty() {
+                    reader.invalid(
+                        model.value.span,
+                        "`model` is empty".to_owned(),
+                        "write at least one model",
+                    );
+                }
+                models.first().and_then(|first| choice_at(reader, first, what))
+            }
+            None => text_choice(reader, model),
+        },
         (Some(provider), model) => match &provider.value.data {
             DocumentData::Str(name) => {
                 let model = model.and_then(|model| model_name(reader, &model.value, "`model`"));
@@ -78,13 +91,22 @@ pub(super) fn choice(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Mod
     }
 }
 
+/// Reads the models after the first of `model: [a, b]`.
+pub(super) fn fallbacks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<ModelChoice> {
+    let models = fields.get("model").and_then(Document::items).unwrap_or_default();
+    models.iter().skip(1).filter_map(|model| choice_at(reader, model, "`model`")).collect()
+}
+
 /// Reads `model` and `visionModel`.
 pub(super) fn text_choice(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Option<ModelChoice> {
-    let what = format!("`{}`", entry.key);
-    if entry.value.entries().is_some() {
-        return map_choice(reader, &entry.value);
+    choice_at(reader, &entry.value, &format!("`{}`", entry.key))
+}
+
+fn choice_at(reader: &mut Reader<'_>, at: &Document, what: &str) -> Option<ModelChoice> {
+    if at.entries().is_some() {
+        return map_choice(reader, at);
     }
-    let text = model_name(reader, &entry.value, &what)?;
+    let text = model_name(reader, at, what)?;
     let choice = ModelChoice::parse(&text)?;
     let is_whole = [&choice.provider, &choice.model]
         .into_iter()
@@ -92,7 +114,7 @@ pub(super) fn text_choice(reader: &mut Reader<'_>, entry: &DocumentEntry) -> Opt
         .all(|part| !part.is_empty() && !part.contains(char::is_whitespace));
     if !is_whole {
         reader.invalid(
-            entry.value.span,
+            at.span,
             format!("{what} cannot be `{text}`"),
             "write `provider/model`, for example `openai/gpt-5`, or a model's name alone",
         );

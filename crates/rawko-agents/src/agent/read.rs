@@ -12,7 +12,7 @@ use super::file::{AgentFile, Kind, Level, Limits, Transitions};
 use super::{COMPLETE, claude, frontmatter, lenient, model, tools};
 use rawko_tools::read_agent;
 
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "name",
     "displayName",
     "whenToUse",
@@ -28,6 +28,7 @@ const KEYS: [&str; 26] = [
     "env",
     "cwd",
     "script",
+    "chart",
     "tools",
     "disallowedTools",
     "permissions",
@@ -131,11 +132,13 @@ impl One<'_, '_, '_> {
             system_prompt: self.system_prompt(&fields, kind, reading.name_span),
             kind,
             model: model::choice(self.reader, &fields),
+            fallback_models: model::fallbacks(self.reader, &fields),
             vision_model: fields
                 .entry("visionModel")
                 .and_then(|entry| model::text_choice(self.reader, entry)),
             reasoning: claude::reasoning(self.reader, &fields),
             command: self.command(&fields, kind),
+            chart: self.chart(&fields, kind, reading.name_span),
             script: fields.get("script").and_then(|at| self.inside(at, "`script`")),
             tools,
             skills: claude::skills(self.reader, &fields),
@@ -189,11 +192,28 @@ impl One<'_, '_, '_> {
         }
         let near = nearest(text, Kind::ALL.iter().map(|kind| kind.as_str()));
         let help = near.map_or_else(
-            || "the kinds are `llm`, `process`, `acp`, `human` and `scripted`".to_owned(),
+            || "the kinds are `llm`, `process`, `acp`, `human`, `scripted` and `chart`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         self.reader.invalid(at.span, format!("unknown agent kind `{text}`"), help);
         Kind::Llm
+    }
+
+    /// The chart of a `chart` agent. Whether it exists is checked with the project's charts.
+    fn chart(&mut self, fields: &Fields<'_>, kind: Kind, place: Span) -> Option<String> {
+        let chart = self.text(fields, "chart").filter(|chart| !chart.is_empty());
+        match (kind, fields.entry("chart")) {
+            (Kind::Chart, _) if chart.is_none() => {
+                let finding = MISSING_KEY.at(place, "the agent has no chart");
+                self.reader.report(finding.help("add `chart`, for example `chart: plan_build`"));
+            }
+            (Kind::Llm | Kind::Process | Kind::Acp | Kind::Human | Kind::Scripted, Some(entry)) => {
+                let message = format!("`chart` has no effect on an agent of kind `{}`", kind.as_str());
+                self.reader.invalid(entry.key_span, message, "write `kind: chart`, or remove it");
+            }
+            _ => {}
+        }
+        chart
     }
 
     fn when_to_use(&mut self, fields: &Fields<'_>, place: Span) -> String {

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 
-use super::complete::{bare_as, fault, text};
+use super::complete::{bare_as, text};
+use super::models::ModelChain;
 use super::recall::{Recalled, recall};
 use super::{Workshop, value};
 use rawko_arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration, PromptTurn};
@@ -55,22 +56,25 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Returns `provider/model`: the arbiter's setting, else the task's model, else the default.
-    fn model(&self) -> &str {
+    /// Returns the models: the arbiter's setting, else the task's, else the default.
+    fn chain(&self) -> ModelChain<'_> {
         let task = self.call.input.get("providerName").as_str();
-        self.workshop.arbiter.model.as_deref().or(task).unwrap_or_default()
+        let (models, from) = match self.workshop.arbiter.model.as_deref() {
+            Some(models) => (models, "`arbiter.model` in .rawko/config.yaml"),
+            None => (task.unwrap_or_default(), "`--model`"),
+        };
+        ModelChain::of(self.workshop, models, from, self.call)
     }
 
     async fn ask(&mut self, messages: Vec<Message>, schema: Value) -> Result<String, ServiceError> {
         self.insist_on_budget()?;
         let bare = bare_as(ARBITER, self.call);
-        let attempt = bare.attempt;
+        let (attempt, chain) = (bare.attempt, self.chain());
         let failed = |error: &ProviderError| {
-            let error = fault(error, attempt, self.workshop, &self.call.idempotency);
-            with_usage(error, self.usage)
+            let error = chain.fault(error, attempt, &self.call.idempotency);
+            with_usage(end_if_too_long(error), self.usage)
         };
-        let found = self.workshop.providers.find(self.model());
-        let (provider, model) = found.map_err(|problem| failed(&problem.into()))?;
+        let (provider, model) = chain.find(attempt, &self.call.idempotency)?;
         let schema = Some(OutputSchema { name: "decision".into(), schema });
         // A repeated question contains the problem, so it needs another key.
         let idempotency = format!("{}-{}", bare.idempotency, messages.len());
@@ -116,9 +120,18 @@ impl Asking<'_> {
     /// Returns the prompts and responses so far, also without a decision.
     fn record(&self, inquiry: &Inquiry) -> Value {
         let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
-        record.insert("model".into(), Value::str(self.model()));
+        record.insert("model".into(), Value::str(self.chain().model()));
         record.insert("occasion".into(), self.call.input.get("occasion").clone());
         Value::Map(record.into())
+    }
+}
+
+/// The arbiter's question is as short as it can be: one that is too long stays too long.
+fn end_if_too_long(error: ServiceError) -> ServiceError {
+    let is_last = error.details.get("next_model").is_null();
+    match error.details.get("code").as_str() {
+        Some("context_length_exceeded") if is_last => with("permanent", Value::Bool(true), error),
+        _ => error,
     }
 }
 

@@ -7,11 +7,11 @@ use rawko_chart::nearest;
 use rawko_core::{Map, Value};
 use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceError};
 
-use super::Workshop;
+use super::{Workshop, charts};
 use crate::agent::{AgentFile, Kind};
 
 /// Keys that the chart `agent` takes unchanged; all other keys of an author are data for the model.
-const OWN_KEYS: [&str; 12] = [
+const OWN_KEYS: [&str; 13] = [
     "prompt",
     "messages",
     "phase",
@@ -24,6 +24,7 @@ const OWN_KEYS: [&str; 12] = [
     "depth",
     "model",
     "untrusted",
+    "report",
 ];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -36,6 +37,7 @@ impl AgentResolver for Workshop {
             }
             Kind::Human => Ok(AgentBinding::Person { input: asked(agent, casting.input) }),
             Kind::Process | Kind::Acp => Ok(AgentBinding::Service),
+            Kind::Chart => charts::binding(agent, casting),
         }
     }
 
@@ -44,12 +46,17 @@ impl AgentResolver for Workshop {
         if output.get("outcome").as_str() == Some("finished") {
             return Ok(output);
         }
+        let output = match charts::result(output) {
+            Ok(finished) => return Ok(finished),
+            Err(unfinished) => unfinished,
+        };
         let problem = output.get("problem");
         let mut error = output.as_map().cloned().unwrap_or_default();
         error.shift_remove("problem");
         let category = match (output.get("outcome").as_str(), problem.get("category").as_str()) {
-            (Some("limit_reached"), _) => "limit",
-            (Some("loop_detected"), _) => "loop",
+            (Some("limit_reached" | "limit"), _) => "limit",
+            (Some("loop_detected" | "loop"), _) => "loop",
+            (Some("stuck"), _) => "stuck",
             (_, category) => category.unwrap_or("failed"),
         };
         if let Some(problem) = problem.as_map() {

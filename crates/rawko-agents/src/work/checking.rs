@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rawko_core::Value;
+use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
 use super::{Workshop, evidence, part, value};
@@ -13,6 +13,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
     match &*call.name {
         "checks:base" => evidence::base(workshop, &call).await,
         "checks:round" => evidence::round(workshop, &call).await,
+        "checks:progress" => evidence::progress(workshop, &call).await,
         _ => project(workshop, &call).await,
     }
 }
@@ -24,9 +25,12 @@ async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError
         part(&call.input, "history")?
     };
     let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
-    let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
-    let mut report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
-    shorten_paths(&mut report, &workshop.root);
+    // A chart that recorded a base wants its progress judged, too.
+    let (report, more) = if call.input.get("base").is_null() {
+        (run(workshop).await, Map::default())
+    } else {
+        evidence::pass(workshop, call).await?
+    };
     let history = history
         .with(Pass { kind: PassKind::Implement, errors: None })
         .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
@@ -35,13 +39,23 @@ async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError
     let mut told = value(&report).as_map().cloned().unwrap_or_default();
     told.insert("text".into(), Value::from(text(&report)));
     told.insert("notice".into(), notice.map_or(Value::Null, Value::str));
-    Ok(Value::map([
+    let all = Value::map([
         ("report", Value::Map(told.into())),
         ("history", value(&history)),
         ("verdict", Value::str(word)),
         ("notice", notice.map_or(Value::Null, Value::str)),
         ("detector", detector.map_or(Value::Null, |detector| Value::str(detector.as_str()))),
-    ]))
+    ]);
+    let mut all = all.as_map().cloned().unwrap_or_default();
+    all.extend(more);
+    Ok(Value::Map(all.into()))
+}
+
+async fn run(workshop: &Workshop) -> CheckReport {
+    let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
+    let mut report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
+    shorten_paths(&mut report, &workshop.root);
+    report
 }
 
 /// Makes paths relative to the project: agents may only refer to those.

@@ -5,6 +5,7 @@ use rawko_host::{Call, Category, ServiceError};
 
 use super::bounds::{TEXT_BYTES_MAX, cut};
 use super::complete::{ask, bare};
+use super::models::ModelChain;
 use super::session::Session;
 use super::{Workshop, part, untrust, value};
 use rawko_model::provider::{
@@ -77,7 +78,8 @@ async fn summarise(
         ..bare(session, call)
     };
     let request = CompletionRequest { occasion: format!("{}/summary", request.occasion), ..request };
-    let completion = ask(workshop, &session.model, request, call).await?;
+    let chain = ModelChain::of(workshop, &session.model, &session.model_from, call);
+    let completion = ask(&chain, request, call).await?;
     let summary = cut(super::complete::text(&completion.message), TEXT_BYTES_MAX, "a summary is limited");
     Ok((summary, completion.usage))
 }

@@ -2,16 +2,16 @@
 //! chart can act on.
 
 use rawko_core::Value;
-use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
+use rawko_host::{Call, Category, ServiceError};
 
 use super::attachments::load_all;
 use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
+use super::models::ModelChain;
 use super::open::within_settings;
 use super::session::Session;
 use super::{Workshop, delegate, part, value};
 use rawko_model::provider::{
-    Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, back_off_ms, judge,
-    messages_tokens,
+    Completion, CompletionRequest, ProviderError, Repair, Unfit, judge, messages_tokens,
 };
 use rawko_model::vision;
 use rawko_model::{Message, Part, StopReason, ToolUse, Usage};
@@ -21,9 +21,10 @@ pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, S
     check_conversation(call.input.get("messages"))?;
     let messages = load_all(seen_messages(&session, &call)?, &call.contents).await?;
     let request = request(&session, messages, &call);
-    let completion = ask(workshop, &session.model, request, &call).await?;
+    let chain = ModelChain::of(workshop, &session.model, &session.model_from, &call);
+    let completion = ask(&chain, request, &call).await?;
     check_answer(&completion)?;
-    Ok(told(workshop, &session, completion))
+    Ok(told(workshop, &session, completion, chain.model()))
 }
 
 /// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
@@ -85,14 +86,13 @@ pub(super) fn bare_as(agent: &str, call: &Call) -> CompletionRequest {
 
 /// Calls a model and reports progress to observers. An invalid structured response is requested again.
 pub(super) async fn ask(
-    workshop: &Workshop,
-    model: &str,
+    chain: &ModelChain<'_>,
     mut request: CompletionRequest,
     call: &Call,
 ) -> Result<Completion, ServiceError> {
     let attempt = request.attempt;
-    let failed = |error: &ProviderError| fault(error, attempt, workshop, &call.idempotency);
-    let (provider, name) = workshop.providers.find(model).map_err(|problem| failed(&problem.into()))?;
+    let failed = |error: &ProviderError| chain.fault(error, attempt, &call.idempotency);
+    let (provider, name) = chain.find(attempt, &call.idempotency)?;
     request.model = name;
     let teller = call.teller.clone();
     let mut listener = move |event| teller.tell(value(&event));
@@ -116,7 +116,7 @@ pub(super) async fn ask(
 }
 
 /// Builds the result of a completion for the chart.
-fn told(workshop: &Workshop, session: &Session, completion: Completion) -> Value {
+fn told(workshop: &Workshop, session: &Session, completion: Completion, model: &str) -> Value {
     let Completion { message, stop_reason, usage, data, .. } = completion;
     // By their own names: the gate, the audit and loop control must not be fooled by another one.
     let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
@@ -142,6 +142,7 @@ fn told(workshop: &Workshop, session: &Session, completion: Completion) -> Value
         ("text", Value::from(text(&message))),
         ("data", data.unwrap_or(Value::Null)),
         ("usage", value(&usage)),
+        ("model", Value::str(model)),
         ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
     ])
 }
@@ -156,36 +157,4 @@ pub(super) fn text(message: &Message) -> String {
         | Part::Reasoning(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// Converts a provider's error for the chart. The delay is computed here; the chart does the waiting.
-pub(super) fn fault(error: &ProviderError, attempt: u32, workshop: &Workshop, seed: &str) -> ServiceError {
-    let category = match error.code {
-        ErrorCode::NetworkError => Category::Network,
-        ErrorCode::AuthenticationFailed
-        | ErrorCode::RateLimited
-        | ErrorCode::ContextLengthExceeded
-        | ErrorCode::InvalidRequest
-        | ErrorCode::ModelUnavailable
-        | ErrorCode::Unknown => Category::Failed,
-    };
-    let delay_ms = back_off_ms(attempt, error.retry_after_ms, workshop.providers.back_off(), seed);
-    let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-    let details = Value::map([
-        ("code", Value::str(error.code.as_str())),
-        ("transient", Value::Bool(error.is_transient())),
-        ("delay_ms", int(delay_ms)),
-        ("retry_after_ms", error.retry_after_ms.map_or(Value::Null, int)),
-    ]);
-    // A gateway's 5xx or 429 may follow a completion that was made and is paid for.
-    let outcome = match error.code {
-        ErrorCode::AuthenticationFailed | ErrorCode::ContextLengthExceeded | ErrorCode::InvalidRequest => {
-            AttemptOutcome::Definite
-        }
-        ErrorCode::RateLimited
-        | ErrorCode::ModelUnavailable
-        | ErrorCode::NetworkError
-        | ErrorCode::Unknown => AttemptOutcome::Unknown,
-    };
-    ServiceError::new(category, error.to_string()).with_outcome(outcome).with_details(details)
 }

@@ -4,6 +4,7 @@
 use rawko_core::Value;
 
 use super::Workshop;
+use crate::agent::{AgentFile, Kind};
 use rawko_model::{ToolSpec, ToolUse};
 use rawko_tools::Grant;
 
@@ -18,7 +19,9 @@ pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<T
     if !grant.allows(TASK) {
         return None;
     }
-    let others: Vec<_> = workshop.agents.all().iter().filter(|agent| agent.name != caller).collect();
+    // A chart does not hand its caller's rights on to its agents.
+    let may_help = |agent: &&AgentFile| agent.name != caller && agent.kind != Kind::Chart;
+    let others: Vec<_> = workshop.agents.all().iter().filter(may_help).collect();
     if others.is_empty() {
         return None;
     }

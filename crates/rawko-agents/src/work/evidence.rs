@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rawko_arbiter::Plan;
 use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standing};
-use rawko_core::Value;
+use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
 use rawko_programs::checks::{Base, Check, CheckReport, detect, run_all, tree_hash};
@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::checking::{shorten_paths, text};
 use super::{Workshop, part, value};
+
+/// A report counts as new by its beginning.
+const REPORT_CHARS: usize = 500;
 
 /// The results of the checks for the current files. Part of the orchestrator's context, of the arbiter's input and of the
 /// task's result.
@@ -63,7 +66,7 @@ pub(super) async fn round(workshop: &Workshop, call: &Call) -> Result<Value, Ser
     let standing = if is_decisive && evidence.clean {
         Standing::Progress
     } else {
-        progress.record(&the_round(&evidence, &call.input), &limits(workshop))
+        progress.record(&the_round(workshop, &evidence, &call.input), &limits(workshop))
     };
     Ok(Value::map([
         ("notice", notice(standing, &progress).map_or(Value::Null, Value::from)),
@@ -71,6 +74,88 @@ pub(super) async fn round(workshop: &Workshop, call: &Call) -> Result<Value, Ser
         ("progress", value(&progress)),
         ("standing", Value::str(standing.as_str())),
     ]))
+}
+
+/// `checks:progress`: judges a phase that writes nothing, by its report and its plan. No check runs.
+pub(super) async fn progress(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
+    let mut progress: Progress = part(&call.input, "progress")?;
+    let root = workshop.root.clone();
+    let tree = blocking(move || tree_hash(&root)).await?;
+    let evidence = Evidence { tree, clean: true, ..Evidence::default() };
+    let report = call.input.get("report").as_str().unwrap_or_default().trim();
+    // The same report again is no news, whichever phase it comes from.
+    let verdict = (!report.is_empty()).then(|| report.chars().take(REPORT_CHARS).collect());
+    let round = Round { verdict, ..the_round(workshop, &evidence, &call.input) };
+    let standing = progress.record(&round, &limits(workshop));
+    Ok(Value::map([
+        ("notice", notice(standing, &progress).map_or(Value::Null, Value::from)),
+        ("progress", value(&progress)),
+        ("standing", Value::str(standing.as_str())),
+    ]))
+}
+
+/// The evidence and progress of a pass of the build loop, beside its report.
+pub(super) async fn pass(workshop: &Workshop, call: &Call) -> Result<(CheckReport, Map), ServiceError> {
+    let base: Base = part(&call.input, "base")?;
+    let mut progress: Progress = part(&call.input, "progress")?;
+    let evidence = evidence(workshop, base, None).await?;
+    let standing = if evidence.clean {
+        Standing::Progress
+    } else {
+        progress.record(&the_round(workshop, &evidence, &call.input), &limits(workshop))
+    };
+    let mut told = Map::default();
+    told.insert("progress".into(), value(&progress));
+    told.insert("standing".into(), Value::str(standing.as_str()));
+    told.insert("tell".into(), notice(standing, &progress).map_or(Value::Null, Value::from));
+    told.insert("restored".into(), value(&evidence.restored));
+    Ok((evidence.report, told))
+}
+
+/// The judgement of a round in a channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedRound {
+    /// Rounds since the last progress.
+    pub without: u64,
+    /// True if the files and the failures are those of some rounds ago.
+    pub is_loop: bool,
+    /// For the next round.
+    pub memory: serde_json::Value,
+}
+
+/// The memory of a channel: small, because a channel stores it with every change.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ChannelMemory {
+    progress: Progress,
+    round: Option<Round>,
+}
+
+/// Judges a round of a channel by the project's files and checks. The checks run only if the files changed. `without` is
+/// the number of rounds without progress, with this one. `None` if the project cannot be read.
+pub async fn judge_round(
+    workshop: &Workshop,
+    memory: serde_json::Value,
+    without: u64,
+) -> Option<JudgedRound> {
+    let ChannelMemory { mut progress, round } = serde_json::from_value(memory).unwrap_or_default();
+    let root = workshop.root.clone();
+    let tree = blocking(move || tree_hash(&root)).await.ok()?;
+    if round.is_none() {
+        progress = Progress::begun(&tree);
+    }
+    let round = match round.filter(|round| round.tree == tree) {
+        Some(round) => round,
+        None => {
+            let evidence = evidence(workshop, Base::default(), None).await.ok()?;
+            the_round(workshop, &evidence, &Value::Null)
+        }
+    };
+    progress.without = without.saturating_sub(1);
+    let standing = progress.record(&round, &limits(workshop));
+    let (without, is_loop) = (progress.without, standing == Standing::Loop);
+    let memory = serde_json::to_value(ChannelMemory { progress, round: Some(round) }).ok()?;
+    Some(JudgedRound { without, is_loop, memory })
 }
 
 fn checks_of(workshop: &Workshop) -> Vec<Check> {
@@ -139,7 +224,7 @@ fn changed_tests(changes: &[FileChange]) -> String {
     }
 }
 
-fn the_round(evidence: &Evidence, input: &Value) -> Round {
+fn the_round(workshop: &Workshop, evidence: &Evidence, input: &Value) -> Round {
     let plan = Plan::of(input.get("plan"));
     let steps = plan.iter().flat_map(|plan| &plan.steps);
     let (mut all, mut settled) = (Vec::new(), Vec::new());
@@ -150,6 +235,7 @@ fn the_round(evidence: &Evidence, input: &Value) -> Round {
         }
     }
     let (agent, verdict) = (input.get("agent").as_str().unwrap_or_default(), input.get("verdict").as_str());
+    let verdict = verdict.filter(|verdict| is_declared(workshop, agent, verdict));
     Round {
         tree: evidence.tree.clone(),
         checks: evidence.verified.then(|| failing(&evidence.report)),
@@ -157,6 +243,12 @@ fn the_round(evidence: &Evidence, input: &Value) -> Round {
         settled,
         verdict: verdict.map(|verdict| format!("{agent}: {verdict}")),
     }
+}
+
+/// Returns true for the words that an agent's file declares. Others could be new in every round.
+fn is_declared(workshop: &Workshop, agent: &str, verdict: &str) -> bool {
+    let declared = workshop.agents.get(agent).map(|agent| &agent.transitions.custom);
+    ["passed", "failed"].contains(&verdict) || declared.is_some_and(|words| words.contains_key(verdict))
 }
 
 fn failing(report: &CheckReport) -> Failing {

@@ -1,10 +1,12 @@
 //! The services of the chart `agent`, and the resolution of agents. The chart decides the next step; the services
 //! perform it, one completion or one tool call at a time.
 
+mod advice;
 mod arbitrate;
 mod attachments;
 mod bounds;
 mod cast;
+mod charts;
 mod checking;
 mod compact;
 mod complete;
@@ -13,6 +15,7 @@ mod evidence;
 mod look;
 mod mentions;
 mod misspelt;
+mod models;
 mod observed;
 mod open;
 mod outside;
@@ -29,6 +32,7 @@ mod untrust;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use attachments::ATTACHMENTS_BYTES_MAX;
+pub use evidence::{JudgedRound, judge_round};
 pub use observed::observed;
 pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};

@@ -6,7 +6,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, delegate, mentions, part, untrust, value};
+use super::{Workshop, advice, delegate, mentions, part, untrust, value};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_model::provider::{OutputSchema, ReasoningEffort};
@@ -22,6 +22,7 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
     let full = workshop.within(&grant);
+    let goal = phase.map_or(Value::Null, |(_, phase)| goal(phase, &full));
     let session = session(workshop, agent, phase, grant, depth, input).await?;
     let mut attached = Attached::default();
     let mut messages = messages(input)?;
@@ -40,7 +41,7 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
         ("session", value(&session)),
         ("messages", value(&messages)),
         ("attached", attached.into_value()),
-        ("goal", phase.map_or(Value::Null, |(_, phase)| phase.goal.clone())),
+        ("goal", goal),
         ("unseen", Value::Bool(unseen)),
     ]))
 }
@@ -128,10 +129,7 @@ async fn session(
     input: &Value,
 ) -> Result<Session, ServiceError> {
     let loops = workshop.loops.clone();
-    let phase_model = phase.and_then(|(_, phase)| phase.model.clone());
-    // The task's model replaces the default.
-    let task_model = input.get("model").as_str().map(str::to_owned);
-    let own_model = model_of(agent);
+    let (model, model_from) = model(agent, phase, input);
     let full = workshop.within(&grant);
     let mut tools = workshop.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
@@ -144,13 +142,14 @@ async fn session(
         .fold(u64::from(loops.completions_max), u64::min);
     Ok(Session {
         agent: agent.name.clone(),
-        model: phase_model.or(own_model).or(task_model).unwrap_or_default(),
+        model,
+        model_from,
         vision_model: agent.vision_model.as_ref().map(ToString::to_string),
         reasoning: phase
             .and_then(|(_, phase)| ReasoningEffort::parse(phase.reasoning.as_deref()?))
             .or(agent.reasoning)
             .or(workshop.providers.reasoning()),
-        system: with_words(workshop, agent, system(agent, phase), &tools),
+        system: with_words(workshop, agent, system(agent, phase, &full), &tools),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty()),
         grant,
@@ -168,8 +167,20 @@ async fn session(
     })
 }
 
-pub(super) fn system(agent: &AgentFile, phase: Named<'_>) -> String {
-    let parts = [agent.system_prompt.trim(), phase.map_or("", |(_, phase)| phase.prompt.trim())];
+/// Returns the model, and the place that names it: the phase, the agent's file, the task, or the default.
+fn model(agent: &AgentFile, phase: Named<'_>, input: &Value) -> (String, String) {
+    let of_phase = phase.and_then(|(name, phase)| {
+        Some((phase.model.clone()?, format!("`phases.{name}.model` in {}", phase.file)))
+    });
+    let of_agent = || Some((model_of(agent)?, format!("`model` in {}", agent.file)));
+    // The task's model replaces the default.
+    let of_task = || Some((input.get("model").as_str()?.to_owned(), "`--model`".to_owned()));
+    of_phase.or_else(of_agent).or_else(of_task).unwrap_or_default()
+}
+
+pub(super) fn system(agent: &AgentFile, phase: Named<'_>, grant: &Grant) -> String {
+    let of_phase = phase.map_or_else(String::new, |(_, phase)| advice::within(phase.prompt.trim(), grant));
+    let parts = [agent.system_prompt.trim(), &of_phase];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -178,6 +189,14 @@ fn with_words(workshop: &Workshop, agent: &AgentFile, system: String, tools: &[T
     let has_skill_tool = tools.iter().any(|tool| tool.name == "Skill");
     let words = workshop.words.prompt(&agent.skills, has_skill_tool);
     [system, words].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns the exit requirements of a phase, with hints at allowed tools only.
+fn goal(phase: &Phase, grant: &Grant) -> Value {
+    let Some(missing) = phase.goal.get("missing").as_str() else { return phase.goal.clone() };
+    let mut goal = phase.goal.as_map().cloned().unwrap_or_default();
+    goal.insert("missing".into(), Value::from(advice::within(missing, grant)));
+    Value::Map(goal.into())
 }
 
 /// Parses a JSON Schema alone, or with a name.

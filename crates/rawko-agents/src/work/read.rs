@@ -152,6 +152,7 @@ impl Workshop {
                 (true, format!("runs {program}"))
             }
             Kind::Human => (true, "is a person".to_owned()),
+            Kind::Chart => (true, format!("runs the chart {}", agent.chart.as_deref().unwrap_or_default())),
         };
         Health { about, ok, text }
     }
@@ -241,7 +242,11 @@ impl Said<'_> {
 pub(super) fn model_of(agent: &AgentFile) -> Option<String> {
     match (&agent.kind, &agent.script) {
         (Kind::Scripted, Some(_)) => Some(script_provider(&agent.name)),
-        _ => agent.model.as_ref().map(ToString::to_string),
+        _ => {
+            let models: Vec<String> =
+                agent.model.iter().chain(&agent.fallback_models).map(ToString::to_string).collect();
+            (!models.is_empty()).then(|| models.join(", "))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
 use super::complete::{ask, bare_as};
+use super::models::ModelChain;
 use super::{Workshop, value};
 use crate::memories::{
     Extraction, MEMORIES_FOLDER, extraction_prompt, extraction_schema, parse_extraction, read_memories,
@@ -32,7 +33,11 @@ pub(super) async fn remember(workshop: &Workshop, call: Call) -> Result<Value, S
         ..bare_as(WHO, &call)
     };
     let model = workshop.memories.model.as_deref().unwrap_or_else(|| said("providerName"));
-    let completion = ask(workshop, model, request, &call).await?;
+    let from = match workshop.memories.model {
+        Some(_) => "`memories.model` in .rawko/config.yaml",
+        None => "`--model`",
+    };
+    let completion = ask(&ModelChain::of(workshop, model, from, &call), request, &call).await?;
     let answer = completion.data.unwrap_or_default().to_json();
     let today = Timestamp::now().to_string();
     let today = today.split('T').next().unwrap_or_default();

@@ -11,8 +11,11 @@ use rawko_tools::Grant;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) agent: String,
-    /// `provider/model`.
+    /// `provider/model`, or a chain of them: `a, b`. Empty for the default.
     pub(super) model: String,
+    /// The place that names the model, for messages.
+    #[serde(default)]
+    pub(super) model_from: String,
     pub(super) vision_model: Option<String>,
     /// How much the model thinks; `None` leaves it to the service.
     #[serde(default)]

@@ -110,7 +110,7 @@ impl MemorySettings {
                         own.tokens_max =
                             most.and_then(|most| usize::try_from(most).ok()).unwrap_or(own.tokens_max);
                     }
-                    _ => own.model = reader.text(&entry.value, &what).map(str::to_owned),
+                    _ => own.model = reader.models(&entry.value, &what),
                 }
             }
         }
@@ -136,9 +136,12 @@ pub(super) fn arbiter(
                 own.retries = retries.unwrap_or(own.retries);
                 continue;
             }
+            if entry.key == "model" {
+                own.model = reader.models(&entry.value, &what);
+                continue;
+            }
             let Some(text) = reader.text(&entry.value, &what).map(str::to_owned) else { continue };
             match entry.key.as_str() {
-                "model" => own.model = Some(text),
                 "select_prompt" => own.select_prompt = Some(text),
                 "evaluate_prompt" => own.evaluate_prompt = Some(text),
                 key => {

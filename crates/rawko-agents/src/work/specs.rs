@@ -47,15 +47,24 @@ pub fn service_specs() -> Vec<ServiceSpec> {
         ServiceSpec::named("work:look")
             .taking(&conversation(&[("seen", json!({})), ("occasion", json!({}))]))
             .giving(&object(&[("seen", json!({})), ("usage", json!({"type": "object"}))])),
-        ServiceSpec::named("work:compact").taking(&conversation(&[("occasion", json!({}))])).giving(&object(
-            &[
+        ServiceSpec::named("work:compact")
+            .taking(&conversation(&[
+                ("occasion", json!({})),
+                ("attempt", json!({})),
+                ("model_index", json!({})),
+            ]))
+            .giving(&object(&[
                 ("messages", messages.clone()),
                 ("size", json!({"type": "integer"})),
                 ("usage", json!({"type": "object"})),
-            ],
-        )),
+            ])),
         ServiceSpec::named("model:complete")
-            .taking(&conversation(&[("seen", json!({})), ("occasion", json!({})), ("attempt", json!({}))]))
+            .taking(&conversation(&[
+                ("seen", json!({})),
+                ("occasion", json!({})),
+                ("attempt", json!({})),
+                ("model_index", json!({})),
+            ]))
             .giving(&object(&[
                 ("message", json!({"type": "object"})),
                 ("tool_calls", json!({"type": "array"})),
@@ -63,6 +72,7 @@ pub fn service_specs() -> Vec<ServiceSpec> {
                 ("text", json!({"type": "string"})),
                 ("data", json!({})),
                 ("usage", json!({"type": "object"})),
+                ("model", json!({"type": "string"})),
                 ("size", json!({"type": "integer"})),
             ])),
         ServiceSpec::named("work:remember")
@@ -77,7 +87,16 @@ pub fn service_specs() -> Vec<ServiceSpec> {
             ("standing", json!({"type": "string"})),
             ("notice", json!({"type": ["string", "null"]})),
         ])),
+        ServiceSpec::named("checks:progress").giving(&object(&[
+            ("progress", json!({"type": "object"})),
+            ("standing", json!({"type": "string"})),
+            ("notice", json!({"type": ["string", "null"]})),
+        ])),
         ServiceSpec::named("checks:").giving(&object(&[
+            ("progress", json!({})),
+            ("standing", json!({})),
+            ("tell", json!({})),
+            ("restored", json!({})),
             ("report", json!({"type": "object"})),
             ("history", json!({})),
             ("verdict", json!({"type": "string"})),

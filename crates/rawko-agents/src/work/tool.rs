@@ -7,7 +7,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data, cut};
 use super::open::within_settings;
-use super::{Workshop, part, permit, untrust, value};
+use super::{Workshop, advice, part, permit, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{ToolCall, ToolOutcome};
@@ -39,16 +39,20 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
     let outcome = noted(workshop, &asked, input.get("notes"), outcome);
+    let outcome = advice::hinted(outcome, &grant);
+    let recovery = if outcome.is_error { advice::recovery(&asked, &outcome, &grant) } else { Vec::new() };
     let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
     let outcome = untrust::marked(outcome, source.as_deref());
     match &outcome.refusal {
-        Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory)),
+        Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory, value(&recovery))),
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
             let mut turn =
                 if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
             let (outcome, attached) = bounded(outcome, &mut turn);
             let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
+            let told = with_agent(told, plan, input.get("agent"));
+            let told = with(told, "recovery", value(&recovery));
             Ok(untrust::noted(told, source))
         }
     }
@@ -184,16 +188,49 @@ fn told(
 }
 
 /// Builds a refusal, for the audit and the chart; the model reads `content`.
-fn refused(outcome: &ToolOutcome, rule: &str, source: &str, memory: &LoopMemory) -> ServiceError {
+fn refused(
+    outcome: &ToolOutcome,
+    rule: &str,
+    source: &str,
+    memory: &LoopMemory,
+    recovery: Value,
+) -> ServiceError {
     let details = Value::map([
         ("content", Value::str(&outcome.content)),
         ("rule", Value::str(rule)),
         ("source", Value::str(source)),
         ("memory", value(memory)),
+        ("recovery", recovery),
     ]);
     // The category already marks it as refused.
     let why = outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content);
     ServiceError::new(Category::Refused, why).with_details(details)
+}
+
+fn with(told: Value, key: &str, more: Value) -> Value {
+    let mut entries = told.as_map().cloned().unwrap_or_default();
+    entries.insert(key.into(), more);
+    Value::Map(entries.into())
+}
+
+/// Notes on each step of a changed plan which agent worked on it last: `agentUsed`.
+fn with_agent(told: Value, before: &Value, agent: &Value) -> Value {
+    let plan = told.get("plan");
+    let Some(steps) = plan.get("steps").as_list() else { return told };
+    let known = before.get("steps").as_list().unwrap_or_default();
+    let noted = steps.iter().map(|step| {
+        let old = known.iter().find(|old| old.get("id") == step.get("id"));
+        let is_begun = step.get("status").as_str().is_some_and(|status| status != "pending");
+        let is_changed = old.is_none_or(|old| old.get("status") != step.get("status"));
+        let used = match old {
+            _ if is_begun && is_changed => agent.clone(),
+            Some(old) => old.get("agentUsed").clone(),
+            None => Value::Null,
+        };
+        if used.is_null() { step.clone() } else { with(step.clone(), "agentUsed", used) }
+    });
+    let plan = with(plan.clone(), "steps", Value::list(noted.collect()));
+    with(told, "plan", plan)
 }
 
 fn word(verdict: &Verdict) -> &'static str {

@@ -345,7 +345,7 @@ fn every_result_has_a_stated_outcome() {
         selecting                        error failed rate_limited            → backing_off
         selecting                        error failed authentication_failed   → failed
         selecting                        error limit                          → at_limit
-        selecting                        error timeout                        → selecting
+        selecting                        error timeout                        → backing_off
         executing                        done  {"text":"Done."}               → remembering
         executing                        done  {"plan":5}                     → failed
         executing                        error timeout                        → selecting

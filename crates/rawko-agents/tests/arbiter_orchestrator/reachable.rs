@@ -42,10 +42,20 @@ fn reachable(clean: bool) -> Vec<String> {
     let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
     while let Some(snapshot) = open.pop() {
         let context = snapshot.context_map(&chart);
-        let counters = ["iterationCount", "consecutiveFailures", "asked", "failedIn", "forcedAgent"];
+        let counters = [
+            "iterationCount",
+            "consecutiveFailures",
+            "asked",
+            "failedIn",
+            "forcedAgent",
+            "attempts",
+            "arbiterModel",
+        ];
         let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
         let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
-        if context.get("asked").as_i64() > Some(2) || !seen.insert(place) {
+        let is_over = |key: &str, most: i64| context.get(key).as_i64() > Some(most);
+        if is_over("asked", 2) || is_over("attempts", 2) || is_over("arbiterModel", 1) || !seen.insert(place)
+        {
             continue;
         }
         for event in possible(&snapshot, clean) {
@@ -73,7 +83,86 @@ fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
         let answers = [json!({"approved": true}), json!({"approved": false}), based()["done"].clone(), work];
         let done = decided.chain(rounds).chain(answers).map(Value::from_json);
         all.extend(done.map(|data| Event::InvokeDone { invocation: id, data }));
-        for category in ["failed", "limit", "timeout", "loop", "network"] {
+        let mut errors: Vec<Json> = ["failed", "limit", "timeout", "loop", "network"]
+            .map(|category| json!({"category": category, "message": "no", "retries_max": 1}))
+            .into();
+        let model = |transient: bool, permanent: bool, next: Json| {
+            json!({"category": "failed", "code": "model_unavailable", "message": "no", "transient": transient,
+                "permanent": permanent, "retries_max": 1, "model": "a", "next_model": next})
+        };
+        errors.extend([
+            model(true, false, json!("b")),
+            model(false, false, json!("b")),
+            model(true, false, json!(null)),
+            model(false, true, json!(null)),
+        ]);
+        let failed = |error| Event::InvokeFailed { invocation: id, error: Value::from_json(error) };
+        all.extend(errors.into_iter().map(failed));
+    }
+    all
+}
+
+/// The phases, likewise: with any answer, `done` is not reached while a check fails.
+#[test]
+fn no_path_of_the_phases_leads_to_done_while_a_check_fails() {
+    let text = include_str!("../../../../charts/plan_build.yaml");
+    let loaded = rawko_chart::load(
+        &rawko_chart::Source::new("plan_build.yaml", text),
+        &rawko_chart::Registry::default(),
+    );
+    let chart = loaded.chart.unwrap();
+    let walk = |clean: bool| {
+        let world = world();
+        let input = Value::from_json(json!({"goal": "g", "askPeople": true}));
+        let first = start(&chart, input, Now::new(0, &world)).unwrap().0;
+        let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
+        while let Some(snapshot) = open.pop() {
+            let place = format!(
+                "{} {}",
+                configuration(&chart, &snapshot),
+                snapshot.context_map(&chart).get("resume")
+            );
+            if !seen.insert(place) {
+                continue;
+            }
+            for event in answers(&snapshot, clean) {
+                let mut after = snapshot.clone();
+                if step(&chart, &mut after, event, Now::new(0, &world)).is_ok() {
+                    open.push(after);
+                }
+            }
+        }
+        seen
+    };
+    let reached = walk(false);
+    assert!(!reached.iter().any(|place| place.starts_with("done ")), "{reached:?}");
+    for end in ["failed", "stuck", "loop_detected", "limit_reached", "asking", "build.validate.diagnosing"] {
+        assert!(reached.iter().any(|place| place.starts_with(end)), "{end} is not reached");
+    }
+    assert!(walk(true).iter().any(|place| place.starts_with("done ")));
+}
+
+fn answers(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
+    let mut all = Vec::new();
+    for invocation in snapshot.invocations() {
+        let id = invocation.id;
+        let report = json!({"clean": clean, "errors_total": 1, "text": "", "checks": []});
+        let mut done = vec![
+            based()["done"].clone(),
+            json!({"text": "Done.", "plan": {"steps": []}, "changes": 1}),
+            json!({"approved": true}),
+            json!({"approved": false}),
+        ];
+        for standing in ["progress", "fine", "tell", "stuck", "loop"] {
+            for verdict in ["fine", "doom"] {
+                done.push(json!({"report": report, "history": {"passes": []}, "verdict": verdict, "notice": "n",
+                    "standing": standing, "tell": "t", "progress": {"without": 0, "forgiven": 0, "returns": 0}}));
+            }
+        }
+        all.extend(
+            done.into_iter().map(|data| Event::InvokeDone { invocation: id, data: Value::from_json(data) }),
+        );
+        for category in ["failed", "limit", "loop"] {
             let error = Value::from_json(json!({"category": category, "message": "no"}));
             all.push(Event::InvokeFailed { invocation: id, error });
         }

@@ -139,14 +139,16 @@ async fn memories_that_cannot_be_read_are_mentioned_and_the_work_goes_on() {
 }
 
 #[tokio::test]
-async fn a_rate_limited_arbiter_backs_off_and_then_fails_within_the_failure_limit() {
-    let limited = "    - {error: {code: rate_limited, retry_after_ms: 2}}\n".repeat(5);
+async fn a_rate_limited_arbiter_backs_off_and_fails_when_its_retries_are_used_up() {
+    let limited = "    - {error: {code: rate_limited, retry_after_ms: 2}}\n".repeat(9);
     let yard = project(&format!("- agent: arbiter\n  steps:\n{limited}    - {{text: never}}\n"));
     let (context, output) = run(&yard, json!({"task": "t", "backoffMs": 1})).await;
     assert_eq!(output.get("outcome").as_str(), Some("failed"), "{output}");
     assert_eq!(output.get("problem").get("code").as_str(), Some("rate_limited"));
-    assert_eq!(context.get("totalFailures"), &Value::Int(3));
-    assert_eq!(yard.asked().len(), 3);
+    // One request, and `loop.retries_max` more; none of them counts as a failure of the task.
+    assert_eq!(context.get("totalFailures"), &Value::Int(7));
+    assert_eq!(context.get("consecutiveFailures"), &Value::Int(0));
+    assert_eq!(yard.asked().len(), 7);
 }
 
 /// A question without a response is recorded as well, so that the prompt can be inspected.

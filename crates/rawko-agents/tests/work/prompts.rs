@@ -73,7 +73,7 @@ async fn what_each_phase_sees() {
         {"agent": "builder", "when": "build.implement#2", "steps": [{"tool_calls": write("good\n")}, {"text": "Mended."}]},
     ]);
     let yard = yard(&script.to_string()).file("state.txt", "worse\n").settings(
-        "phases: {validate: {checks: [{name: state, command: [grep, -q, good, state.txt], format: exit}]}}\n",
+        "phases: {validate: {checks: [{name: state, command: [sh, -c, 'grep -q good *.txt'], format: exit}]}}\n",
     );
     let output = yard.run("plan_build", json!({"goal": "Make it good."})).await;
     assert_eq!(output.get("outcome").as_str(), Some("done"), "{output}");

@@ -116,7 +116,7 @@ impl Phase {
                     text.unwrap_or_default().clone_into(&mut self.prompt);
                 }
                 "model" => {
-                    self.model = reader.text(at, &format!("`model` of the phase `{name}`")).map(str::to_owned)
+                    self.model = reader.models(at, &format!("`model` of the phase `{name}`"));
                 }
                 "reasoning" => self.take_reasoning(reader, at, name),
                 "limits" => self.take_limits(reader, at, name),

@@ -11,6 +11,7 @@ use crate::instance::Instance;
 use crate::ledger::Spent;
 use crate::message::Message;
 use crate::policy::agent_of;
+use crate::status::outcome_of;
 use crate::transaction::Transaction;
 
 impl Instance {
@@ -21,7 +22,17 @@ impl Instance {
         env: &dyn Environment,
         tx: &mut Transaction,
     ) {
-        self.report_to_parent(at, env, tx, |invocation| Event::InvokeDone { invocation, data: output });
+        let data = self.with_outcome(output);
+        self.report_to_parent(at, env, tx, |invocation| Event::InvokeDone { invocation, data });
+    }
+
+    /// Adds the outcome to the output of an agent whose chart does not state one itself.
+    fn with_outcome(&self, output: Value) -> Value {
+        let is_agent = agent_of(&self.policy).is_some() && output.get("outcome").as_str().is_none();
+        match outcome_of(&self.chart, &self.snapshot).filter(|_| is_agent) {
+            Some(outcome) => Value::map([("outcome", Value::str(outcome.as_str())), ("output", output)]),
+            None => output,
+        }
     }
 
     /// If the parent cancelled the child, it no longer waits and the message is stale there.

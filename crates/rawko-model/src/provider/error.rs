@@ -32,7 +32,7 @@ impl ProviderError {
 
     /// Returns true if the same request may succeed later. A model that does not exist is a permanent error.
     pub fn is_transient(&self) -> bool {
-        self.code.is_transient() && self.status != Some(404)
+        self.code.is_transient() && !matches!(self.status, Some(404 | 410))
     }
 }
 

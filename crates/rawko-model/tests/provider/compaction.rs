@@ -174,11 +174,15 @@ fn old_thoughts_are_dropped_before_anything_else() {
     }
     let before = messages_tokens(&messages);
     let limits = CompactionLimits { tokens_max: before - 10, kept_tokens: before / 2, result_bytes_max: 400 };
-    let Compaction::Shorten(lighter) = compact(&messages, 0, limits, CompactionAttempt::Nothing) else { panic!() };
+    let Compaction::Shorten(lighter) = compact(&messages, 0, limits, CompactionAttempt::Nothing) else {
+        panic!()
+    };
     assert_eq!(thoughts(&lighter), [thoughts(&messages)[1]], "the newest are needed, unchanged");
     assert_eq!(messages.len(), lighter.len());
     let tight = CompactionLimits { tokens_max: 30, ..LIMITS };
-    let Compaction::Summarise(summarising) = compact(&messages, 0, tight, CompactionAttempt::Nothing) else { panic!() };
+    let Compaction::Summarise(summarising) = compact(&messages, 0, tight, CompactionAttempt::Nothing) else {
+        panic!()
+    };
     assert!(!shown(&summarising.ask).contains("hm hm"), "a summary is made of what was said and done");
 }
 

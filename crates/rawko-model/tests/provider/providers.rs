@@ -79,7 +79,7 @@ fn models_are_found_by_name() {
         "ollama/llama3"
             llama3
         "openai/gpt-x"
-            authentication_failed: no API key for provider `openai`: set OPENAI_API_KEY
+            authentication_failed: no API key for provider `openai`: set OPENAI_API_KEY or `providers.openai.api_key` in .rawko/config.yaml
         "gemini/"
             invalid_request: `gemini/` has no model name; write `gemini/model`
         "antropic/claude-x"
@@ -89,9 +89,9 @@ fn models_are_found_by_name() {
         ""
             invalid_request: no model is configured: give the agent a `model`, set `default` under `providers` in .rawko/config.yaml, or set RAWKO_MODEL, for example to anthropic/claude-sonnet-4-5
         "gemini/gemini-x"
-            authentication_failed: no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY
+            authentication_failed: no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY or `providers.gemini.api_key` in .rawko/config.yaml
         "zai/glm-x"
-            authentication_failed: no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY
+            authentication_failed: no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY or `providers.zai.api_key` in .rawko/config.yaml
     "#]].assert_eq(&lines);
     let over = providers("providers: {default: local/qwen}", &[("RAWKO_MODEL", "ollama/x")]);
     assert_eq!(over.default_model(), Some("ollama/x"));
@@ -251,19 +251,22 @@ fn everything_wrong_with_settings_is_said() {
         .filter(|problem| !problem.starts_with("no key"))
         .collect();
     expect![[r#"
-        no API key for provider `anthropic`: set ANTHROPIC_API_KEY
-        no API key for provider `deepseek`: set DEEPSEEK_API_KEY
+        no API key for provider `anthropic`: set ANTHROPIC_API_KEY or `providers.anthropic.api_key` in .rawko/config.yaml
+        no API key for provider `deepseek`: set DEEPSEEK_API_KEY or `providers.deepseek.api_key` in .rawko/config.yaml
         provider `demo` cannot be used: the settings do not set its `file`
         provider `far` cannot be used: the settings do not set its `base_url`
-        no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY
+        no API key for provider `gemini`: set GEMINI_API_KEY or GOOGLE_API_KEY or `providers.gemini.api_key` in .rawko/config.yaml
         provider `local` cannot be used: the settings do not set its `kind`
         provider `odd` cannot be used: the settings do not set its `kind`
-        no API key for provider `openai`: set UNSET
-        no API key for provider `openrouter`: set OPENROUTER_API_KEY
-        no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY"#]]
+        no API key for provider `openai`: set UNSET or `providers.openai.api_key` in .rawko/config.yaml
+        no API key for provider `openrouter`: set OPENROUTER_API_KEY or `providers.openrouter.api_key` in .rawko/config.yaml
+        no API key for provider `zai`: set ZAI_API_KEY or Z_AI_API_KEY or `providers.zai.api_key` in .rawko/config.yaml"#]]
     .assert_eq(&usable.join("\n"));
     let missing: ProviderError = providers.find("openai/gpt").err().unwrap().into();
-    assert_eq!(missing.message, "no API key for provider `openai`: set UNSET");
+    assert_eq!(
+        missing.message,
+        "no API key for provider `openai`: set UNSET or `providers.openai.api_key` in .rawko/config.yaml"
+    );
 }
 
 /// A script is recorded, and the recording is replayed: paths are resolved against the project root.

@@ -95,6 +95,14 @@ impl Hub {
         self.lock().links.get(agent).map(|link| link.session.clone())
     }
 
+    /// Returns the names of all connected agents, sorted.
+    #[cfg(feature = "http")]
+    pub(crate) fn connected(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.lock().links.keys().map(ToString::to_string).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Returns the channels that track the presence of an agent.
     pub(crate) fn channels_of(&self, agent: &AgentId) -> Vec<String> {
         let inner = self.lock();

@@ -38,8 +38,8 @@ impl TurnTaker for ProjectAgents {
     fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
         let host = self.host.clone();
         Box::pin(async move {
-            // Without new messages there is no need to call a model.
-            if turn.messages.is_empty() {
+            // Without new messages there is no need to call a model; a notice alone needs no response.
+            if turn.messages.iter().all(|message| message.kind == "notice") {
                 return Taken::Passed;
             }
             match speak(&host, &turn).await {

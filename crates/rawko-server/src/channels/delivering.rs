@@ -81,7 +81,11 @@ fn deliver_one(
         Effect::Dismissed { agent, by } => {
             hub.tell(agent, &ToAgent::Removed { channel: name(), by: by.clone() });
         }
-        Effect::Moved(_) | Effect::Posted(_) | Effect::Held { .. } | Effect::Warned { .. } => {}
+        Effect::Moved(_)
+        | Effect::Posted(_)
+        | Effect::Held { .. }
+        | Effect::Warned { .. }
+        | Effect::RoundEnded { .. } => {}
     }
 }
 

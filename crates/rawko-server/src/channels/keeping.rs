@@ -223,7 +223,8 @@ pub(crate) fn entries(channel: &str, effects: &[Effect]) -> Vec<Entry> {
         | Effect::Resumed { .. }
         | Effect::Ended { .. }
         | Effect::Assigned { .. }
-        | Effect::Dismissed { .. } => None,
+        | Effect::Dismissed { .. }
+        | Effect::RoundEnded { .. } => None,
     };
     effects.iter().filter_map(entry).collect()
 }

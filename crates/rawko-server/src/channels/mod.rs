@@ -1,6 +1,7 @@
 //! `Channels`: all channels of a host. A channel is opened and recovered on first use.
 
 mod delivering;
+mod judging;
 mod keeping;
 mod messages;
 mod room;
@@ -18,6 +19,7 @@ use self::room::{Room, RoomHandle};
 use crate::agents::Hub;
 use crate::error::ChannelError;
 
+pub use self::judging::{EndedRound, RoundJudge};
 pub use self::keeping::{Entry, Warning, channel_instance, member_instance};
 pub use self::room::{ChannelSnapshot, LogSink};
 
@@ -32,6 +34,7 @@ struct Inner {
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
+    judge: Option<Arc<dyn RoundJudge>>,
     rooms: Mutex<Rooms>,
 }
 
@@ -45,8 +48,17 @@ struct Rooms {
 
 impl Channels {
     pub fn new(host: Host, clock: Arc<dyn Clock>, log: LogSink) -> Result<Self, ChannelError> {
+        Self::with_judge(host, clock, log, None)
+    }
+
+    pub fn with_judge(
+        host: Host,
+        clock: Arc<dyn Clock>,
+        log: LogSink,
+        judge: Option<Arc<dyn RoundJudge>>,
+    ) -> Result<Self, ChannelError> {
         let keeping = Keeping::new(host)?;
-        let inner = Inner { keeping, hub: Hub::default(), clock, log, rooms: Mutex::default() };
+        let inner = Inner { keeping, hub: Hub::default(), clock, log, judge, rooms: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -163,8 +175,14 @@ impl Channels {
         let channel = inner.keeping.load(name)?.ok_or_else(|| ChannelError::NoChannel(name.to_owned()))?;
         inner.hub.note_members(&channel);
         let (keeping, hub) = (inner.keeping.clone(), inner.hub.clone());
-        let (room, task) =
-            Room::open(channel, keeping, hub, Arc::clone(&inner.clock), Arc::clone(&inner.log));
+        let (room, task) = Room::open(
+            channel,
+            keeping,
+            hub,
+            Arc::clone(&inner.clock),
+            Arc::clone(&inner.log),
+            inner.judge.clone(),
+        );
         room.apply(Event::Recovered).await?;
         rooms.open.insert(name.to_owned(), (room.clone(), task));
         Ok(room)

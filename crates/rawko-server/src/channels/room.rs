@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::delivering::deliver;
+use super::judging::{EndedRound, RoundJudge};
 use super::keeping::{Entry, Keeping, entries};
 use super::messages::Messages;
 use crate::agents::Hub;
@@ -51,6 +52,9 @@ pub(crate) struct Room {
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
+    judge: Option<Arc<dyn RoundJudge>>,
+    /// The room's own mailbox, for judgements; weak, because the room ends with its last handle.
+    own: mpsc::WeakSender<Ask>,
     glance: watch::Sender<Arc<ChannelSnapshot>>,
 }
 
@@ -84,12 +88,14 @@ impl Room {
         hub: Hub,
         clock: Arc<dyn Clock>,
         log: LogSink,
+        judge: Option<Arc<dyn RoundJudge>>,
     ) -> (RoomHandle, JoinHandle<()>) {
         let (asks, mailbox) = mpsc::channel(MAILBOX);
         let (glance, watching) =
             watch::channel(Arc::new(ChannelSnapshot { channel: channel.clone(), version: 0 }));
         let messages = Messages::default();
-        let room = Room { channel, messages, version: 0, keeping, hub, clock, log, glance };
+        let own = asks.downgrade();
+        let room = Room { channel, messages, version: 0, keeping, hub, clock, log, judge, own, glance };
         let task = tokio::spawn(room.run(mailbox));
         (RoomHandle { asks, glance: watching }, task)
     }
@@ -157,6 +163,29 @@ impl Room {
         deliver(&self.hub, &self.channel, &self.messages, &self.keeping, effects);
         let glance = ChannelSnapshot { channel: self.channel.clone(), version: self.version };
         self.glance.send_replace(Arc::new(glance));
+        if effects.iter().any(|effect| matches!(effect, Effect::RoundEnded { .. })) {
+            self.judge_round();
+        }
+    }
+
+    /// Has the round judged meanwhile; turns continue until the judgement arrives.
+    fn judge_round(&self) {
+        let Some(judge) = self.judge.clone() else { return };
+        let members = self.channel.members.iter().filter(|(_, member)| member.assigned);
+        let round = EndedRound {
+            channel: self.channel.name.clone(),
+            agents: members.map(|(agent, _)| agent.to_string()).collect(),
+            without: self.channel.rounds.without,
+            memory: self.channel.rounds.memory.clone(),
+        };
+        let own = self.own.clone();
+        tokio::spawn(async move {
+            let Some(judgement) = judge.judge(round).await else { return };
+            // A closed room needs no judgement.
+            let Some(room) = own.upgrade() else { return };
+            let (reply, _) = oneshot::channel();
+            let _ = room.send(Ask::Apply { event: Event::RoundJudged { judgement }, reply }).await;
+        });
     }
 }
 

@@ -16,10 +16,10 @@ async fn agents_and_how_they_are() {
         json!({"agents": [
             {"name": "builder", "displayName": "BUILDER", "kind": "llm", "model": null, "description": "Builds.",
              "file": ".rawko/agents/builder.md", "health": {"state": "ok", "message": "asks a model"},
-             "channels": ["den"], "busy": 0, "calls": 0, "failures": 0, "cost_usd": 0.0},
+             "connected": false, "channels": ["den"], "busy": 0, "calls": 0, "failures": 0, "cost_usd": 0.0},
             {"name": "stray", "displayName": "STRAY", "kind": "llm", "model": null, "description": "Builds.",
              "file": ".rawko/agents/stray.md", "health": {"state": "broken", "message": "its file has mistakes"},
-             "channels": [], "busy": 0, "calls": 0, "failures": 0, "cost_usd": 0.0},
+             "connected": false, "channels": [], "busy": 0, "calls": 0, "failures": 0, "cost_usd": 0.0},
         ]})
     );
     server.stop().await;
@@ -37,6 +37,26 @@ async fn register(server: &TestServer, bearer: Option<&str>, token: Option<&str>
     socket.send(hello.to_string().into()).await.unwrap();
     let first = socket.next().await.unwrap().unwrap();
     serde_json::from_str(first.to_text().unwrap()).unwrap()
+}
+
+/// An agent that connects by itself is listed before anyone assigns it to a channel.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connected_agent_without_a_channel_is_listed() {
+    use futures_util::{SinkExt, StreamExt};
+    let server = open().await;
+    let request = format!("ws://{}/v1/agents", server.address()).into_client_request().unwrap();
+    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    let hello = json!({"type": "register", "protocol": 1, "agent": "ada", "observe": false});
+    socket.send(hello.to_string().into()).await.unwrap();
+    socket.next().await.unwrap().unwrap();
+    let agents = server.get("/v1/agents").send().await.json();
+    let ada = agents["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == "ada").unwrap();
+    assert_eq!(
+        (&ada["kind"], &ada["connected"], &ada["channels"]),
+        (&json!("remote"), &json!(true), &json!([]))
+    );
+    drop(socket);
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -117,6 +117,7 @@ pub(crate) async fn start(tokens: Tokens, change: impl FnOnce(&mut AppOptions)) 
     let door = Edition::read("door.yaml", DOOR).unwrap();
     let host = Host::builder().store(Arc::new(store)).chart(door).start().await.unwrap();
     let options = ServeOptions {
+        judge: None,
         settings: TurnSettings::default(),
         tokens: tokens.clone(),
         takers: Vec::new(),

@@ -38,6 +38,10 @@ async fn who_does_not_read_is_cut_and_the_others_go_on() {
 async fn a_flood_is_throttled_then_cut_and_the_others_go_on() {
     let server = Setup::new().start().await;
     let mut clients = server.channel("standup", &["ada", "bob", "flood"]).await;
+    // They talk for more rounds than the guard against endless talk allows.
+    let options = rawko_turns::TurnOptions { stuck_after_rounds: Some(0), ..Default::default() };
+    let scope = rawko_turns::Scope::Channel;
+    server.serving.channels().apply("standup", Event::OptionsSet { scope, options }).await.unwrap();
     let mut flood = clients.pop().unwrap();
     let flooding = tokio::spawn(async move {
         let text = json!({"type": "message", "channel": "standup", "text": "!"}).to_string();

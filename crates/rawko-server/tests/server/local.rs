@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use rawko_server::{Taken, TakenTurn, TurnTaker};
-use rawko_turns::{AgentId, Event};
+use rawko_server::{EndedRound, RoundJudge, Taken, TakenTurn, TurnTaker};
+use rawko_turns::{AgentId, Event, Judgement};
 
 use crate::support::Setup;
 
@@ -68,4 +68,52 @@ async fn a_taker_answers_passes_fails_waits_and_is_stopped() {
             "echo: I heard hang and again",
         ]
     );
+}
+
+/// Two agents that always have a message to post.
+struct Talkers;
+
+impl TurnTaker for Talkers {
+    fn agents(&self) -> Vec<AgentId> {
+        vec!["ping".into(), "pong".into()]
+    }
+
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+        Box::pin(async move { Taken::Said(format!("Thought {}.", turn.turn)) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_talkers_rest_as_stuck_and_a_person_wakes_them() {
+    let setup = Setup::with("channels:\n  den: {agents: [ping, pong]}").taker(Arc::new(Talkers));
+    let server = setup.start().await;
+    server.until("den", |channel| channel.rounds.stuck && channel.turn.is_none()).await;
+    let glance = server.serving.channels().look("den").await.unwrap();
+    assert_eq!(glance.channel.rounds.number, 5);
+    let texts = server.texts("den").await;
+    assert!(texts.iter().any(|text| text.contains("stuck: 5 rounds without progress")), "{texts:?}");
+    let say = Event::PersonSpoke { person: "kim".into(), id: None, text: "Go on.".into() };
+    server.serving.channels().apply("den", say).await.unwrap();
+    server.until("den", |channel| channel.rounds.number >= 10 && channel.rounds.stuck).await;
+}
+
+/// Sees progress in the first twelve rounds.
+struct Judge;
+
+impl RoundJudge for Judge {
+    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>> {
+        let rounds = round.memory.as_u64().unwrap_or(0) + 1;
+        let without = if rounds <= 12 { 0 } else { round.without };
+        assert_eq!(round.agents, ["ping", "pong"]);
+        Box::pin(async move { Some(Judgement { without, is_loop: false, memory: rounds.into() }) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_the_host_judges_as_progress_continues() {
+    let setup = Setup::with("channels:\n  den: {agents: [ping, pong]}").taker(Arc::new(Talkers));
+    let server = setup.judge(Arc::new(Judge)).start().await;
+    server.until("den", |channel| channel.rounds.stuck && channel.rounds.memory.as_u64() > Some(12)).await;
+    let glance = server.serving.channels().look("den").await.unwrap();
+    assert!(glance.channel.rounds.number >= 13, "{:?}", glance.channel.rounds);
 }

@@ -101,7 +101,7 @@ fn everything_that_is_wrong_is_told_with_its_place() {
         8 |     standup: {agents: {ada: {command: x}}}
           |                              ^^^^^^^
           |
-          = help: the keys here are `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax` and `joinMessages`
+          = help: the keys here are `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `tellAfterRounds`, `stuckAfterRounds`, `turnsUnattendedMax` and `joinMessages`
 
     "#]].assert_eq(&problems);
 }

@@ -9,7 +9,8 @@ use futures_util::{SinkExt, StreamExt};
 use rawko_chart::Source;
 use rawko_host::{Environment, Host, Observation, Observer, Settings, SystemClock};
 use rawko_server::{
-    AppOptions, Entry, Role, ServeOptions, Server, Serving, Tokens, TurnSettings, TurnTaker, member_instance,
+    AppOptions, Entry, Role, RoundJudge, ServeOptions, Server, Serving, Tokens, TurnSettings, TurnTaker,
+    member_instance,
 };
 use rawko_store::{Options, SqliteStore};
 use serde_json::{Value, json};
@@ -53,6 +54,7 @@ pub(crate) struct Setup {
     tokens: Tokens,
     folder: Arc<tempfile::TempDir>,
     takers: Vec<Arc<dyn TurnTaker>>,
+    judge: Option<Arc<dyn RoundJudge>>,
 }
 
 impl Setup {
@@ -63,7 +65,13 @@ impl Setup {
     /// With these lines below `turns:`.
     pub(crate) fn with(turns: &str) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        Self { settings: turns.to_owned(), tokens: Tokens::default(), folder, takers: Vec::new() }
+        Self {
+            settings: turns.to_owned(),
+            tokens: Tokens::default(),
+            folder,
+            takers: Vec::new(),
+            judge: None,
+        }
     }
 
     pub(crate) fn token(mut self, token: &str) -> Self {
@@ -73,6 +81,11 @@ impl Setup {
 
     pub(crate) fn taker(mut self, taker: Arc<dyn TurnTaker>) -> Self {
         self.takers.push(taker);
+        self
+    }
+
+    pub(crate) fn judge(mut self, judge: Arc<dyn RoundJudge>) -> Self {
+        self.judge = Some(judge);
         self
     }
 
@@ -105,6 +118,7 @@ impl Setup {
         let log = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&log);
         let options = ServeOptions {
+            judge: self.judge,
             settings,
             tokens: self.tokens.clone(),
             takers: self.takers,

@@ -4,6 +4,7 @@
 mod membership;
 mod posting;
 mod presence;
+mod rounds;
 mod speaking;
 mod steering;
 mod time;
@@ -45,6 +46,7 @@ pub fn reduce(channel: &mut Channel, event: Event, now_ms: i64) -> Result<Vec<Ef
         Event::OrderSet { agents } => work.order_set(agents)?,
         Event::PrioritySet { agent, priority } => work.priority_set(&agent, priority)?,
         Event::OptionsSet { scope, options } => work.options_set(scope, options),
+        Event::RoundJudged { judgement } => work.round_judged(judgement),
         Event::TimePassed => work.time_passed(None),
         Event::Recovered => work.recovered(),
     }

@@ -36,8 +36,10 @@ impl Work<'_> {
         };
         let from_person = matches!(author, Author::Person(_));
         self.channel.members.values_mut().for_each(|member| member.asked = false);
+        self.channel.rounds.spoken |= agent.is_some();
         if from_person {
             self.channel.unattended_turns = 0;
+            self.channel.rounds.attend();
         }
         self.remember(agent.as_ref(), id.as_deref());
         let number = self.post(author, text, id, turn);

@@ -30,6 +30,7 @@ impl Work<'_> {
             Some(State::Offline) | None => return Err(Refusal::NotInQueue { agent }),
         }
         self.channel.next = Some(agent);
+        self.channel.rounds.attend();
         self.grant_next();
         Ok(())
     }
@@ -49,6 +50,7 @@ impl Work<'_> {
 
     pub(super) fn resumed(&mut self, by: &str) -> Result<(), Refusal> {
         let since = self.channel.paused_ms.take().ok_or(Refusal::NotPaused)?;
+        self.channel.rounds.attend();
         let stood_ms = self.now_ms.saturating_sub(since).max(0);
         if let Some(Phase::Waiting(waiting)) = self.channel.turn.as_mut().map(|turn| &mut turn.phase) {
             match waiting.what {

@@ -61,6 +61,7 @@ impl Work<'_> {
             member.seen = if answered { posted } else { member.seen };
         }
         self.count_unattended();
+        self.count_round(&turn.agent);
         self.channel.ended = Some(EndedTurn { agent: turn.agent.clone(), id: turn.id });
         self.effects.push(Effect::Ended { agent: turn.agent, turn: turn.id, reason });
     }

@@ -99,7 +99,8 @@ impl Room {
             | Effect::Ended { .. }
             | Effect::Assigned { .. }
             | Effect::Dismissed { .. }
-            | Effect::Warned { .. } => {}
+            | Effect::Warned { .. }
+            | Effect::RoundEnded { .. } => {}
         }
     }
 

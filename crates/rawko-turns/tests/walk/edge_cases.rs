@@ -84,7 +84,9 @@ fn case_2_a_timeout_of_its_own_without_an_announcement() {
         > …1 ms
             log {"timestamp":"2026-02-04T21:00:05Z","event":"state_transition","agentId":"dev","from":"ACTIVE","to":"QUEUED","trigger":"Timeout","channel":"reviews"}
             turn 2 of dev ended: timeout
-        = dev QUEUED, pm QUEUED
+            log {"timestamp":"2026-02-04T21:00:05Z","event":"state_transition","agentId":"pm","from":"QUEUED","to":"ACTIVE","trigger":"Turn granted","channel":"reviews"}
+            turn 3 granted to pm: 60000 ms, nothing new
+        = dev QUEUED, pm ACTIVE
     "#]].assert_eq(&walk.complete("pm").after(4_999).after(1).text());
 }
 

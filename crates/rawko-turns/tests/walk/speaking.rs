@@ -125,8 +125,8 @@ fn alone_it_rests_as_idle_and_the_next_message_wakes_it() {
 
 #[test]
 fn when_a_whole_cycle_is_quiet_turns_rest_until_somebody_speaks() {
-    let walk =
-        Walk::with(&["pm", "dev"]).complete("pm").complete("dev").after(3_600_000).person("Again, please");
+    let walk = Walk::with(&["pm", "dev"]).options(r#"{"restWhenQuiet": true}"#);
+    let walk = walk.complete("pm").complete("dev").after(3_600_000).person("Again, please");
     expect![[r#"
         > pm completes
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"pm","from":"ACTIVE","to":"QUEUED","trigger":"TURN_COMPLETE","channel":"reviews"}
@@ -147,9 +147,8 @@ fn when_a_whole_cycle_is_quiet_turns_rest_until_somebody_speaks() {
 }
 
 #[test]
-fn turns_go_on_where_quiet_does_not_matter() {
-    let walk = Walk::with(&["pm", "dev"]).options(r#"{"restWhenQuiet": false}"#);
-    let walk = walk.complete("pm").complete("dev").complete("pm").complete("dev");
+fn a_completed_turn_advances_the_queue_as_the_seed_says_even_if_nobody_spoke() {
+    let walk = Walk::with(&["pm", "dev"]).complete("pm").complete("dev").complete("pm").complete("dev");
     assert_eq!(walk.grants(), "dev pm dev pm");
 }
 

@@ -184,6 +184,8 @@ impl Walk {
             Effect::Assigned { agent } => format!("{agent} is told: assigned"),
             Effect::Dismissed { agent, by } => format!("{agent} is told: removed by {by}"),
             Effect::Warned { agent, turn, text } => format!("warning, {agent}, turn {turn}: {text}"),
+            // For the host only.
+            Effect::RoundEnded { .. } => return,
         };
         writeln!(self.text, "    {line}").unwrap();
     }
@@ -207,6 +209,14 @@ impl Walk {
         let lines = self.text.lines().filter_map(|line| line.trim().split_once("granted to "));
         let who = lines.map(|(_, rest)| rest.split([':', ' ']).next().unwrap_or("?"));
         who.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn rests(&self) -> bool {
+        self.channel.turn.is_none()
+    }
+
+    pub(crate) fn without(&self) -> u32 {
+        self.channel.rounds.without
     }
 
     pub(crate) fn state(&self, agent: &str) -> State {

@@ -24,6 +24,7 @@ pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
         What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
     };
     lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));
+    lines.extend(switched(entry));
     if entry.status_changed && entry.status == Status::Done {
         lines.push(("ends", ending(&entry.output)));
     }
@@ -83,6 +84,16 @@ fn waits(effect: &Effect, entry: &Entry) -> Option<(&'static str, String)> {
         }
         _ => None,
     }
+}
+
+/// Returns the change to another model, as the chart logs it: `web/a → web/b: overloaded`.
+pub fn switched(entry: &Entry) -> Option<(&'static str, String)> {
+    entry.effects.iter().find_map(|told| match &told.effect {
+        Effect::Log { message } => {
+            message.strip_prefix("[rawko] Model ").map(|words| ("model", words.to_owned()))
+        }
+        _ => None,
+    })
 }
 
 pub(crate) fn ending(output: &Value) -> String {

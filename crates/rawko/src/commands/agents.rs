@@ -2,7 +2,7 @@
 
 use rawko_agents::agent::AgentFile;
 use rawko_agents::words::{ProjectWords, WordFile};
-use rawko_agents::work::Health;
+use rawko_agents::work::{Health, Workshop};
 use rawko_chart::Severity;
 use serde_json::{Value as Json, json};
 
@@ -73,7 +73,7 @@ fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fai
         table.add(vec![
             Cell::painted(&agent.name, Style::Bold),
             Cell::new(agent.kind.as_str()),
-            Cell::new(agent.model.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string)),
+            Cell::new(models(agent)),
             Cell::painted(&agent.file, Style::Dim),
             Cell::new(agent.when_to_use.lines().next().unwrap_or_default()),
         ]);
@@ -84,6 +84,16 @@ fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fai
         console.note(Style::Bad, "broken", &text);
     }
     Ok(Verdict::Done)
+}
+
+/// Returns the models in order, or the chart of an agent that is one.
+fn models(agent: &AgentFile) -> String {
+    if let Some(chart) = &agent.chart {
+        return format!("chart {chart}");
+    }
+    let models: Vec<String> =
+        agent.model.iter().chain(&agent.fallback_models).map(ToString::to_string).collect();
+    if models.is_empty() { "default".to_owned() } else { models.join(", ") }
 }
 
 fn described(agent: &AgentFile) -> Json {
@@ -150,7 +160,7 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
         ("from", agent.file.clone()),
         ("kind", agent.kind.as_str().to_owned()),
         ("when", agent.when_to_use.clone()),
-        ("model", agent.model.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string)),
+        ("model", models(agent)),
         ("tools", or_all(&agent.tools.allowed)),
     ];
     if let Some(effort) = agent.reasoning {
@@ -186,6 +196,8 @@ fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fa
             workshop.agents_health().into_iter().chain([servers]).collect()
         }
     };
+    let mut healths = healths;
+    healths.iter_mut().for_each(|health| judge_chart(place, &workshop, health));
     let wrong =
         problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
             || healths.iter().any(|health| !health.ok);
@@ -206,6 +218,16 @@ fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fa
         healths.iter().try_for_each(|health| tell(health, console))?;
     }
     Ok(if wrong { Verdict::Invalid } else { Verdict::Done })
+}
+
+/// An agent of kind `chart` needs a chart that can be invoked.
+fn judge_chart(place: &Place, workshop: &Workshop, health: &mut Health) {
+    let name = health.about.strip_prefix("agent ").unwrap_or_default();
+    let chart = workshop.agents.get(name).and_then(|agent| agent.chart.as_deref());
+    if let Some(chart) = chart.filter(|chart| place.named(chart).is_err()) {
+        let text = format!("there is no usable chart `{chart}`; list charts with `rawko charts`");
+        *health = Health { ok: false, text, about: health.about.clone() };
+    }
 }
 
 fn tell(health: &Health, console: &mut Console) -> Result<(), Failure> {

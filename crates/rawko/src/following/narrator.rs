@@ -263,6 +263,9 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
                 if is_arbiters(invoke) { ARBITER } else { error.get("agent").as_str().unwrap_or("agent") };
             let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "failed" };
             say(who, title, message, Style::Bad, console)?;
+            if let Some((title, words)) = agent::switched(entry) {
+                say(who, title, &words, Style::Notice, console)?;
+            }
         }
         What::Event { name, data, origin } if origin.is_null() => {
             let data = if data.is_null() { String::new() } else { format!(" {data}") };

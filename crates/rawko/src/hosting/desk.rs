@@ -1,13 +1,17 @@
 //! `Desk`: the services of this process for other commands: a host, and its channels once they are needed.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use rawko_agents::agent::{Kind, Level};
-use rawko_agents::work::Workshop;
+use rawko_agents::work::{Workshop, judge_round};
 use rawko_host::{Host, SystemClock};
 use rawko_server::{
-    ChannelError, LogSink, ProjectAgents, ServeOptions, Serving, Tokens, TurnSettings, TurnTaker,
+    ChannelError, EndedRound, LogSink, ProjectAgents, RoundJudge, ServeOptions, Serving, Tokens,
+    TurnSettings, TurnTaker,
 };
+use rawko_turns::Judgement;
 use tokio::sync::OnceCell;
 
 use super::place::Place;
@@ -63,6 +67,12 @@ impl Desk {
         Ok(vec![Arc::new(agents)])
     }
 
+    /// Returns the judge of rounds in which the project's agents work.
+    fn judge(&self) -> Option<Arc<dyn RoundJudge>> {
+        let judge = ChannelJudge { workshop: Arc::clone(&self.workshop), names: self.names.clone() };
+        (self.plan.own_agents && !self.names.is_empty()).then(|| Arc::new(judge) as Arc<dyn RoundJudge>)
+    }
+
     /// Returns the channels, opened on first use.
     pub(crate) async fn serving(&self) -> Result<&Arc<Serving>, Failure> {
         if !self.problems.is_empty() {
@@ -74,6 +84,7 @@ impl Desk {
                 tokens: self.plan.tokens.clone(),
                 takers: self.takers()?,
                 clock: Arc::new(SystemClock),
+                judge: self.judge(),
                 log: self.plan.log.clone().unwrap_or_else(|| Arc::new(|_| {})),
                 own_agents: self.plan.own_agents,
             };
@@ -98,6 +109,27 @@ impl Desk {
         if let Some(serving) = self.serving.get() {
             serving.close().await;
         }
+    }
+}
+
+/// Judges a round by the project's checks and files, as those of a task are.
+struct ChannelJudge {
+    workshop: Arc<Workshop>,
+    names: Vec<String>,
+}
+
+impl RoundJudge for ChannelJudge {
+    fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>> {
+        let workshop = Arc::clone(&self.workshop);
+        let is_ours = round.agents.iter().any(|agent| self.names.contains(agent));
+        Box::pin(async move {
+            if !is_ours {
+                return None;
+            }
+            let judged = judge_round(&workshop, round.memory, u64::from(round.without)).await?;
+            let without = u32::try_from(judged.without).unwrap_or(u32::MAX);
+            Some(Judgement { without, is_loop: judged.is_loop, memory: judged.memory })
+        })
     }
 }
 

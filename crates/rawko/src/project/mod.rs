@@ -8,7 +8,8 @@ mod twins;
 use std::path::{Path, PathBuf};
 
 use rawko_agents::agent::Agents;
-use rawko_chart::{Document, Finding, Registry, Source};
+use rawko_chart::codes::agents::INVALID_VALUE;
+use rawko_chart::{Document, Finding, Registry, Source, Span};
 use rawko_core::{AgentEntry, ServiceSpec};
 use rawko_host::Environment;
 
@@ -185,9 +186,37 @@ impl Project {
         let root = folder.parent().unwrap_or(Path::new("."));
         let (agents, problems) = Agents::read(root, &Environment::of_process());
         self.unusable = agents.unusable().iter().map(|agent| agent.name.clone()).collect();
-        self.agents = agents.with_built_in().entries();
         problems.into_iter().for_each(|(source, findings)| self.complain(source, findings));
+        self.check_charts_of(&agents, root);
+        self.agents = agents.with_built_in().entries();
         self.take_settings(&folder.join("config.yaml"));
+    }
+
+    /// Reports agents of kind `chart` whose chart no one can invoke.
+    fn check_charts_of(&mut self, agents: &Agents, root: &Path) {
+        let lost: Vec<(String, String)> = agents
+            .all()
+            .iter()
+            .filter_map(|agent| Some((agent.file.clone(), agent.chart.clone()?)))
+            .filter(|(_, chart)| !self.is_invocable(chart))
+            .collect();
+        for (file, chart) in lost {
+            let text = files::read_text(&root.join(&file)).unwrap_or_default();
+            let start = text.find(&chart).unwrap_or(0);
+            let span = Span::new(start, start + if start == 0 { 0 } else { chart.len() });
+            let finding = INVALID_VALUE.at(span, format!("there is no chart `{chart}`"));
+            let help = "add it to .rawko/charts, or name one that `rawko charts` lists";
+            self.complain(Source::new(file, text), vec![finding.help(help)]);
+        }
+    }
+
+    fn is_invocable(&self, reference: &str) -> bool {
+        let id = reference.split_once('@').map_or(reference, |(id, _)| id);
+        let own = self.invocable_charts().iter().any(|path| self.id_of(path) == id);
+        own || rawko_agents::work::editions()
+            .unwrap_or_default()
+            .iter()
+            .any(|edition| edition.chart.id() == id)
     }
 
     fn take_settings(&mut self, path: &Path) {

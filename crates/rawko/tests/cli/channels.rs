@@ -85,7 +85,7 @@ fn channels_without_a_server() {
         --- exit code 2
         $ rawko channels create other --option timeout=3
         --- stderr
-        error: invalid turn option: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `turnsUnattendedMax`, `joinMessages`
+        error: invalid turn option: unknown field `timeout`, expected one of `defaultTimeoutSeconds`, `humanInterruptMode`, `announceTimeouts`, `announceDisconnects`, `announceEmpty`, `autoDetectTurnEnd`, `autoDetectSilenceSeconds`, `waitTimeoutSeconds`, `humanHoldSeconds`, `reconnectGraceSeconds`, `turnOrder`, `restWhenQuiet`, `tellAfterRounds`, `stuckAfterRounds`, `turnsUnattendedMax`, `joinMessages`
         --- exit code 2
         $ rawko channels post standup Anybody? --as kim
            1  kim (ada): Anybody?

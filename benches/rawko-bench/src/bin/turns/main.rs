@@ -51,6 +51,7 @@ async fn measure(channels: usize, rounds: usize, think: Duration) -> Result<()> 
     let store = Arc::new(SqliteStore::open(&path, Options::default())?);
     let host = Host::builder().store(store).in_memory_max(channels * (AGENTS + 1)).start().await?;
     let options = ServeOptions {
+        judge: None,
         settings: TurnSettings::default(),
         tokens: Tokens::default(),
         takers: Vec::new(),

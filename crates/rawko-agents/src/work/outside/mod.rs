@@ -193,7 +193,7 @@ impl Program {
                 let own = AcpAgent::new(program, cwd, environment);
                 Ok(Program::Acp(AcpAgent { args, env, timeout, profile, confinement, ..own }))
             }
-            Kind::Llm | Kind::Human | Kind::Scripted => Err(wrong("is not a program")),
+            Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => Err(wrong("is not a program")),
         }
     }
 

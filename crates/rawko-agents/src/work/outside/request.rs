@@ -11,6 +11,7 @@ use crate::work::open::{self, Named};
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Part, Role};
 use rawko_programs::process::TurnRequest;
+use rawko_tools::Grant;
 
 /// The session to resume; for other agents it would be data.
 const SESSION: &str = "session";
@@ -43,7 +44,8 @@ pub(super) fn first(
         messages: before,
         prompt: with_schema(last, schema.as_ref()),
         session: call.input.get(SESSION).as_str().map(str::to_owned),
-        system: open::system(agent, phase),
+        // A program has tools of its own.
+        system: open::system(agent, phase, &Grant::new(Vec::new())),
         phase: phase.map(|(name, _)| name.to_owned()),
         data: input.get("data").clone(),
         plan: input.get("plan").clone(),
@@ -77,7 +79,7 @@ pub(super) fn again(
         Kind::Acp => {
             format!("{}\n\nYou have worked on this before, and said:\n{said}\n\n{words}", first.prompt)
         }
-        Kind::Llm | Kind::Process | Kind::Human | Kind::Scripted => words.to_owned(),
+        Kind::Llm | Kind::Process | Kind::Human | Kind::Scripted | Kind::Chart => words.to_owned(),
     };
     TurnRequest { prompt, messages, ..first.clone() }
 }

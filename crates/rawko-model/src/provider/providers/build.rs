@@ -29,7 +29,17 @@ struct Building<'b> {
 }
 
 pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Path) -> Providers {
-    let ProviderSettings { default, aliases, record, prices, back_off, reasoning, mut definitions } = said;
+    let ProviderSettings {
+        default,
+        default_file,
+        key_files,
+        aliases,
+        record,
+        prices,
+        back_off,
+        reasoning,
+        mut definitions,
+    } = said;
     for known in &KNOWN {
         definitions.entry(known.name.to_owned()).or_default();
     }
@@ -48,8 +58,25 @@ pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Pa
     let mut made: BTreeMap<String, NamedProvider> = made.collect();
     let secrets = building.secrets;
     let recorder = record.and_then(|path| recorded(&mut made, &root.join(path), secrets));
-    let default = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned).or(default);
-    Providers { default, aliases, made, prices, back_off, reasoning, recorder, wrapper: None }
+    let named = environment.get("RAWKO_MODEL").filter(|it| !it.is_empty()).map(str::to_owned);
+    let default_from = match (&named, default_file) {
+        (Some(_), _) => "RAWKO_MODEL".to_owned(),
+        (None, Some(file)) => format!("`providers.default` in {file}"),
+        (None, None) => "`providers.default` in .rawko/config.yaml".to_owned(),
+    };
+    let default = named.or(default);
+    Providers {
+        default,
+        default_from,
+        key_files,
+        aliases,
+        made,
+        prices,
+        back_off,
+        reasoning,
+        recorder,
+        wrapper: None,
+    }
 }
 
 /// Wraps all recordable providers in a recorder. If the tape cannot be written, they are disabled: the recording was

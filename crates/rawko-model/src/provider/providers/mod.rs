@@ -59,6 +59,10 @@ pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provid
 #[derive(Default)]
 pub struct Providers {
     default: Option<String>,
+    /// The place that names the default, for messages.
+    default_from: String,
+    /// The files that set the keys of providers.
+    key_files: BTreeMap<String, Arc<str>>,
     aliases: BTreeMap<String, String>,
     made: BTreeMap<String, NamedProvider>,
     prices: Arc<Prices>,
@@ -90,13 +94,43 @@ impl Providers {
         self
     }
 
+    /// Returns the models of a chain `a, b`, of which later ones are used if earlier ones are unavailable. An empty name,
+    /// `default` and `inherit` mean the default; empty without one.
+    pub fn chain(&self, models: &str) -> Vec<String> {
+        let named = |models: &str| -> Vec<String> {
+            models.split(',').map(str::trim).filter(|model| !model.is_empty()).map(str::to_owned).collect()
+        };
+        match models.trim() {
+            "" | "default" | "inherit" => self.default.as_deref().map(named).unwrap_or_default(),
+            models => named(models),
+        }
+    }
+
+    /// Returns the place that names the default model, for messages.
+    pub fn default_from(&self) -> &str {
+        &self.default_from
+    }
+
+    /// Returns the place of the key that a model is used with, for messages.
+    pub fn key_from(&self, model: &str) -> String {
+        let provider = match model.split_once('/') {
+            Some((provider, _)) => provider,
+            None => maker(model).map_or(model, |maker| maker.name),
+        };
+        let name = self.made(provider).map_or(provider, |(name, _)| name);
+        if let Some(file) = self.key_files.get(name) {
+            return format!("`providers.{name}.api_key` in {file}");
+        }
+        let variables = known(name).map_or(&[] as &[&str], |known| known.key_variables);
+        let variables: String = variables.iter().map(|variable| format!("{variable} or ")).collect();
+        format!("{variables}`providers.{name}.api_key` in .rawko/config.yaml")
+    }
+
     /// Returns the provider of a model and the provider's name for it. Accepts `provider/model`, an alias, or a model
     /// whose maker is known; an empty name, `default` and `inherit` mean the default.
     pub fn find(&self, model: &str) -> Result<(Arc<dyn Provider>, String), ProviderProblem> {
-        let model = match model.trim() {
-            "" | "default" | "inherit" => self.default.as_deref().ok_or(ProviderProblem::NoDefault)?,
-            named => named,
-        };
+        let chain = self.chain(model);
+        let model = chain.first().map(String::as_str).ok_or(ProviderProblem::NoDefault)?;
         // Aliases are resolved once: chains of aliases would only obscure the model.
         let model = self.alias(model).unwrap_or(model);
         let (provider, model) = match model.split_once('/') {

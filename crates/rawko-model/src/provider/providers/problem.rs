@@ -16,10 +16,18 @@ pub enum ProviderProblem {
     NoProvider { model: String },
     #[error("`{provider}/` has no model name; write `{provider}/model`")]
     NoModel { provider: String },
-    #[error("no API key for provider `{provider}`: set {}", .variables.join(" or "))]
+    #[error(
+        "no API key for provider `{provider}`: set {}`providers.{provider}.api_key` in .rawko/config.yaml",
+        or_each(.variables)
+    )]
     MissingKey { provider: String, variables: Vec<String> },
     #[error("provider `{provider}` cannot be used: {why}")]
     Unusable { provider: String, why: String },
+}
+
+/// Formats `ANTHROPIC_API_KEY or `, before the key of the settings.
+fn or_each(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name} or ")).collect()
 }
 
 fn suggestion(near: Option<&str>) -> String {

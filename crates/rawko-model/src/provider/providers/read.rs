@@ -22,6 +22,10 @@ use crate::provider::wire::{Dialect, OpenAiTraits, ReasoningReturn, SchemaSuppor
 #[derive(Debug, Default)]
 pub(super) struct ProviderSettings {
     pub(super) default: Option<String>,
+    /// The file that names the default.
+    pub(super) default_file: Option<Arc<str>>,
+    /// The files that set the keys of providers.
+    pub(super) key_files: BTreeMap<String, Arc<str>>,
     pub(super) aliases: BTreeMap<String, String>,
     pub(super) record: Option<PathBuf>,
     pub(super) prices: BTreeMap<String, Price>,
@@ -50,8 +54,12 @@ pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems)
     let sections: Vec<&Section> = settings.sections_of("providers");
     let (mut said, mut problems) = (ProviderSettings::default(), Vec::new());
     for section in sections.into_iter().rev() {
-        let mut reading =
-            Reading { reader: SettingsReader::new(settings.environment_of()), settings, said: &mut said };
+        let mut reading = Reading {
+            reader: SettingsReader::new(settings.environment_of()),
+            settings,
+            file: &section.file,
+            said: &mut said,
+        };
         reading.section(&section.document);
         let findings = reading.reader.findings;
         if !findings.is_empty() {
@@ -64,6 +72,7 @@ pub(super) fn read(settings: &dyn SectionSource) -> (ProviderSettings, Problems)
 struct Reading<'s> {
     reader: SettingsReader<'s>,
     settings: &'s dyn SectionSource,
+    file: &'s Arc<str>,
     said: &'s mut ProviderSettings,
 }
 
@@ -73,8 +82,10 @@ impl Reading<'_> {
             let value = &entry.value;
             match entry.key.as_str() {
                 "default" => {
-                    let model = self.reader.text(value, "`default` of `providers`").map(str::to_owned);
-                    self.said.default = model.or(self.said.default.take());
+                    if let Some(models) = self.reader.models(value, "`default` of `providers`") {
+                        self.said.default = Some(models);
+                        self.said.default_file = Some(Arc::clone(self.file));
+                    }
                 }
                 "record" => {
                     let path = self.reader.text(value, "`record` of `providers`").map(PathBuf::from);
@@ -89,6 +100,9 @@ impl Reading<'_> {
                 "back_off" => self.back_off(value),
                 name => {
                     let definition = self.definition(entry);
+                    if definition.key.is_some() {
+                        self.said.key_files.insert(name.to_owned(), Arc::clone(self.file));
+                    }
                     let below = self.said.definitions.remove(name).unwrap_or_default();
                     self.said.definitions.insert(name.to_owned(), definition.over(below));
                 }

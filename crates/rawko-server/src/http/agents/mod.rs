@@ -37,13 +37,15 @@ struct Agent {
     name: String,
     #[serde(rename = "displayName")]
     display_name: String,
-    /// `llm`, `process`, `acp`, `human` or `scripted`.
+    /// `llm`, `process`, `acp`, `human`, `scripted` or `chart`; `remote` for one that is only connected.
     kind: String,
     model: Option<String>,
     description: String,
     /// File that defines it.
     file: String,
     health: AgentHealth,
+    /// Connected to this server, in a channel or in none.
+    connected: bool,
     /// Channels that it is a member of.
     channels: Vec<String>,
     #[serde(flatten)]
@@ -61,10 +63,17 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
     let health = app.project().health().await;
     let mut done = app.read(work).await?;
     let members = members(&app).await?;
-    let agents = app.project().agents().into_iter().map(|info| {
+    let mut all = app.project().agents();
+    let connected = app.channels().map(|serving| serving.channels().hub().connected()).unwrap_or_default();
+    let is_known = |name: &String| all.iter().any(|info| info.name == *name);
+    let remote: Vec<AgentInfo> =
+        connected.iter().filter(|name| !is_known(name)).map(|name| remote(name)).collect();
+    all.extend(remote);
+    let agents = all.into_iter().map(|info| {
         let in_it =
             |(channel, agents): &(String, Vec<String>)| agents.contains(&info.name).then(|| channel.clone());
         Agent {
+            connected: connected.contains(&info.name),
             health: health_of(&info, &health),
             channels: members.iter().filter_map(in_it).collect(),
             work: done.remove(info.name.as_str()).unwrap_or_default(),
@@ -77,6 +86,19 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
         }
     });
     Ok(axum::Json(AgentList { agents: agents.collect() }).into_response())
+}
+
+/// An agent that connected by itself and has no file in the project.
+fn remote(name: &str) -> AgentInfo {
+    AgentInfo {
+        name: name.to_owned(),
+        display_name: name.to_owned(),
+        kind: "remote".to_owned(),
+        model: None,
+        description: String::new(),
+        file: String::new(),
+        broken: None,
+    }
 }
 
 fn health_of(info: &AgentInfo, health: &[(String, AgentHealth)]) -> AgentHealth {

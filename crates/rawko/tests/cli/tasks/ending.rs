@@ -38,7 +38,15 @@ fn every_way_to_end_has_its_exit_code() {
     let human = "kind: human\n";
     let table: Vec<Way<'_>> = vec![
         ("done", SETTINGS, complete, ONE, &[], 0, "complete  after 1 iteration: Done."),
-        ("an agent fails", SETTINGS, "", failing, &[], 1, "failed  after 3 iterations: no"),
+        (
+            "an agent fails",
+            SETTINGS,
+            "",
+            failing,
+            &[],
+            1,
+            "failed  after 1 iteration: no; to use another model",
+        ),
         (
             "no such agent",
             SETTINGS,
@@ -102,6 +110,14 @@ fn a_rate_limited_arbiter_backs_off_and_fails_within_the_limit() {
                    waiting  3ms
         arbiter    failed   scripted error: rate_limited
                    waiting  3ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  4ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  8ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  16ms
+        arbiter    failed   scripted error: rate_limited
+                   waiting  32ms
         arbiter    failed   scripted error: rate_limited
 
         failed  after 0 iterations: scripted error: rate_limited

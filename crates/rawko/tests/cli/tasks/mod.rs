@@ -1,5 +1,6 @@
 //! Tasks from the command line: agents are selected, run and judged. Only the models are scripted.
 
+mod charts;
 mod ending;
 mod hearing;
 mod images;
@@ -7,6 +8,7 @@ mod killing;
 mod power;
 pub(crate) mod project;
 mod raising;
+mod retrying;
 mod streaming;
 mod truth;
 mod whole;

@@ -114,7 +114,7 @@ fn check_schema(all: &[Json]) {
         }
     }
     let kinds: Vec<&str> = kinds.into_iter().collect();
-    expect!["decision delta invoked log plan result said started step timer tool_call tool_result tool_use"]
+    expect!["decision delta emitted invoked log plan result said sent started step timer tool_call tool_result tool_use"]
         .assert_eq(&kinds.join(" "));
 }
 
@@ -269,17 +269,17 @@ fn another_model_is_asked_the_same_and_may_differ() {
         $ rawko replay fix --decisions --model second/x
            2  2026-01-05 09:30:00Z  select    →        planner: there is no plan yet
               same: SELECT_MODE planner: there is no plan yet
-           5  2026-01-05 09:30:00Z  evaluate  →        developer: the plan can be built
+           9  2026-01-05 09:30:00Z  evaluate  →        developer: the plan can be built
               differs: SELECT_MODE tester: first the tests
-           8  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+          15  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
               decided by a rule; model not asked
-          11  2026-01-05 09:30:00Z  evaluate  →        developer: a test fails
+          20  2026-01-05 09:30:00Z  evaluate  →        developer: a test fails
               no response: the answer cannot be used: the answer does not fit its schema: [1] is not of type "object"
-          14  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
+          25  2026-01-05 09:30:00Z  evaluate  →        tester (rule: developer.onSuccess)
               decided by a rule; model not asked
-          17  2026-01-05 09:30:00Z  evaluate  →        reviewer: all tests pass
+          30  2026-01-05 09:30:00Z  evaluate  →        reviewer: all tests pass
               same: SELECT_MODE reviewer: all tests pass
-          20  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (rule: reviewer.onSuccess)
+          34  2026-01-05 09:30:00Z  evaluate  complete The change is small and right. (rule: reviewer.onSuccess)
               decided by a rule; model not asked
         --- stderr
         note: second/x differs in 1 of 3 decisions; no usable response for 1

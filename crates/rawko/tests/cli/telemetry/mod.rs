@@ -176,7 +176,7 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           gen_ai.tool.name = Read
           gen_ai.tool.type = function
           rawko.attempt = 1
-          rawko.effect = demo.planner.2.2/2/0
+          rawko.effect = demo.planner.2.2/2/2
           rawko.instance = demo.planner.2.2
           rawko.step = 2
     "#]]
