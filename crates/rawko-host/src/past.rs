@@ -78,7 +78,9 @@ fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
         Event::Named(_)
         | Event::TimerFired { .. }
         | Event::RetryRequested
-        | Event::CancelRequested { .. } => return Spent::default(),
+        | Event::CancelRequested { .. }
+        | Event::PauseRequested { .. }
+        | Event::ResumeRequested { .. } => return Spent::default(),
     };
     let Some(invoked) = known.get_mut(invocation) else { return Spent::default() };
     if let Some(spent) = invoked.children.pop_front() {

@@ -12,7 +12,7 @@ pub fn is_work(kind: EffectKind) -> bool {
         EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
             true
         }
-        EffectKind::Person | EffectKind::Unknown => false,
+        EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
     }
 }
 
@@ -58,6 +58,8 @@ impl Instance {
         let any = |which: fn(EffectKind) -> bool| self.open.iter().any(|effect| which(effect.kind));
         if self.snapshot.status().is_over() {
             Wait::Nothing
+        } else if self.is_paused() {
+            Wait::Paused
         } else if any(|kind| kind == EffectKind::Person) {
             Wait::Person
         } else if any(is_work) {

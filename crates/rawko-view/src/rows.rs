@@ -155,17 +155,20 @@ pub enum Life {
     Running,
     /// For a person, an event or a timer.
     Waiting,
+    /// A person paused it.
+    Paused,
     /// Nothing moves it any more: a step or a call failed.
     Stalled,
     Ended,
 }
 
 impl Life {
-    pub const ALL: [Life; 4] = [Life::Running, Life::Waiting, Life::Stalled, Life::Ended];
+    pub const ALL: [Life; 5] = [Life::Running, Life::Waiting, Life::Paused, Life::Stalled, Life::Ended];
 
     pub fn of(row: &InstanceRow) -> Life {
         match (row.head.status, row.head.wait) {
             (Status::Done | Status::Cancelled, _) => Life::Ended,
+            (Status::Active | Status::Error, Wait::Paused) => Life::Paused,
             (Status::Error, _) => Life::Stalled,
             (Status::Active, _) if row.head.fault.is_some() => Life::Stalled,
             (Status::Active, Wait::Work) => Life::Running,
@@ -178,6 +181,7 @@ impl Life {
         match self {
             Life::Running => "running",
             Life::Waiting => "waiting",
+            Life::Paused => "paused",
             Life::Stalled => "stalled",
             Life::Ended => "ended",
         }

@@ -34,6 +34,7 @@ pub enum WaitWord {
     Person,
     Timer,
     Event,
+    Paused,
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Instance {
     }
 
     /// Returns the key of a child, including one that starts in this transaction.
-    pub(super) fn key_of_child(
+    pub(crate) fn key_of_child(
         &self,
         id: &str,
         env: &dyn Environment,
@@ -159,6 +159,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::EventRefused { .. }
         | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
+        | InstanceError::Paused { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::Snapshot { .. }
         | InstanceError::Store(_)

@@ -99,6 +99,7 @@ async fn settled(engine: &dyn Engine, id: String) -> String {
             Settled::Over(status) => format!("over, {}", status.as_str()),
             Settled::Failed => "failed".to_owned(),
             Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
+            Settled::Paused => "paused".to_owned(),
             Settled::Stuck(error) => format!("stuck: {error}"),
         };
         looks += 1;

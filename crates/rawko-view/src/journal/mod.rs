@@ -116,6 +116,14 @@ pub enum What {
     Cancelled {
         reason: Value,
     },
+    /// A person paused it.
+    Paused {
+        by: Value,
+    },
+    Resumed {
+        by: Value,
+        paused_ms: i64,
+    },
     /// Record that this version of rawko cannot read.
     Unreadable(String),
 }

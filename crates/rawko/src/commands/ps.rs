@@ -71,6 +71,8 @@ enum StatusArg {
     Running,
     /// For a person, an event or a timer
     Waiting,
+    /// Moves only on `rawko resume`
+    Paused,
     /// Nothing moves it any more: a step or a call failed
     Stalled,
     Ended,
@@ -113,7 +115,7 @@ impl StatusArg {
     fn statuses(self) -> Vec<Status> {
         match self {
             StatusArg::Running | StatusArg::Waiting | StatusArg::Active => vec![Status::Active],
-            StatusArg::Stalled => vec![Status::Error, Status::Active],
+            StatusArg::Stalled | StatusArg::Paused => vec![Status::Error, Status::Active],
             StatusArg::Ended => vec![Status::Done, Status::Cancelled],
             StatusArg::Done => vec![Status::Done],
             StatusArg::Error => vec![Status::Error],
@@ -125,6 +127,7 @@ impl StatusArg {
         match self {
             StatusArg::Running => Life::of(row) == Life::Running,
             StatusArg::Waiting => Life::of(row) == Life::Waiting,
+            StatusArg::Paused => Life::of(row) == Life::Paused,
             StatusArg::Stalled => Life::of(row) == Life::Stalled,
             StatusArg::Ended => Life::of(row) == Life::Ended,
             StatusArg::Active | StatusArg::Done | StatusArg::Error | StatusArg::Cancelled => {
@@ -234,6 +237,7 @@ fn print_table(
 
 pub(crate) fn status_style(row: &InstanceRow) -> Style {
     match row.head.status {
+        _ if Life::of(row) == Life::Paused => Style::Notice,
         _ if row.head.fault.is_some() => Style::Bad,
         Status::Active => Style::Plain,
         Status::Done => match outcome(row) {
@@ -249,6 +253,7 @@ pub(crate) fn status_style(row: &InstanceRow) -> Style {
 
 fn wait_word(row: &InstanceRow, now_ms: i64) -> String {
     match (row.head.wait, row.head.next_due_ms) {
+        (Wait::Paused, _) => "resume".to_owned(),
         _ if row.head.status == Status::Error => "retry".to_owned(),
         (Wait::Nothing, _) => "-".to_owned(),
         (Wait::Timer, Some(due_ms)) => format!("timer {}", times::until(due_ms, now_ms)),

@@ -236,6 +236,7 @@ fn running_words(running: &Running, now_ms: i64) -> String {
     let Some(open) = &running.open else { return words };
     words += &match open.kind {
         EffectKind::Unknown => ", result of the last attempt unknown".to_owned(),
+        EffectKind::Held => ", arrived while paused".to_owned(),
         EffectKind::Service
         | EffectKind::Agent
         | EffectKind::Child

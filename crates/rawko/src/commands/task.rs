@@ -23,7 +23,8 @@ const DRY_RUN: &str = "dry_run";
 const EXAMPLES: &str = "\
 The arbiter selects an agent, the agent works, and the arbiter evaluates the result, until the task
 is complete or a limit is reached. Rules decide where possible, a model otherwise. Every step is
-stored before the next one starts: after Ctrl-C, a crash or a reboot, continue with `rawko resume`.
+stored before the next one starts. Ctrl-C pauses the task; after that, a crash or a reboot, continue
+with `rawko resume`.
 
 Control a running task from another terminal:
   rawko send ID CANCEL                                   stop the task
@@ -36,7 +37,7 @@ Inspect it: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --aud
 
 Exit codes: 0 complete, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart,
 53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop or no progress, 55 waiting,
-130 parked by Ctrl-C.
+130 paused by Ctrl-C.
 
 Examples:
   rawko task \"Make the tests pass\"
@@ -139,7 +140,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", args.task.trim()))?;
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
         let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }

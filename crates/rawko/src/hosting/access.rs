@@ -210,7 +210,7 @@ impl Access {
         }
     }
 
-    /// Returns other instances with running calls in this process.
+    /// Returns other instances with running calls in this process, on behalf of other commands.
     pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, Failure> {
         let Access::Here(hosting) = self else { return Ok(Vec::new()) };
         let filter = Filter {
@@ -222,7 +222,7 @@ impl Access {
         let rows = hosting.host.reader().store().list(&filter)?.rows;
         let mut busy = Vec::new();
         for row in rows.into_iter().filter(|row| &*row.new.id != id) {
-            if hosting.host.activity(&row.new.id)?.busy {
+            if hosting.host.drives(&row.new.id)? && hosting.host.activity(&row.new.id)?.busy {
                 busy.push(row.new.id.to_string());
             }
         }
@@ -306,7 +306,11 @@ impl Hosting {
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
-        let builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        let mut builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        // A server drives everything; a command only the instances that it starts or names.
+        if !place.watch.is_serving {
+            builder = builder.only_requested();
+        }
         place.insist_on_same_files()?;
         let host = builder.start().await?;
         watching::look_at(telemetry.as_ref(), &host);

@@ -21,6 +21,7 @@ mod init;
 mod looking;
 mod operations;
 mod parking;
+mod pausing;
 mod prompt;
 mod recursion;
 mod running;
