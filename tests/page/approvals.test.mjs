@@ -147,9 +147,9 @@ test('the list follows what instances wait for, and the address', async () => {
   await answer('approval', null);
   await answer('address', { street: 'Main Road 1', carrier: 'Post' });
   await row.waitFor({ state: 'hidden' });
-  assert.equal((await server.get('instances/order-4')).status, 'active', 'it works, and waits for nobody');
-  await page.evaluate(() => (location.hash = '#/instances?filter=active'));
-  await page.waitForSelector('.chip[aria-pressed=true]:has-text("Active")');
+  assert.equal((await server.get('instances/order-4')).status, 'running', 'it works, and waits for nobody');
+  await page.evaluate(() => (location.hash = '#/instances?filter=running'));
+  await page.waitForSelector('.chip[aria-pressed=true]:has-text("Running")');
   await row.waitFor();
   rmSync(join(made.root, 'card_service_is_slow'));
   await row.waitFor({ state: 'hidden' });

@@ -132,6 +132,13 @@ impl HostBuilder {
         self
     }
 
+    /// Reports the roots of the instances that the host drives, whenever there are more.
+    #[must_use]
+    pub fn watch_requested(mut self, watch: impl Fn(&[Arc<str>]) + Send + Sync + 'static) -> Self {
+        self.scope.watch = Some(Box::new(watch));
+        self
+    }
+
     /// Starts the host within the current tokio runtime and resumes the instances in the store.
     pub async fn start(self) -> Result<Host, HostError> {
         let marks = self.store.marks()?;

@@ -13,7 +13,11 @@ use crate::host::{Host, Inner};
 pub(crate) struct Scope {
     /// `None`: all.
     requested: Option<Mutex<Requested>>,
+    /// Is told all roots whenever there are more.
+    pub(crate) watch: Option<RootsWatch>,
 }
+
+pub(crate) type RootsWatch = Box<dyn Fn(&[Arc<str>]) + Send + Sync>;
 
 #[derive(Default)]
 struct Requested {
@@ -25,11 +29,11 @@ struct Requested {
 
 impl Scope {
     pub(crate) fn all() -> Scope {
-        Scope { requested: None }
+        Scope { requested: None, watch: None }
     }
 
     pub(crate) fn requested() -> Scope {
-        Scope { requested: Some(Mutex::default()) }
+        Scope { requested: Some(Mutex::default()), watch: None }
     }
 
     pub(crate) fn is_all(&self) -> bool {
@@ -42,9 +46,19 @@ impl Scope {
 
     /// Adds an instance that this host starts: there is nothing to continue.
     pub(crate) fn add_new(&self, id: &str) {
-        if let Some(mut requested) = self.lock() {
-            requested.roots.insert(id.into(), true);
+        self.add(id.into(), true);
+    }
+
+    /// Adds a root. Returns true if the tree does not continue yet and should.
+    fn add(&self, root: Arc<str>, continues: bool) -> bool {
+        let Some(mut requested) = self.lock() else { return false };
+        let known = requested.roots.get(&root).copied();
+        requested.roots.insert(root, continues || known == Some(true));
+        if let (None, Some(watch)) = (known, &self.watch) {
+            let roots: Vec<Arc<str>> = requested.roots.keys().cloned().collect();
+            watch(&roots);
         }
+        continues && known != Some(true)
     }
 }
 
@@ -69,10 +83,7 @@ impl Inner {
     pub(crate) fn reach(&self, id: &str) -> Result<InstanceKey, HostError> {
         let key = self.key_of(id)?;
         if !self.scope.is_all() {
-            let root = self.root_of(key)?;
-            if let Some(mut requested) = self.scope.lock() {
-                requested.roots.entry(root).or_insert(false);
-            }
+            self.scope.add(self.root_of(key)?, false);
         }
         Ok(key)
     }
@@ -84,10 +95,7 @@ impl Inner {
             return Ok(key);
         }
         let root = self.root_of(key)?;
-        let is_new = self.scope.lock().is_some_and(|mut requested| {
-            !matches!(requested.roots.insert(Arc::clone(&root), true), Some(true))
-        });
-        if is_new {
+        if self.scope.add(Arc::clone(&root), true) {
             self.recover_tree(&root)?;
         }
         Ok(key)
