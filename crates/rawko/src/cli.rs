@@ -22,7 +22,7 @@ Exit codes:
   130  interrupted: the instance is paused (143: terminated; it continues with `resume` or `serve`)
 
 Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
-error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.";
+error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options and examples.";
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -45,7 +45,7 @@ const NAME_WIDTH: usize = 13;
 /// Statechart runtime for AI agents: check, test and run workflows that survive crashes
 #[derive(Debug, Parser)]
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
-#[command(disable_help_subcommand = true, max_term_width = 100)]
+#[command(max_term_width = 100)]
 pub(crate) struct Cli {
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]

@@ -123,7 +123,7 @@ impl<'a> Follow<'a> {
                     Err(failure) => return Err(failure),
                 },
                 Ok(Watched::Rest(rest)) => break self.rested(rest, &mut access, signals, console).await,
-                Ok(Watched::Signal(verdict)) => break self.interrupted(verdict, &mut access).await,
+                Ok(Watched::Signal(verdict)) => break self.interrupted(verdict, &mut access, console).await,
                 Err(failure) => break Err(failure),
             }
         };
@@ -137,11 +137,27 @@ impl<'a> Follow<'a> {
 
     /// Ctrl-C pauses the instance, unless another process hosts it for another command. SIGTERM leaves it to the next
     /// host.
-    async fn interrupted(&self, verdict: Verdict, access: &mut Access) -> Result<Ended, Failure> {
+    async fn interrupted(
+        &self,
+        verdict: Verdict,
+        access: &mut Access,
+        console: &mut Console,
+    ) -> Result<Ended, Failure> {
         if verdict != Verdict::Interrupted || (access.other().is_some() && !self.is_own) {
             return Ok(Ended::Parked(verdict));
         }
-        match access.ask(Request::Pause { id: self.id.clone() }).await {
+        let request = Request::Pause { id: self.id.clone() };
+        let asked = match access {
+            Access::Here(_) | Access::Elsewhere { .. } => access.ask(request).await,
+            // The connection is busy: its host still waits until the instance settles.
+            Access::There { .. } => {
+                let mut again = Access::open(self.place, &[], console).await?;
+                let asked = again.ask(request).await;
+                again.close(console).await;
+                asked
+            }
+        };
+        match asked {
             Ok(_) => Ok(Ended::Paused(verdict)),
             // It ended meanwhile, or its host did.
             Err(NoAnswer::Refused(Failure::Failed(_)) | NoAnswer::Gone) => Ok(Ended::Parked(verdict)),

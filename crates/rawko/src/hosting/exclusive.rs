@@ -31,6 +31,11 @@ impl Place {
         }
     }
 
+    /// Returns true if the project has settings of its own.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.root.join(".rawko/config.yaml").exists()
+    }
+
     /// Fails if the project has no store yet.
     pub(crate) fn insist_on_store(&self) -> Result<(), Failure> {
         match self.store.exists() {

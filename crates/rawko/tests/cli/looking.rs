@@ -49,10 +49,10 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  da443206a643  yes  0  rawko's own agent.yaml
+        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  0595506fbb01  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -77,11 +77,11 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  da443206a643  yes  0  rawko's own agent.yaml
+        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  0595506fbb01  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -103,12 +103,16 @@ fn json_for_programs() {
                   "status": "ended",
                   "outcome": "succeeded",
                   "title": null,
+                  "waiting_for": null,
+                  "reason": null,
+                  "hint": null,
                   "waits_for": "nothing",
                   "next_due_ms": null,
                   "fault": null,
                   "step": 1,
                   "created_ms": 0,
                   "updated_ms": 0,
+                  "updated": "2026-01-05 09:30:00Z",
                   "parent": null,
                   "forked_from": null,
                   "agent": null,
@@ -120,9 +124,7 @@ fn json_for_programs() {
                   },
                   "configuration": [
                     "paid"
-                  ],
-                  "waiting_for": null,
-                  "updated": "2026-01-05 09:30:00Z"
+                  ]
                 }
               ],
               "total": 1,
@@ -134,15 +136,19 @@ fn json_for_programs() {
               "chart": "order",
               "version": "1.0.0",
               "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
-              "status": "active",
+              "status": "waiting",
               "outcome": null,
               "title": null,
+              "waiting_for": "person",
+              "reason": null,
+              "hint": "rawko approve o-2, or rawko deny o-2",
               "waits_for": "person",
               "next_due_ms": 0,
               "fault": null,
               "step": 0,
               "created_ms": 0,
               "updated_ms": 0,
+              "updated": "2026-01-05 09:30:00Z",
               "parent": null,
               "forked_from": null,
               "agent": null,

@@ -247,6 +247,62 @@ fn events_wait_for_the_resume_and_answers_are_refused() {
             "pause w-1",
         ],
     );
-    let told = told.replace(&format!(" by {}", crate::support::operator()), " by ada");
-    expect_test::expect![[""]].assert_eq(&told);
+    expect_test::expect![[r#"
+        $ rawko run waiter.yaml --id w-1
+        w-1  waiter 0.0.0
+        start                        [waiting]
+            context  told: null
+            timer    after 1h in waiting (in 1h)
+        --- stderr
+        waiting: w-1 is parked; continue with `rawko resume w-1`
+          accepts TOLD
+            rawko send w-1 TOLD
+          timer: after 1h in waiting (in 1h)
+        --- exit code 55
+        $ rawko run asker.yaml --id a-1
+        a-1  asker 0.0.0
+        start                        [asking]
+            invoked  ask human
+        --- stderr
+        waiting: a-1 is parked; continue with `rawko resume a-1`
+          pending request: ask
+            rawko approve a-1, or rawko deny a-1
+        --- exit code 55
+        $ rawko pause w-1 a-1
+        w-1  paused; continue with `rawko resume w-1`
+        a-1  paused; continue with `rawko resume a-1`
+        $ rawko pause w-1
+        w-1  already paused; continue with `rawko resume w-1`
+        $ rawko send w-1 TOLD --data what=hello
+        --- stderr
+        queued: w-1 is paused; the event is stored and applied on `rawko resume w-1`
+        paused: w-1 moves only when it is resumed: `rawko resume w-1`
+        $ rawko approve a-1
+        --- stderr
+        error: instance `a-1` is paused; resume it first: `rawko resume a-1`
+        --- exit code 1
+        $ rawko ps
+        ID   CHART         STATUS  WAITS FOR  STEP  UPDATED   STATES
+        a-1  asker 0.0.0   paused  resume     1     just now  [asking]
+        w-1  waiter 0.0.0  paused  resume     1     just now  [waiting]
+        $ rawko resume w-1
+        w-1                          [waiting]
+        > resume by ada              [waiting]
+        > TOLD {"what":"hello"}      [done]
+            context  told: null → "hello"
+            status   done
+            output   {"told":"hello"}
+        $ rawko resume a-1
+        a-1                          [asking]
+        > resume by ada              [asking]
+        --- stderr
+        waiting: a-1 is parked; continue with `rawko resume a-1`
+          pending request: ask
+            rawko approve a-1, or rawko deny a-1
+        --- exit code 55
+        $ rawko pause w-1
+        --- stderr
+        error: instance `w-1` is done and accepts no more input
+        --- exit code 1
+    "#]].assert_eq(&told);
 }
