@@ -111,9 +111,9 @@ pub(crate) fn insist_on_prices(workshop: &Workshop, wish: &Wish) -> Result<(), F
     let chosen = wish.model.clone().unwrap_or_default();
     let profiles = workshop.profiles();
     let agents = profiles.iter().filter_map(|profile| workshop.agents.get(&profile.name));
-    let own = agents.filter(|agent| matches!(agent.kind, Kind::Llm)).map(|agent| {
-        agent.model.as_ref().map_or_else(|| chosen.clone(), ToString::to_string)
-    });
+    let own = agents
+        .filter(|agent| matches!(agent.kind, Kind::Llm))
+        .map(|agent| agent.model.as_ref().map_or_else(|| chosen.clone(), ToString::to_string));
     let arbiter = workshop.arbiter.model.clone().unwrap_or_default();
     for model in own.chain([arbiter]) {
         // A model that cannot be found is reported elsewhere.

@@ -192,7 +192,9 @@ fn shown(store: &dyn Store) -> Result<(), Broken> {
     let (key, was) = (all[1].key.0, all[1].head.clone());
     for (wait, fault, status) in heads {
         store.commit(&[head(key, Head { status, wait, fault: fault.map(Into::into), ..Head::default() })])?;
-        for (status, driven) in InstanceStatus::ALL.into_iter().flat_map(|one| drivens.iter().map(move |it| (one, it))) {
+        for (status, driven) in
+            InstanceStatus::ALL.into_iter().flat_map(|one| drivens.iter().map(move |it| (one, it)))
+        {
             let filter = Filter { shown: vec![status], driven: driven.clone(), ..Filter::default() };
             let page = store.list(&filter)?;
             let rows = store.list(&Filter::default())?.rows;

@@ -128,9 +128,11 @@ impl Wanted {
             .map(|status| match status {
                 InstanceStatus::Ended => "status IN ('done', 'cancelled')".to_owned(),
                 InstanceStatus::Paused => "(status IN ('active', 'error') AND wait = 'paused')".to_owned(),
-                InstanceStatus::Stalled => "(wait <> 'paused' AND (status = 'error' OR (status = 'active' AND \
+                InstanceStatus::Stalled => {
+                    "(wait <> 'paused' AND (status = 'error' OR (status = 'active' AND \
                                             (fault IS NOT NULL OR wait = 'nothing'))))"
-                    .to_owned(),
+                        .to_owned()
+                }
                 InstanceStatus::Running => {
                     values.extend(roots.iter().cloned());
                     format!("({MOVES} AND wait = 'work' AND {driven})")

@@ -119,7 +119,8 @@ impl Page<'_> {
         let word = if self.is_past() { standing.snapshot.status().as_str() } else { read.status_word() };
         let status = self.console.paint(ps::status_style(&read), word);
         self.line("status", &status)?;
-        let is_left = matches!(read.waiting_for.as_deref(), Some("host")) || read.status == InstanceStatus::Paused;
+        let is_left =
+            matches!(read.waiting_for.as_deref(), Some("host")) || read.status == InstanceStatus::Paused;
         if let Some(hint) = read.hint.filter(|_| is_left && !self.is_past()) {
             let why = if word == "paused" { "moves only on" } else { "no host runs it; continue with" };
             self.line("", &format!("{why} `{hint}`"))?;

@@ -314,7 +314,8 @@ impl Hosting {
             let (lock, holder) = (Arc::downgrade(&lock), holder);
             builder = builder.only_requested().watch_requested(move |roots| {
                 let drives = Some(roots.iter().map(ToString::to_string).collect());
-                let described = lock.upgrade().map(|lock| lock.describe(&Holder { drives, ..holder.clone() }));
+                let described =
+                    lock.upgrade().map(|lock| lock.describe(&Holder { drives, ..holder.clone() }));
                 // A description that is out of date only affects what `ps` shows.
                 drop(described);
             });

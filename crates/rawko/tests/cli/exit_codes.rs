@@ -160,7 +160,7 @@ fn two_is_usage() {
               worker       Run instances that live on Restate
 
             Maintenance:
-              doctor       Check the store, settings, services, agents and charts
+              doctor       Check the store, settings, services, agents, charts and models
               audit        Verify the journals and the audit against their hash chains
               backup       Copy the store to a file, even while a host runs
               restore      Replace the store with a backup; the old store is kept
@@ -186,7 +186,7 @@ fn two_is_usage() {
               130  interrupted: the instance is paused (143: terminated; it continues with `resume` or `serve`)
 
             Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
-            error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.
+            error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options and examples.
             --- exit code 2
         "#]],
     );

@@ -106,8 +106,13 @@ fn ctrl_c_pauses_its_own_instance_in_another_process_and_sigterm_detaches() {
 fn a_holder_that_does_not_listen_is_named() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
-    let holder =
-        Holder { pid: 1, command: "rawko serve".into(), started_ms: 1_700_000_000_000, socket: None, drives: None };
+    let holder = Holder {
+        pid: 1,
+        command: "rawko serve".into(),
+        started_ms: 1_700_000_000_000,
+        socket: None,
+        drives: None,
+    };
     let lock = Lock::take(&store_of(dir.path()), &holder).unwrap();
     let told = played(dir.path(), &["send w-1 TOLD", "show w-1 --at 0", "doctor"]);
     drop(lock);

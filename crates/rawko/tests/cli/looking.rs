@@ -401,9 +401,10 @@ governance: {allow: [charge_card, ship]}
         ok       sandbox   network of programs: none
         ok       sandbox   confined: Bash, checks, service:charge_card, service:refund
         ok       agents    ada, builder, explorer, planner
-        problem  chart     .rawko/charts/bad.yaml: invalid
+        problem  chart     .rawko/charts/bad.yaml: the chart starts in `nowhere`, which is not a state inside it
                            see `rawko check .rawko/charts/bad.yaml`
-        ok       chart     .rawko/charts/order.yaml
+        warn     chart     .rawko/charts/order.yaml: nothing handles a failure of invoke `payment`
+                           see `rawko check .rawko/charts/order.yaml`
         --- exit code 1
     "#]]
     .assert_eq(&told);

@@ -4,6 +4,7 @@
 
 mod agents;
 mod answering;
+mod beginning;
 mod channels;
 mod check;
 mod demo;

@@ -304,5 +304,6 @@ fn events_wait_for_the_resume_and_answers_are_refused() {
         --- stderr
         error: instance `w-1` is done and accepts no more input
         --- exit code 1
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
