@@ -156,6 +156,20 @@ test('the list follows what instances wait for, and the address', async () => {
   await close();
 });
 
+test('an instance is paused and resumed', async () => {
+  await server.post('instances', { chart: 'counter', id: 'rest' });
+  const { page, close } = await visit(browser, server.address, '#/instances/rest');
+  const act = (name) => page.locator('.head-acts button', { hasText: name });
+  await act('Pause').click();
+  await page.waitForSelector('.instance-head .pill[data-tone=paused]');
+  await act('Pause').waitFor({ state: 'hidden' });
+  assert.equal((await server.get('instances/rest')).status, 'paused');
+  await act('Resume').click();
+  await page.waitForSelector('.instance-head .pill:not([data-tone=paused])');
+  assert.notEqual((await server.get('instances/rest')).status, 'paused');
+  await close();
+});
+
 test('whoever went back in a transcript keeps all of it while it goes on', async () => {
   await server.post('instances', { chart: 'counter', id: 'talk' });
   const { page, close } = await visit(browser, server.address, '#/approvals', { expected: [/ERR_FAILED/] });

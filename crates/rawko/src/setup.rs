@@ -47,6 +47,7 @@ pub(crate) fn ask(console: &mut Console) -> Result<Option<Key>, Failure> {
             Some((variable, _)) => break *variable,
             None => console.line(&format!("a number from 1 to {}", choices.len()))?,
         }
+        console.flush()?;
     };
     editor.set_helper(Some(Mask));
     let value = answer(&mut editor, &format!("{chosen}: "))?;

@@ -75,6 +75,7 @@ impl Instance {
             self.pace.zero_delay_steps = 0;
             self.step_with(&Event::ResumeRequested { by: by.clone(), paused_ms }, env, now_ms, tx)?;
             self.delay_expiries(paused_ms, tx);
+            self.ledger.paused_ms += paused_ms.unsigned_abs();
             tx.commit.audit.push(self.person_line("resumed", by, now_ms));
             let parked: Vec<OpenEffect> = self.open.iter().filter(|effect| effect.parked).cloned().collect();
             for effect in parked {
