@@ -49,7 +49,7 @@ test('a question is answered and a form filled in', async () => {
   await page.waitForSelector('text=No pending requests');
 
   await page.goto(`${server.address}/#/instances/order-1`);
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   const { context, output } = await server.get('instances/order-1');
   assert.deepEqual([context.street, output], ['Main Road 1', { receipt: 'r-250' }]);
   await close();
@@ -61,7 +61,7 @@ test('an instance that is not there yet shows up, and a denial leads where the c
   await page.waitForSelector('.connection[data-state=live]');
   await server.post('instances', { chart: 'order', id: 'order-2', input: { amount: 300 } });
   await page.click('.ask >> text=Deny');
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   const lit = await page.evaluate(() =>
     [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll('.state.active')].map(
       (state) => state.dataset.node,
@@ -84,7 +84,7 @@ test('what failed is shown and tried again', async () => {
   await failure.waitFor();
   rmSync(join(made.root, 'card_service_is_down'));
   await page.click('.bad-card >> role=button[name="Retry"]');
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   await close();
 });
 
