@@ -13,7 +13,7 @@ use crate::host::{Host, Inner};
 pub(crate) struct Scope {
     /// `None`: all.
     requested: Option<Mutex<Requested>>,
-    /// Is told all roots whenever there are more.
+    /// Receives all roots whenever there are more.
     pub(crate) watch: Option<RootsWatch>,
 }
 
