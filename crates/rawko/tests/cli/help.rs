@@ -14,6 +14,7 @@ const COMMANDS: [&str; 35] = [
     "test",
     "task",
     "run",
+    "pause",
     "resume",
     "ps",
     "show",
