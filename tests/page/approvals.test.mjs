@@ -49,7 +49,7 @@ test('a question is answered and a form filled in', async () => {
   await page.waitForSelector('text=No pending requests');
 
   await page.goto(`${server.address}/#/instances/order-1`);
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   const { context, output } = await server.get('instances/order-1');
   assert.deepEqual([context.street, output], ['Main Road 1', { receipt: 'r-250' }]);
   await close();
@@ -61,7 +61,7 @@ test('an instance that is not there yet shows up, and a denial leads where the c
   await page.waitForSelector('.connection[data-state=live]');
   await server.post('instances', { chart: 'order', id: 'order-2', input: { amount: 300 } });
   await page.click('.ask >> text=Deny');
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   const lit = await page.evaluate(() =>
     [...document.querySelector('.drawing-content').shadowRoot.querySelectorAll('.state.active')].map(
       (state) => state.dataset.node,
@@ -84,7 +84,7 @@ test('what failed is shown and tried again', async () => {
   await failure.waitFor();
   rmSync(join(made.root, 'card_service_is_down'));
   await page.click('.bad-card >> role=button[name="Retry"]');
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   await close();
 });
 
@@ -147,12 +147,26 @@ test('the list follows what instances wait for, and the address', async () => {
   await answer('approval', null);
   await answer('address', { street: 'Main Road 1', carrier: 'Post' });
   await row.waitFor({ state: 'hidden' });
-  assert.equal((await server.get('instances/order-4')).status, 'active', 'it works, and waits for nobody');
-  await page.evaluate(() => (location.hash = '#/instances?filter=active'));
-  await page.waitForSelector('.chip[aria-pressed=true]:has-text("Active")');
+  assert.equal((await server.get('instances/order-4')).status, 'running', 'it works, and waits for nobody');
+  await page.evaluate(() => (location.hash = '#/instances?filter=running'));
+  await page.waitForSelector('.chip[aria-pressed=true]:has-text("Running")');
   await row.waitFor();
   rmSync(join(made.root, 'card_service_is_slow'));
   await row.waitFor({ state: 'hidden' });
+  await close();
+});
+
+test('an instance is paused and resumed', async () => {
+  await server.post('instances', { chart: 'counter', id: 'rest' });
+  const { page, close } = await visit(browser, server.address, '#/instances/rest');
+  const act = (name) => page.locator('.head-acts button', { hasText: name });
+  await act('Pause').click();
+  await page.waitForSelector('.instance-head .pill[data-tone=paused]');
+  await act('Pause').waitFor({ state: 'hidden' });
+  assert.equal((await server.get('instances/rest')).status, 'paused');
+  await act('Resume').click();
+  await page.waitForSelector('.instance-head .pill:not([data-tone=paused])');
+  assert.notEqual((await server.get('instances/rest')).status, 'paused');
   await close();
 });
 

@@ -123,11 +123,11 @@ async function fill(server, made) {
     await order(number, amount);
   await answer(1043, 'approval', { comment: 'a good customer' });
   await answer(1043, 'address', { data: { street: 'Main Road 1', carrier: 'Post' } });
-  for (const number of [1040, 1041, 1042, 1043]) await until(number, 'done');
+  for (const number of [1040, 1041, 1042, 1043]) await until(number, 'ended');
   await server.post('instances', { chart: 'nightly_import', id: 'nightly-import' });
   made.write('card_service_is_down', '');
   await order(1044, 80);
-  await until(1044, 'error');
+  await until(1044, 'stalled');
   rmSync(join(made.root, 'card_service_is_down'));
   await order(1045, 480);
   await server.post('instances/order-1045/cancel', { reason: 'withdrawn' });

@@ -79,11 +79,13 @@ test('a request whose answer got lost keeps its key when it is made again', asyn
 
 test('what an instance waits for, and how it looks', () => {
   const cases = [
-    [{ status: 'active', waits_for: 'person' }, 'a person', 'person'],
-    [{ status: 'active', waits_for: 'work' }, 'work', 'work'],
-    [{ status: 'active', waits_for: 'timer' }, 'a timer', 'active'],
-    [{ status: 'error', waits_for: 'nothing' }, 'a retry', 'error'],
-    [{ status: 'done', waits_for: 'nothing' }, '', 'done'],
+    [{ status: 'waiting', waits_for: 'person' }, 'a person', 'person'],
+    [{ status: 'running', waits_for: 'work' }, 'work', 'work'],
+    [{ status: 'waiting', waits_for: 'timer' }, 'a timer', 'active'],
+    [{ status: 'paused', waits_for: 'paused' }, 'a resume', 'paused'],
+    [{ status: 'stalled', waits_for: 'nothing' }, 'a retry', 'stalled'],
+    [{ status: 'ended', outcome: 'succeeded', waits_for: 'nothing' }, '', 'done'],
+    [{ status: 'ended', outcome: 'stuck', waits_for: 'nothing' }, '', 'stuck'],
   ];
   for (const [row, words, look] of cases) assert.deepEqual([waiting(row), tone(row)], [words, look]);
 });

@@ -46,9 +46,9 @@ test('what is sent while no worker is there is taken when one comes', async () =
   const { port, stop } = server.worker();
   await stop();
   await page.click('.event-buttons >> role=button[name=STOPPED]');
-  assert.equal((await server.get('instances/count')).status, 'active', 'looking needs no worker');
+  assert.equal((await server.get('instances/count')).status, 'waiting', 'looking needs no worker');
   await startWorker(made.root, port);
-  await page.waitForSelector('.instance-title .pill:has-text("done")');
+  await page.waitForSelector('.instance-title .pill:has-text("succeeded")');
   assert.deepEqual(await lit(page), ['stopped']);
   await close();
 });

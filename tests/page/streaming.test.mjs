@@ -90,7 +90,7 @@ test('words are read while they come, then stand in the transcript with the call
   assert.equal(await page.textContent('.streaming .turn.live strong'), 'talker', 'who speaks');
 
   await model.letGo();
-  await page.waitForSelector('.pill:has-text("done")');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   await page.waitForFunction(() => !document.querySelector('.streaming .turn.live'));
   const told = await page.textContent('.transcript');
   assert.match(told, /First I look into it\.[\s\S]*Read[\s\S]*note\.txt[\s\S]*It says hello\./);

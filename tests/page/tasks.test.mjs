@@ -42,7 +42,7 @@ test('a task is started, watched, looked back at and forked', async (t) => {
       look();
     });
     await page.click('dialog button[type=submit]');
-    await page.waitForSelector('.instance-title .pill:has-text("done")', { timeout: 120_000 });
+    await page.waitForSelector('.instance-title .pill:has-text("succeeded")', { timeout: 120_000 });
     const lit = await page.evaluate(() => [...window.lit]);
     assert.ok(lit.includes('complete'), `lit: ${lit}`);
     assert.ok(lit.length > 1, `only the end was seen: ${lit}`);

@@ -23,6 +23,10 @@ pub enum Event {
     RetryRequested,
     /// A person, a parent or a supervisor ends the instance: exit actions run, timers and invocations stop.
     CancelRequested { reason: Value },
+    /// A person pauses the instance. The chart does not see it; the step is an entry of the journal.
+    PauseRequested { by: Value },
+    /// A person resumes it after this long: pending timers are due that much later.
+    ResumeRequested { by: Value, paused_ms: i64 },
 }
 
 /// An event as expressions see it: `event.type`, `event.data`, `event.origin`, `event.sendid`, `event.invokeid`, and in

@@ -21,6 +21,8 @@ pub struct Activity {
     pub person: bool,
     /// The next timer.
     pub next_due_ms: Option<i64>,
+    /// A person paused the instance.
+    pub paused: bool,
     /// The error of a step that could not be taken; the instance does not continue without help.
     pub fault: Option<String>,
 }
@@ -34,6 +36,8 @@ pub enum Settled {
     Failed,
     /// The instance waits for an event, an answer or a timer.
     Waiting(Activity),
+    /// A person paused the instance; only a resume continues it.
+    Paused,
     /// The store accepts no commits, so no instance can continue.
     Stuck(StoreError),
 }
@@ -47,7 +51,7 @@ impl Host {
     /// Waits until an instance is over, has failed, or is idle: it waits for a person, an event, or a timer that is
     /// further away than `patience`.
     pub async fn settled(&self, id: &str, patience: Duration) -> Result<Settled, HostError> {
-        let key = self.inner.key_of(id)?;
+        let key = self.inner.adopt(id)?;
         let mut changes = self.changes();
         loop {
             changes.borrow_and_update();
@@ -75,6 +79,9 @@ impl Activity {
         if self.status.is_over() {
             return Some(Settled::Over(self.status));
         }
+        if self.paused {
+            return Some(Settled::Paused);
+        }
         if self.status == Status::Error || self.fault.is_some() {
             return Some(Settled::Failed);
         }
@@ -86,8 +93,8 @@ impl Activity {
     /// Adds the activity of a child; `None` means that it has not begun, or could not begin.
     pub fn add_child(&mut self, child: Option<Activity>) {
         let below = child.unwrap_or(Activity { busy: true, ..Activity::default() });
-        // The result of a completed child is still to be delivered.
-        self.busy |= below.busy || below.status.is_over();
+        // The result of a completed child is still to be delivered; a paused instance has stored it.
+        self.busy |= below.busy || (below.status.is_over() && !self.paused);
         self.person |= below.person;
         self.next_due_ms = [self.next_due_ms, below.next_due_ms].into_iter().flatten().min();
     }
@@ -106,9 +113,11 @@ impl Inner {
             let open = machine.open_effects();
             let activity = Activity {
                 status: machine.snapshot().status(),
+                // Calls of a paused instance are parked; those that cannot be repeated finish, but move nothing.
                 busy: !live.is_idle()
-                    || open.iter().any(running)
+                    || (!machine.is_paused() && open.iter().any(running))
                     || self.unperformed.load(Ordering::SeqCst) > 0,
+                paused: machine.is_paused(),
                 person: open.iter().any(|effect| effect.kind == EffectKind::Person),
                 next_due_ms: machine.next_due_ms(),
                 fault: machine.head().fault.as_deref().map(str::to_owned),

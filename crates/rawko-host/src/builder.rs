@@ -14,6 +14,7 @@ use crate::clock::{Clock, SteadyClock};
 use crate::driver::deadlines::{self, Deadlines};
 use crate::driver::dispatch::{self, Dispatch};
 use crate::driver::instances::Instances;
+use crate::driver::scope::Scope;
 use crate::error::HostError;
 use crate::host::{Host, Inner};
 use crate::library::Edition;
@@ -33,6 +34,7 @@ pub struct HostBuilder {
     observer: Option<Arc<dyn Observer>>,
     clock: Option<Arc<dyn Clock>>,
     in_memory_max: usize,
+    scope: Scope,
 }
 
 impl Host {
@@ -43,6 +45,7 @@ impl Host {
             observer: None,
             clock: None,
             in_memory_max: IN_MEMORY_MAX,
+            scope: Scope::all(),
         }
     }
 }
@@ -121,6 +124,21 @@ impl HostBuilder {
         self
     }
 
+    /// Drives only instances that this host starts or is asked about, with their ancestors and descendants. All others
+    /// stay as they are in the store. By default a host drives every instance that is not paused.
+    #[must_use]
+    pub fn only_requested(mut self) -> Self {
+        self.scope = Scope::requested();
+        self
+    }
+
+    /// Reports the roots of the instances that the host drives, whenever there are more.
+    #[must_use]
+    pub fn watch_requested(mut self, watch: impl Fn(&[Arc<str>]) + Send + Sync + 'static) -> Self {
+        self.scope.watch = Some(Box::new(watch));
+        self
+    }
+
     /// Starts the host within the current tokio runtime and resumes the instances in the store.
     pub async fn start(self) -> Result<Host, HostError> {
         let marks = self.store.marks()?;
@@ -153,6 +171,7 @@ impl HostBuilder {
             waiting: AtomicUsize::new(0),
             next_key: AtomicI64::new(marks.instance + 1),
             next_inbound: AtomicI64::new(marks.inbound + 1),
+            scope: self.scope,
         });
         dispatch::spawn(&inner, jobs).map_err(|error| HostError::Thread(error.to_string()))?;
         inner.recover()?;

@@ -27,6 +27,9 @@ pub trait Engine: Send + Sync {
     fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> Doing<'_, Receipt>;
     fn cancel(&self, id: String, reason: Value) -> Doing<'_, Receipt>;
     fn retry(&self, id: String) -> Doing<'_, Receipt>;
+    /// Pauses an instance and its descendants; `by` is the person.
+    fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt>;
+    fn resume(&self, id: String, by: Value) -> Doing<'_, Receipt>;
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt>;
     fn fork(&self, id: String, fork: Fork) -> Doing<'_, Receipt> {
         self.fork_within(id, fork, Value::Null)
@@ -58,6 +61,14 @@ impl Engine for Host {
 
     fn retry(&self, id: String) -> Doing<'_, Receipt> {
         Box::pin(async move { Host::retry(self, &id).await })
+    }
+
+    fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { Host::pause(self, &id, by).await })
+    }
+
+    fn resume(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { Host::resume(self, &id, by).await })
     }
 
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt> {

@@ -40,6 +40,8 @@ pub enum HostError {
     NoStep { id: String, step: u64, last: u64 },
     #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
+    #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
+    Paused { id: String },
     #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
     #[error(transparent)]
@@ -89,6 +91,7 @@ impl HostError {
             | HostError::AnswerRefused { .. }
             | HostError::NoStep { .. }
             | HostError::NotFailed { .. }
+            | HostError::Paused { .. }
             | HostError::BadEdit { .. }
             | HostError::Step(_)
             | HostError::Snapshot { .. }
@@ -111,6 +114,7 @@ impl From<InstanceError> for HostError {
                 HostError::AnswerRefused { id, invoke, violations }
             }
             InstanceError::NotFailed { id } => HostError::NotFailed { id },
+            InstanceError::Paused { id } => HostError::Paused { id },
             InstanceError::BadEdit { key, why } => HostError::BadEdit { key, why },
             InstanceError::Step(error) => HostError::Step(error),
             InstanceError::Snapshot { id, why } => HostError::Snapshot { id, why },

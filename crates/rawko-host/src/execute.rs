@@ -44,8 +44,8 @@ impl Host {
             match self.settled(&started.instance, Duration::MAX).await? {
                 Settled::Over(_) | Settled::Failed => return self.results(&started.instance),
                 Settled::Stuck(error) => return Err(error.into()),
-                // Another caller has to send the event or answer that the instance waits for.
-                Settled::Waiting(_) => {
+                // Another caller has to send the event or answer that the instance waits for, or to resume it.
+                Settled::Waiting(_) | Settled::Paused => {
                     if changes.changed().await.is_err() {
                         return Err(HostError::Closing);
                     }

@@ -36,6 +36,7 @@ impl Host {
             None => inner.new_id(source.chart.id())?,
         };
         let now_ms = inner.clock.now_ms();
+        inner.scope.add_new(&new_id);
         let (instance, tx) = source.fork(&fork.set, &new_id, &**inner, now_ms)?;
         inner.commit_new(instance, tx).await
     }

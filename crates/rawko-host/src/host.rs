@@ -15,6 +15,7 @@ use crate::driver::deadlines::Deadlines;
 use crate::driver::dispatch::Dispatch;
 use crate::driver::drain::RunningCall;
 use crate::driver::instances::Instances;
+use crate::driver::scope::Scope;
 use crate::driver::slot::{Delivery, Slot};
 use crate::error::HostError;
 use crate::library::{Edition, Library};
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) waiting: AtomicUsize,
     pub(crate) next_key: AtomicI64,
     pub(crate) next_inbound: AtomicI64,
+    pub(crate) scope: Scope,
 }
 
 /// The options of a new instance.
@@ -108,6 +110,7 @@ impl Host {
             None => inner.new_id(edition.chart.id())?,
         };
         inner.keep(&edition, now_ms)?;
+        inner.scope.add_new(&id);
         let root = NewRoot { id: id.as_str().into(), chart: edition.chart, input, budget };
         let (instance, tx) = rawko_instance::start(root, &**inner, now_ms)?;
         inner.commit_new(instance, tx).await
@@ -120,7 +123,30 @@ impl Host {
 
     /// Ends an instance: exit actions run, timers and calls stop.
     pub async fn cancel(&self, id: &str, reason: Value) -> Result<Receipt, HostError> {
-        self.deliver(id, Input::Cancel { reason }).await
+        // Before open calls are repeated: the cancel ends them.
+        let key = self.inner.reach(id)?;
+        let receipt = self.inner.post_and_wait(key, Input::Cancel { reason }).await?;
+        self.inner.adopt(id)?;
+        Ok(receipt)
+    }
+
+    /// Pauses an instance and its descendants: it moves only after [`Host::resume`]. Returns once all of them are
+    /// paused; an instance that is paused already is left alone.
+    pub async fn pause(&self, id: &str, by: Value) -> Result<Receipt, HostError> {
+        let key = self.inner.reach(id)?;
+        let mut changes = self.changes();
+        let receipt = self.inner.post_and_wait(key, Input::Pause { by }).await?;
+        while !self.inner.is_paused_below(key)? {
+            if changes.changed().await.is_err() {
+                return Err(HostError::Closing);
+            }
+        }
+        Ok(receipt)
+    }
+
+    /// Resumes an instance and its descendants. Resuming one that is not paused changes nothing.
+    pub async fn resume(&self, id: &str, by: Value) -> Result<Receipt, HostError> {
+        self.deliver(id, Input::Resume { by }).await
     }
 
     /// Retries the failed invocation of an instance in status `error`, or continues after a fault.
@@ -140,7 +166,7 @@ impl Host {
     }
 
     async fn deliver(&self, id: &str, input: Input) -> Result<Receipt, HostError> {
-        let instance = self.inner.key_of(id)?;
+        let instance = self.inner.adopt(id)?;
         self.inner.post_and_wait(instance, input).await
     }
 

@@ -20,12 +20,12 @@ struct Invoked {
 /// Returns the ledger after a step. Spending that cannot be dated counts as earlier, so a budget may come out smaller
 /// but never larger. The budget of a state that was left since starts over.
 pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
-    let Ledger { total, scopes } = Ledger::read(row.head.ledger.as_deref());
+    let Ledger { total, scopes, .. } = Ledger::read(row.head.ledger.as_deref());
     if step >= row.step || total.is_nothing() {
-        return Ok(Ledger { total, scopes });
+        return Ok(Ledger { total, scopes, paused_ms: 0 });
     }
     let later = answers_after(reader, row, step)?.plus(calls_after(reader, row, step)?);
-    Ok(Ledger { total: total.minus(later), scopes })
+    Ok(Ledger { total: total.minus(later), scopes, paused_ms: 0 })
 }
 
 fn answers_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
@@ -78,7 +78,9 @@ fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
         Event::Named(_)
         | Event::TimerFired { .. }
         | Event::RetryRequested
-        | Event::CancelRequested { .. } => return Spent::default(),
+        | Event::CancelRequested { .. }
+        | Event::PauseRequested { .. }
+        | Event::ResumeRequested { .. } => return Spent::default(),
     };
     let Some(invoked) = known.get_mut(invocation) else { return Spent::default() };
     if let Some(spent) = invoked.children.pop_front() {
@@ -92,10 +94,12 @@ fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
 }
 
 fn spent_by_child(child: &InstanceRow) -> Spent {
-    let mut spent = Ledger::read(child.head.ledger.as_deref()).total;
+    let ledger = Ledger::read(child.head.ledger.as_deref());
+    let mut spent = ledger.total;
     let policy: Value = serde_json::from_str(&child.new.policy).unwrap_or_default();
     if agent_of(&policy).is_some() {
-        spent.time_ms = u64::try_from(child.updated_ms - child.new.created_ms).unwrap_or(0);
+        let lived_ms = u64::try_from(child.updated_ms - child.new.created_ms).unwrap_or(0);
+        spent.time_ms = lived_ms.saturating_sub(ledger.paused_ms);
     }
     spent
 }

@@ -39,7 +39,8 @@ impl Project {
             | EffectKind::Call
             | EffectKind::Child
             | EffectKind::Person
-            | EffectKind::Unknown => self.services.find(name),
+            | EffectKind::Unknown
+            | EffectKind::Held => self.services.find(name),
         }
     }
 

@@ -23,6 +23,8 @@ pub enum InstanceError {
     AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
     #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
+    #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
+    Paused { id: String },
     #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
     #[error(transparent)]

@@ -179,6 +179,7 @@ impl Instance {
             instance: Arc::clone(&self.new.id),
             step: self.snapshot.step_number(),
             handled,
+            queued: false,
             status: self.snapshot.status(),
         }
     }

@@ -26,6 +26,14 @@ pub struct Ledger {
     /// By the path of the state.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scopes: BTreeMap<Arc<str>, Spent>,
+    /// Time that the instance was paused, which is no working time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub paused_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Spent {
@@ -105,7 +113,7 @@ impl Ledger {
     }
 
     pub fn write(&self) -> Option<Arc<str>> {
-        let nothing = self.total.is_nothing() && self.scopes.is_empty();
+        let nothing = self.total.is_nothing() && self.scopes.is_empty() && self.paused_ms == 0;
         (!nothing).then(|| serde_json::to_string(self).unwrap_or_default().into())
     }
 

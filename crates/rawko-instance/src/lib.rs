@@ -47,5 +47,5 @@ pub use rawko_core::OnRestart;
 pub use receipt::Receipt;
 pub use result::{EffectNote, EffectResult};
 pub use start::{NewRoot, start};
-pub use status::{is_work, outcome_of};
+pub use status::{InstanceStatus, is_work, outcome_of};
 pub use transaction::{Action, Child, EffectPlace, Request, StepTrace, Transaction};

@@ -32,7 +32,11 @@ impl Message {
 
     /// Returns the key under which it is recorded as handled; distinct from the keys of callers.
     pub(crate) fn delivery_key(&self) -> Option<Arc<str>> {
-        (!self.key.is_empty()).then(|| format!("from:{}", self.key).into())
+        Self::key_of(&self.key)
+    }
+
+    pub(crate) fn key_of(key: &str) -> Option<Arc<str>> {
+        (!key.is_empty()).then(|| format!("from:{key}").into())
     }
 }
 

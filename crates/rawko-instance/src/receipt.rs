@@ -11,5 +11,8 @@ pub struct Receipt {
     pub step: u64,
     /// True if a transition took the event.
     pub handled: bool,
+    /// True if the instance is paused: the event is stored and applied when it is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
     pub status: Status,
 }

@@ -88,10 +88,13 @@ pub enum Wait {
     Timer,
     /// Only an event from outside can continue it.
     Event,
+    /// A person paused it; only a resume can continue it.
+    Paused,
 }
 
 impl Wait {
-    pub const ALL: [Wait; 5] = [Wait::Nothing, Wait::Work, Wait::Person, Wait::Timer, Wait::Event];
+    pub const ALL: [Wait; 6] =
+        [Wait::Nothing, Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -100,6 +103,7 @@ impl Wait {
             Wait::Person => "person",
             Wait::Timer => "timer",
             Wait::Event => "event",
+            Wait::Paused => "paused",
         }
     }
 }
@@ -249,12 +253,25 @@ pub struct OpenEffect {
     /// The result for its instance, as packed JSON, for a call that was refused before it started; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub result: String,
-    /// A stopping driver did not start the call: it runs at the next start.
+    /// A stopping driver did not start the call, or a pause stopped it: it runs at the next start or the resume.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
     /// An earlier run under the same key may have happened, so a failure of this one is not conclusive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
+}
+
+impl OpenEffect {
+    /// Returns true for a call without a result: it runs, or a driver that stopped has parked it.
+    pub fn is_running(&self) -> bool {
+        let is_call = match self.kind {
+            EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
+            // A child continues by itself, a person's request is still pending, an unknown outcome waits for the next
+            // attempt, a held input for the resume.
+            EffectKind::Child | EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
+        };
+        is_call && self.result.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -270,10 +287,12 @@ pub enum EffectKind {
     Send,
     /// The last attempt of an invocation ended without a response: not running, its key is kept for the next attempt.
     Unknown,
+    /// Not an operation: an event or a message that arrived while the instance was paused.
+    Held,
 }
 
 impl EffectKind {
-    pub const ALL: [EffectKind; 7] = [
+    pub const ALL: [EffectKind; 8] = [
         EffectKind::Service,
         EffectKind::Agent,
         EffectKind::Child,
@@ -281,6 +300,7 @@ impl EffectKind {
         EffectKind::Call,
         EffectKind::Send,
         EffectKind::Unknown,
+        EffectKind::Held,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -292,6 +312,7 @@ impl EffectKind {
             EffectKind::Call => "call",
             EffectKind::Send => "send",
             EffectKind::Unknown => "unknown",
+            EffectKind::Held => "held",
         }
     }
 }

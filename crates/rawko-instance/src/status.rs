@@ -2,9 +2,64 @@
 //! the API and the terminal agree.
 
 use rawko_core::{Chart, Snapshot, Status};
+use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
 use crate::records::{EffectKind, Head, Outcome, Wait};
+
+/// The status of an instance for people: the words of lists, the API and the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstanceStatus {
+    /// A service, an agent or a child works.
+    Running,
+    /// For a person, an event or a timer; or for a host, if none drives it.
+    Waiting,
+    /// A person paused it; only a resume continues it.
+    Paused,
+    /// Nothing moves it any more: a step or a call failed.
+    Stalled,
+    /// It has an outcome.
+    Ended,
+}
+
+impl InstanceStatus {
+    pub const ALL: [InstanceStatus; 5] = [
+        InstanceStatus::Running,
+        InstanceStatus::Waiting,
+        InstanceStatus::Paused,
+        InstanceStatus::Stalled,
+        InstanceStatus::Ended,
+    ];
+
+    /// Returns the status of an instance. `is_driven`: a host moves it.
+    pub fn of(head: &Head, is_driven: bool) -> InstanceStatus {
+        Self::of_parts(head.status, head.wait, head.fault.is_some(), is_driven)
+    }
+
+    pub fn of_parts(status: Status, wait: Wait, is_faulty: bool, is_driven: bool) -> InstanceStatus {
+        match (status, wait) {
+            (Status::Done | Status::Cancelled, _) => InstanceStatus::Ended,
+            (Status::Active | Status::Error, Wait::Paused) => InstanceStatus::Paused,
+            (Status::Error, _) | (Status::Active, Wait::Nothing) => InstanceStatus::Stalled,
+            (Status::Active, _) if is_faulty => InstanceStatus::Stalled,
+            (Status::Active, Wait::Work) if is_driven => InstanceStatus::Running,
+            (Status::Active, Wait::Work | Wait::Person | Wait::Event | Wait::Timer) => {
+                InstanceStatus::Waiting
+            }
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InstanceStatus::Running => "running",
+            InstanceStatus::Waiting => "waiting",
+            InstanceStatus::Paused => "paused",
+            InstanceStatus::Stalled => "stalled",
+            InstanceStatus::Ended => "ended",
+        }
+    }
+}
 
 /// Returns true if an effect of this kind progresses by itself.
 pub fn is_work(kind: EffectKind) -> bool {
@@ -12,7 +67,7 @@ pub fn is_work(kind: EffectKind) -> bool {
         EffectKind::Service | EffectKind::Agent | EffectKind::Child | EffectKind::Call | EffectKind::Send => {
             true
         }
-        EffectKind::Person | EffectKind::Unknown => false,
+        EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
     }
 }
 
@@ -58,6 +113,8 @@ impl Instance {
         let any = |which: fn(EffectKind) -> bool| self.open.iter().any(|effect| which(effect.kind));
         if self.snapshot.status().is_over() {
             Wait::Nothing
+        } else if self.is_paused() {
+            Wait::Paused
         } else if any(|kind| kind == EffectKind::Person) {
             Wait::Person
         } else if any(is_work) {

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::instance::Instance;
 use crate::message::Message;
 use crate::receipt::Receipt;
-use crate::records::{Blob, Commit, Inbound, InstanceKey, OpenEffect};
+use crate::records::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect};
 
 /// The data to commit, and the actions to perform once it is durable.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ pub struct Transaction {
     pub deferred: Option<Input>,
     /// The reply to the input of [`Instance::handle`].
     pub reply: Option<Result<Receipt, InstanceError>>,
+    /// The stored head, to write the new one only if it differs; `None` for a new instance.
+    pub(crate) head_before: Option<Head>,
 }
 
 /// The trace of one step.

@@ -61,6 +61,8 @@ fn judged(command: &[&str], protected: &[&str], change: impl Fn(&Path)) -> (Vec<
 
 /// A change after the task began.
 type Change = fn(&Path);
+/// A name, the command, protected patterns, the change, files put back, and failing definitions.
+type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a str], Change, &'a [&'a str], usize);
 
 #[test]
 fn files_that_a_check_names_are_put_back_and_changed_definitions_fail() {
@@ -68,7 +70,7 @@ fn files_that_a_check_names_are_put_back_and_changed_definitions_fail() {
     let (npm, make, pytest): (&[&str], &[&str], &[&str]) =
         (&["npm", "test"], &["make", "test"], &["python3", "-m", "pytest"]);
     let cargo: &[&str] = &["cargo", "test"];
-    let table: &[(&str, &[&str], &[&str], Change, &[&str], usize)] = &[
+    let table: &[Row<'_>] = &[
         ("the script", sh, &[], |root| fs::write(root.join("check.sh"), "exit 0").unwrap(), &["check.sh"], 0),
         ("deleted", sh, &[], |root| fs::remove_file(root.join("check.sh")).unwrap(), &["check.sh"], 0),
         (

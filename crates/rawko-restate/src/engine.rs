@@ -11,14 +11,14 @@ use rawko_host::{
     Receipt, Settled, SystemClock, made_up_id,
 };
 use rawko_instance::{child_id, is_work};
-use rawko_store::{ChartHash, EffectKind};
+use rawko_store::{ChartHash, EffectKind, Wait};
 use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 
 use crate::client::{ClientError, Restate, Target};
 use crate::layout::{
-    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, Reply, StartAsk, handler,
-    hex,
+    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, PersonAsk, Reply, StartAsk,
+    handler, hex,
 };
 use crate::store::RestateStore;
 
@@ -165,9 +165,11 @@ impl Inner {
         let Some(live) = live else { return Ok(None) };
         let running = |kind: EffectKind| is_work(kind) && kind != EffectKind::Child;
         let head = &live.row.head;
+        let paused = head.wait == Wait::Paused;
         let mut activity = Activity {
             status: head.status,
-            busy: live.row.to_itself > 0 || live.open.iter().any(|effect| running(effect.kind)),
+            busy: live.row.to_itself > 0 || (!paused && live.open.iter().any(|effect| running(effect.kind))),
+            paused,
             person: live.open.iter().any(|effect| effect.kind == EffectKind::Person),
             next_due_ms: head.next_due_ms,
             fault: head.fault.as_deref().map(str::to_owned),
@@ -216,6 +218,14 @@ impl Engine for RestateEngine {
 
     fn retry(&self, id: String) -> Doing<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::RETRY, &()).await })
+    }
+
+    fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { self.ask(&id, handler::PAUSE, &PersonAsk { by }).await })
+    }
+
+    fn resume(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+        Box::pin(async move { self.ask(&id, handler::RESUME, &PersonAsk { by }).await })
     }
 
     fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt> {

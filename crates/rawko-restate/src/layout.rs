@@ -31,6 +31,10 @@ pub mod handler {
     pub const CANCEL: &str = "cancel";
     /// Nothing → [`super::Reply`].
     pub const RETRY: &str = "retry";
+    /// [`super::PersonAsk`] → [`super::Reply`].
+    pub const PAUSE: &str = "pause";
+    /// [`super::PersonAsk`] → [`super::Reply`].
+    pub const RESUME: &str = "resume";
     /// [`super::AnswerAsk`] → [`super::Reply`].
     pub const ANSWER: &str = "answer";
     /// [`super::Post`]: an event from another instance, or from itself. One way.
@@ -228,6 +232,13 @@ pub struct DeliverAsk {
     /// The same key again changes nothing.
     #[serde(default)]
     pub key: Option<Arc<str>>,
+}
+
+/// A request to pause or resume an instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PersonAsk {
+    /// The proven author.
+    pub by: Value,
 }
 
 /// Argument of [`handler::CANCEL`].

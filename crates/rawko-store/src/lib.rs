@@ -44,11 +44,11 @@ pub use lock::{Holder, Lock};
 pub use memory::MemoryStore;
 /// The content of a commit, defined by the machine that fills it.
 pub use rawko_instance::records::*;
-pub use rawko_instance::{StoreError, content};
+pub use rawko_instance::{InstanceStatus, StoreError, content};
 #[cfg(feature = "sqlite")]
 pub use report::{ChainKind, ChainProblem, ChainReport};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Options, Prunable, Pruned, Restored, Retention, SqliteStore};
-pub use store::{Base, Filter, Marks, Page, Report, Store, Tally};
+pub use store::{Base, Driven, Filter, Marks, Page, Report, Store, Tally};
 pub use transfer::{Family, Member, ReadExportError};
 pub use writer::Writer;

@@ -2,8 +2,8 @@
 //! however its holder ends; the file describes the holder for other processes.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,13 +27,16 @@ pub struct Holder {
     /// The socket of the holder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
+    /// The roots of the instances that it moves; `None` if it moves all that are not paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drives: Option<Vec<String>>,
 }
 
 /// A lock on a store, released when dropped.
 #[derive(Debug)]
 pub struct Lock {
     /// Holds the lock. The file itself stays after the release, so that no process locks a deleted file.
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -53,9 +56,16 @@ impl Lock {
             }
             Err(errno) => return Err(io(errno.into())),
         }
-        let about = serde_json::to_vec(holder).map_err(|error| io(error.into()))?;
-        file.set_len(0).and_then(|()| file.write_all(&about)).and_then(|()| file.flush()).map_err(io)?;
-        Ok(Lock { _file: file })
+        let lock = Lock { file };
+        lock.describe(holder).map_err(io)?;
+        Ok(lock)
+    }
+
+    /// Replaces the description of the holder.
+    pub fn describe(&self, holder: &Holder) -> std::io::Result<()> {
+        let about = serde_json::to_vec(holder)?;
+        self.file.write_all_at(&about, 0)?;
+        self.file.set_len(about.len() as u64)
     }
 
     /// Returns the current holder of the store at this path.
@@ -63,7 +73,13 @@ impl Lock {
         let mut file = File::open(lock_path(store)).ok()?;
         // Shared, so that two concurrent calls do not mistake each other for the holder.
         match flock(&file, FlockOperation::NonBlockingLockShared) {
-            Err(Errno::WOULDBLOCK) => read(&mut file),
+            // While the description is replaced it cannot be read.
+            Err(Errno::WOULDBLOCK) => (0..ATTEMPTS).find_map(|_| {
+                read(&mut file).or_else(|| {
+                    std::thread::sleep(Duration::from_millis(1));
+                    None
+                })
+            }),
             // The store is free. The lock just taken is released with the file.
             Ok(()) | Err(_) => None,
         }

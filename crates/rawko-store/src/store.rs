@@ -7,8 +7,8 @@ use rawko_core::Status;
 
 use crate::StoreError;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Outcome,
-    Record, SavedSnapshot, Wait,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, InstanceStatus,
+    NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, Wait,
 };
 
 /// Number of records that [`Store::steps`] reads at once in stores that cannot look up steps.
@@ -111,6 +111,10 @@ pub struct Filter {
     pub waits: Vec<Wait>,
     /// Any of these outcomes; empty: all, including instances that have not ended.
     pub outcomes: Vec<Outcome>,
+    /// Any of these, as people see them; empty: all.
+    pub shown: Vec<InstanceStatus>,
+    /// The instances that a host moves, for `shown`.
+    pub driven: Driven,
     /// The chart's id.
     pub chart: Option<String>,
     /// A part of the id, ignoring ASCII case.
@@ -126,7 +130,37 @@ pub struct Filter {
 impl Filter {
     /// Returns the same filter for instances of every status, wait and outcome.
     pub(crate) fn of_any_kind(&self) -> Filter {
-        Filter { statuses: Vec::new(), waits: Vec::new(), outcomes: Vec::new(), ..self.clone() }
+        let (statuses, waits, outcomes, shown) = Default::default();
+        Filter { statuses, waits, outcomes, shown, ..self.clone() }
+    }
+
+    /// Returns true if the status of an instance is one of those that are shown.
+    pub fn shows(&self, new: &NewInstance, head: &Head) -> bool {
+        self.shown.is_empty() || self.shown.contains(&InstanceStatus::of(head, self.driven.includes(new)))
+    }
+}
+
+/// The instances that a host moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Driven {
+    /// Every instance.
+    #[default]
+    All,
+    /// Those of these trees, by the ids of their roots.
+    Only(Vec<String>),
+}
+
+impl Driven {
+    /// Returns true if an instance belongs to the scope.
+    pub fn includes(&self, new: &NewInstance) -> bool {
+        match self {
+            Driven::All => true,
+            // The id of a descendant begins with that of its root.
+            Driven::Only(roots) => roots.iter().any(|root| {
+                let rest = new.id.strip_prefix(root.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || (new.parent.is_some() && rest.starts_with('.')))
+            }),
+        }
     }
 }
 
@@ -148,6 +182,8 @@ pub struct Tally {
     pub status: Status,
     /// Reason why the counted instances wait.
     pub wait: Wait,
+    /// True for instances with a fault.
+    pub is_faulty: bool,
     /// True for instances without a parent.
     pub is_root: bool,
     /// Number of instances with this status, wait and position; never 0.
@@ -158,12 +194,12 @@ impl Tally {
     fn of<'a>(rows: impl Iterator<Item = &'a InstanceRow>) -> Vec<Tally> {
         let mut tallies: Vec<Tally> = Vec::new();
         for row in rows {
-            let (status, wait, is_root) = (row.head.status, row.head.wait, row.new.parent.is_none());
-            let same =
-                |known: &&mut Tally| (known.status, known.wait, known.is_root) == (status, wait, is_root);
-            match tallies.iter_mut().find(same) {
+            let (status, wait) = (row.head.status, row.head.wait);
+            let (is_faulty, is_root) = (row.head.fault.is_some(), row.new.parent.is_none());
+            let one = Tally { status, wait, is_faulty, is_root, count: 1 };
+            match tallies.iter_mut().find(|known| Tally { count: 1, ..**known } == one) {
                 Some(known) => known.count += 1,
-                None => tallies.push(Tally { status, wait, is_root, count: 1 }),
+                None => tallies.push(one),
             }
         }
         tallies

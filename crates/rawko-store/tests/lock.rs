@@ -10,6 +10,7 @@ fn holder() -> Holder {
         command: "rawko run order.yaml".to_owned(),
         started_ms: 1_794_787_923_000,
         socket: Some("/run/rawko.sock".to_owned()),
+        drives: None,
     }
 }
 

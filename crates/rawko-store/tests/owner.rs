@@ -39,7 +39,7 @@ fn log(path: &Path) -> PathBuf {
 }
 
 fn holder(pid: u32) -> Holder {
-    Holder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None }
+    Holder { pid, command: "rawko serve".to_owned(), started_ms: 0, socket: None, drives: None }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rawko_core::{Chart, Configuration, NodeId};
+use rawko_core::{Chart, Configuration, NodeId, Status};
 use rawko_host::Reader;
+use rawko_store::InstanceStatus;
 use serde::Serialize;
 use serde_json::Value;
 #[cfg(feature = "openapi")]
@@ -12,6 +13,7 @@ use utoipa::ToSchema;
 use crate::error::ViewError;
 use crate::faults::{self, FaultLine};
 use crate::items::{self, FanOutDocument};
+use crate::journal::words;
 use crate::rows::{Row, outcome, title};
 use crate::standing::{self, Running, Standing};
 
@@ -169,9 +171,8 @@ impl Document {
             outcome: if snapshot.status().is_over() { outcome(&standing.row) } else { None },
             title: title(chart, snapshot),
             step: snapshot.step_number(),
-            status: snapshot.status(),
             configuration: Some(configuration),
-            ..Row::of(&standing.row)
+            ..of_step(standing)
         };
         Ok(Document {
             row,
@@ -194,6 +195,24 @@ impl Document {
             child_rows: Row::with_states(reader, &standing.children)?,
         })
     }
+}
+
+/// Returns the row with the status as of the step.
+fn of_step(standing: &Standing) -> Row {
+    let row = Row::of(&standing.row);
+    let snapshot = &standing.snapshot;
+    if snapshot.step_number() == standing.row.step {
+        let failed = snapshot.failure().map(|failure| words::error(&failure.error));
+        let reason = row.reason.clone().or(failed).filter(|_| row.status == InstanceStatus::Stalled);
+        return Row { reason, ..row };
+    }
+    let status = match snapshot.status() {
+        Status::Done | Status::Cancelled => InstanceStatus::Ended,
+        Status::Error => InstanceStatus::Stalled,
+        Status::Active if snapshot.invocations().is_empty() => InstanceStatus::Waiting,
+        Status::Active => InstanceStatus::Running,
+    };
+    Row { status, waiting_for: None, reason: None, hint: None, ..row }
 }
 
 /// Returns the paths of all active states except the root, in document order.

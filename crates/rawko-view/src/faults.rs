@@ -130,6 +130,8 @@ fn event_word(text: &str) -> String {
         Ok(Event::InvokeFailed { .. }) => "a failed call".to_owned(),
         Ok(Event::RetryRequested) => "retry".to_owned(),
         Ok(Event::CancelRequested { .. }) => "cancel".to_owned(),
+        Ok(Event::PauseRequested { .. }) => "pause".to_owned(),
+        Ok(Event::ResumeRequested { .. }) => "resume".to_owned(),
         Err(_) => "an event".to_owned(),
     }
 }

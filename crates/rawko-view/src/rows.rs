@@ -2,13 +2,15 @@
 
 use rawko_core::{Chart, Snapshot, Status};
 use rawko_host::{HostError, Reader, Restored, Spent};
-use rawko_store::{InstanceRow, Outcome, Wait};
+use rawko_store::{InstanceRow, InstanceStatus, Outcome, Wait};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
+use crate::journal::words;
+use crate::times;
 #[cfg(feature = "openapi")]
-use crate::vocabulary::{OutcomeWord, StatusWord, WaitWord};
+use crate::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
 
 /// An instance in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -22,15 +24,22 @@ pub struct Row {
     pub version: String,
     /// Hash of the chart version that the instance started with.
     pub chart_hash: String,
-    /// Status after `step`.
-    #[cfg_attr(feature = "openapi", schema(value_type = StatusWord))]
-    pub status: Status,
+    /// What the instance is doing.
+    #[cfg_attr(feature = "openapi", schema(value_type = InstanceStatusWord))]
+    pub status: InstanceStatus,
     /// How it ended; null until then.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<OutcomeWord>))]
     pub outcome: Option<Outcome>,
     /// The task or goal in its context, in one line.
     pub title: Option<String>,
-    /// Kind of input that the instance waits for.
+    /// What it waits for: `work` (a service, an agent or a child), `person`, `event`, `timer`, or `host` if no process
+    /// moves it; null if it is paused or has ended.
+    pub waiting_for: Option<String>,
+    /// Why it is stalled.
+    pub reason: Option<String>,
+    /// Command that continues it, if one does.
+    pub hint: Option<String>,
+    /// Kind of input that the instance waits for, as stored.
     #[cfg_attr(feature = "openapi", schema(value_type = WaitWord))]
     pub waits_for: Wait,
     /// Due time of the next timer.
@@ -43,6 +52,8 @@ pub struct Row {
     pub created_ms: i64,
     /// Time of the last record, including failed steps, in milliseconds since 1970 UTC.
     pub updated_ms: i64,
+    /// Time of the last change (UTC, RFC 3339).
+    pub updated: String,
     /// Invoking instance; null for a top-level instance.
     pub parent: Option<ParentRef>,
     /// Origin of a fork; null for other instances.
@@ -94,21 +105,29 @@ impl Row {
     /// Builds the row from the store only; the states would require the snapshot.
     pub fn of(row: &InstanceRow) -> Row {
         let (new, head) = (&row.new, &row.head);
+        let status = InstanceStatus::of(head, true);
         let Spent { tokens, cost_usd, time_ms, tool_calls } = spent(row);
         Row {
             id: new.id.to_string(),
             chart: new.chart_id.to_string(),
             version: new.version.to_string(),
             chart_hash: new.chart.iter().map(|byte| format!("{byte:02x}")).collect(),
-            status: head.status,
+            status,
             outcome: outcome(row),
             title: None,
+            waiting_for: match (status, head.wait) {
+                (InstanceStatus::Running | InstanceStatus::Waiting, wait) => Some(wait.as_str().to_owned()),
+                (InstanceStatus::Paused | InstanceStatus::Stalled | InstanceStatus::Ended, _) => None,
+            },
+            reason: head.fault.as_deref().map(str::to_owned),
+            hint: hint(row, status),
             waits_for: head.wait,
             next_due_ms: head.next_due_ms,
             fault: head.fault.as_deref().map(str::to_owned),
             step: row.step,
             created_ms: new.created_ms,
             updated_ms: row.updated_ms,
+            updated: times::moment(row.updated_ms).replacen(' ', "T", 1),
             parent: new
                 .parent
                 .as_ref()
@@ -134,7 +153,10 @@ impl Row {
     pub(crate) fn with(self, restored: Option<&Restored>) -> Row {
         let Some(Restored { chart, snapshot, .. }) = restored else { return self };
         let paths = chart.leaf_paths(snapshot.configuration());
-        Row { configuration: Some(paths.map(str::to_owned).collect()), title: title(chart, snapshot), ..self }
+        let failed = snapshot.failure().map(|failure| words::error(&failure.error));
+        let reason = self.reason.clone().or(failed).filter(|_| self.status == InstanceStatus::Stalled);
+        let configuration = Some(paths.map(str::to_owned).collect());
+        Row { configuration, title: title(chart, snapshot), reason, ..self }
     }
 
     /// Returns the row with its active states; without them if the snapshot cannot be read.
@@ -165,51 +187,40 @@ pub fn outcome(row: &InstanceRow) -> Option<Outcome> {
     row.head.outcome.or(cancelled)
 }
 
-/// The status of an instance for people: what it is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// A service, an agent or a child works.
-    Running,
-    /// For a person, an event or a timer.
-    Waiting,
-    /// Nothing moves it any more: a step or a call failed.
-    Stalled,
-    /// Done or cancelled.
-    Ended,
-}
-
-impl Life {
-    /// All values, from most to least active.
-    pub const ALL: [Life; 4] = [Life::Running, Life::Waiting, Life::Stalled, Life::Ended];
-
-    /// Derives the value from status, wait and fault.
-    pub fn of(row: &InstanceRow) -> Life {
-        match (row.head.status, row.head.wait) {
-            (Status::Done | Status::Cancelled, _) => Life::Ended,
-            (Status::Error, _) => Life::Stalled,
-            (Status::Active, _) if row.head.fault.is_some() => Life::Stalled,
-            (Status::Active, Wait::Work) => Life::Running,
-            (Status::Active, Wait::Person | Wait::Event | Wait::Timer) => Life::Waiting,
-            (Status::Active, Wait::Nothing) => Life::Stalled,
+impl Row {
+    /// Returns the row of an instance that no host moves: work in progress waits for one, and timers do not fire.
+    #[must_use]
+    pub fn undriven(self) -> Row {
+        let hint = Some(format!("rawko resume {}", self.id));
+        match (self.status, self.waiting_for.as_deref()) {
+            (InstanceStatus::Running, _) => {
+                let status = InstanceStatus::Waiting;
+                Row { status, waiting_for: Some(HOST.to_owned()), hint, ..self }
+            }
+            (InstanceStatus::Waiting, Some("timer")) => Row { hint, ..self },
+            _ => self,
         }
     }
 
-    /// Returns the lower-case name, as in lists.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Life::Running => "running",
-            Life::Waiting => "waiting",
-            Life::Stalled => "stalled",
-            Life::Ended => "ended",
+    /// Returns the outcome of an ended instance, else its status.
+    pub fn status_word(&self) -> &'static str {
+        match (self.status, self.outcome) {
+            (InstanceStatus::Ended, Some(outcome)) => outcome.as_str(),
+            (status, _) => status.as_str(),
         }
     }
 }
 
-/// Returns the outcome of an ended instance, else what it is doing.
-pub fn status_word(row: &InstanceRow) -> &'static str {
-    match (Life::of(row), outcome(row)) {
-        (Life::Ended, Some(outcome)) => outcome.as_str(),
-        (life, _) => life.as_str(),
+/// What an instance waits for that no host moves.
+pub const HOST: &str = "host";
+
+/// Returns the way out: the command that continues the instance, if one does.
+fn hint(row: &InstanceRow, status: InstanceStatus) -> Option<String> {
+    let id = &row.new.id;
+    match (status, row.head.wait) {
+        (InstanceStatus::Paused | InstanceStatus::Stalled, _) => Some(format!("rawko resume {id}")),
+        (InstanceStatus::Waiting, Wait::Person) => Some(format!("rawko approve {id}, or rawko deny {id}")),
+        (InstanceStatus::Running | InstanceStatus::Waiting | InstanceStatus::Ended, _) => None,
     }
 }
 

@@ -101,6 +101,12 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
             let text = reason.as_str().unwrap_or_default().to_owned();
             told.push(("note", "stopped".to_owned(), text, reason.to_json()));
         }
+        What::Paused { by } => {
+            told.push(("note", "paused".to_owned(), words::by_person(by), by.to_json()));
+        }
+        What::Resumed { by, .. } => {
+            told.push(("note", "resumed".to_owned(), words::by_person(by), by.to_json()));
+        }
         What::Event { name, data, .. } if entry.agent.is_some() => {
             told.push(("note", name.to_string(), String::new(), data.to_json()));
         }

@@ -5,6 +5,22 @@ use utoipa::ToSchema;
 
 /// Status of an instance.
 #[derive(Clone, Copy, Debug, ToSchema)]
+#[schema(rename_all = "snake_case", as = InstanceStatus)]
+pub enum InstanceStatusWord {
+    /// A service, an agent or a child works.
+    Running,
+    /// For a person, an event, a timer or a host.
+    Waiting,
+    /// Moves only on a resume.
+    Paused,
+    /// Nothing moves it any more.
+    Stalled,
+    /// Over, with an outcome.
+    Ended,
+}
+
+/// Status of the chart after a step.
+#[derive(Clone, Copy, Debug, ToSchema)]
 #[schema(rename_all = "snake_case", as = Status)]
 pub enum StatusWord {
     /// Not ended: work runs, or input is awaited.
@@ -49,12 +65,14 @@ pub enum WaitWord {
     Timer,
     /// Only an event from outside can continue it.
     Event,
+    /// A person paused it.
+    Paused,
 }
 
 #[cfg(test)]
 mod tests {
     use rawko_core::Status;
-    use rawko_store::{Outcome, Wait};
+    use rawko_store::{InstanceStatus, Outcome, Wait};
     use utoipa::PartialSchema;
 
     use super::*;
@@ -67,6 +85,8 @@ mod tests {
     fn the_words_are_those_of_the_enums() {
         let statuses = [Status::Active, Status::Done, Status::Error, Status::Cancelled].map(Status::as_str);
         assert_eq!(words::<StatusWord>(), serde_json::json!(statuses));
+        let shown = InstanceStatus::ALL.map(InstanceStatus::as_str);
+        assert_eq!(words::<InstanceStatusWord>(), serde_json::json!(shown));
         assert_eq!(words::<OutcomeWord>(), serde_json::json!(Outcome::ALL.map(Outcome::as_str)));
         assert_eq!(words::<WaitWord>(), serde_json::json!(Wait::ALL.map(Wait::as_str)));
     }

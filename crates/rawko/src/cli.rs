@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, prune, ps, replay, restore, resume, run, schema, send,
-    serve, show, simulate, task, test, trust, verify, worker,
+    graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run, schema,
+    send, serve, show, simulate, task, test, trust, verify, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -18,11 +18,11 @@ Exit codes:
   52   invalid chart or settings, or a project that is not trusted
   53   budget or limit reached
   54   loop detected, or stuck without progress
-  55   waiting for a person, an event or a timer
-  130  interrupted (143: terminated); running work is parked
+  55   waiting for a person, an event or a timer, or paused
+  130  interrupted: the instance is paused (143: terminated; it continues with `resume` or `serve`)
 
 Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
-error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.";
+error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options and examples.";
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -31,8 +31,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Runs",
         &[
-            "run", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel", "fork",
-            "replay",
+            "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
+            "fork", "replay",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -45,7 +45,7 @@ const NAME_WIDTH: usize = 13;
 /// Statechart runtime for AI agents: check, test and run workflows that survive crashes
 #[derive(Debug, Parser)]
 #[command(name = "rawko", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
-#[command(disable_help_subcommand = true, max_term_width = 100)]
+#[command(max_term_width = 100)]
 pub(crate) struct Cli {
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 900)]
@@ -74,6 +74,7 @@ pub(crate) enum Command {
     Trust(trust::Args),
     Task(task::Args),
     Run(run::Args),
+    Pause(pause::Args),
     Resume(resume::Args),
     Ps(ps::Args),
     Show(show::Args),

@@ -59,8 +59,16 @@ pub(crate) fn deliver(
                 return Err(failure);
             }
         };
+        if receipt.queued {
+            let text = format!("{id} is paused; the event is stored and applied on `rawko resume {id}`");
+            console.note(Style::Notice, "queued", &text);
+        }
         // The text format reports it anyway.
-        if is_event && !receipt.handled && (args.no_wait || manner.format == OutputFormat::Json) {
+        if is_event
+            && !receipt.handled
+            && !receipt.queued
+            && (args.no_wait || manner.format == OutputFormat::Json)
+        {
             console.note(
                 Style::Notice,
                 "ignored",
@@ -93,8 +101,10 @@ fn warn_of_step(reader: &Reader, id: &str, step: u64, console: &mut Console) -> 
 /// Returns success if the input was delivered and the instance waits again or ended.
 fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
     match ended {
-        Ended::Rest(Rest::Waiting | Rest::Over(Status::Done | Status::Cancelled)) => Verdict::Done,
-        Ended::Rest(_) | Ended::Parked(_) => verdict,
+        Ended::Rest(Rest::Waiting | Rest::Paused | Rest::Over(Status::Done | Status::Cancelled)) => {
+            Verdict::Done
+        }
+        Ended::Rest(_) | Ended::Parked(_) | Ended::Paused(_) => verdict,
     }
 }
 

@@ -7,6 +7,7 @@ mod commands;
 mod console;
 mod delivering;
 mod doctor;
+mod durations;
 mod failure;
 mod files;
 mod following;
@@ -22,6 +23,7 @@ mod scenario;
 #[cfg(feature = "server")]
 mod served;
 mod settings_problems;
+mod setup;
 mod simulation;
 mod sizes;
 mod state_directory;

@@ -1,8 +1,9 @@
 //! `Raised`: higher limits for a task that ended at one. Validates them and converts them to input of its chart;
 //! separate from `resume`, which continues the task.
 
-use rawko_core::{Value, duration};
+use rawko_core::Value;
 
+use crate::durations;
 use crate::failure::Failure;
 use crate::standing::Standing;
 use crate::times;
@@ -120,7 +121,7 @@ fn budget_usd(standing: &Standing) -> Option<f64> {
 }
 
 pub(crate) fn read_ms(text: &str) -> Result<i64, String> {
-    let ms = duration::parse_ms(text).map_err(|error| error.to_string())?;
+    let ms = durations::read_ms(text)?;
     i64::try_from(ms).ok().filter(|ms| *ms > 0).ok_or_else(|| "use a duration such as 30m".to_owned())
 }
 

@@ -126,6 +126,33 @@ fn attachments(parts: &[Part]) -> Result<Value, Failure> {
     Ok(Value::from_json(json))
 }
 
+/// Fails if a budget in dollars cannot be kept because the price of a model is unknown.
+pub(crate) fn insist_on_prices(workshop: &Workshop, wish: &Wish) -> Result<(), Failure> {
+    let chosen = wish.model.clone().unwrap_or_default();
+    let profiles = workshop.profiles();
+    let agents = profiles.iter().filter_map(|profile| workshop.agents.get(&profile.name));
+    let own = agents
+        .filter(|agent| matches!(agent.kind, Kind::Llm))
+        .map(|agent| agent.model.as_ref().map_or_else(|| chosen.clone(), ToString::to_string));
+    let arbiter = workshop.arbiter.model.clone().unwrap_or_default();
+    for model in own.chain([arbiter]) {
+        // A model that cannot be found is reported elsewhere.
+        if workshop.providers.has_cost(&model).unwrap_or(true) {
+            continue;
+        }
+        let shown = match model.as_str() {
+            "" => workshop.providers.default_model().unwrap_or_default(),
+            model => model,
+        };
+        return Err(Failure::Usage(format!(
+            "cannot keep a budget in dollars: the price of `{shown}` is unknown; write `providers: {{prices: \
+             {{{shown}: {{input: 3, output: 15}}}}}}` (USD per million tokens) into .rawko/config.yaml, or drop \
+             --max-budget-usd"
+        )));
+    }
+    Ok(())
+}
+
 /// Fails if the project allows no agents: every call would be denied, one at a time.
 pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(), Failure> {
     if !is_own(chart.chart.id()) {

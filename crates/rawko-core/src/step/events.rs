@@ -35,6 +35,8 @@ impl Run<'_> {
             Event::InvokeFailed { invocation, error } => self.handle_invoke_failed(invocation, error),
             Event::RetryRequested => self.handle_retry_requested(),
             Event::CancelRequested { reason } => self.handle_cancel_requested(reason),
+            // Taken before a run begins.
+            Event::PauseRequested { .. } | Event::ResumeRequested { .. } => Ok(()),
         }?;
         self.stall_unstarted();
         Ok(())

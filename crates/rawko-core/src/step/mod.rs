@@ -165,6 +165,15 @@ fn refused_input(chart: &Chart, input: &Value) -> Option<String> {
     rules.refuse(&chart.context_initial, updates)
 }
 
+/// A step that the chart does not see: no transition is selected, not even an eventless one. Timers move by `later_ms`.
+fn unseen(snapshot: &mut Snapshot, later_ms: i64) -> Step {
+    snapshot.step += 1;
+    for timer in snapshot.more.iter_mut().flat_map(|more| &mut more.timers) {
+        timer.due_ms = timer.due_ms.saturating_add(later_ms);
+    }
+    Step { number: snapshot.step, handled: true, ..Step::default() }
+}
+
 fn step_with(
     chart: &Chart,
     snapshot: &mut Snapshot,
@@ -176,6 +185,8 @@ fn step_with(
         return Err(StepError::OtherChart { chart: chart.id().to_owned() });
     }
     let plain = match &event {
+        Event::PauseRequested { .. } => return Ok(unseen(snapshot, 0)),
+        Event::ResumeRequested { paused_ms, .. } => return Ok(unseen(snapshot, *paused_ms)),
         Event::Named(named) => PlainStep::find(chart, snapshot, named),
         Event::TimerFired { .. }
         | Event::InvokeDone { .. }

@@ -11,6 +11,7 @@ pub(crate) mod instances;
 pub(crate) mod load;
 mod perform;
 mod recovery;
+pub(crate) mod scope;
 pub(crate) mod slot;
 
 pub use calls::Running;

@@ -20,6 +20,8 @@ impl Inner {
                 self.run(effect, instance, request);
             }
             Action::Stop { instance, effect } => self.stop(instance, effect),
+            // Stored with its sender's step; a host that drives the recipient delivers it.
+            Action::Deliver { to, .. } if !self.drives_key(to) => {}
             Action::Deliver { to, seq, message } => {
                 self.post_or_complain(to, Delivery::unawaited(Input::Message { seq, message }));
             }

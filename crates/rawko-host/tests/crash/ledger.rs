@@ -168,7 +168,9 @@ impl Model {
             | Event::InvokeDone { .. }
             | Event::InvokeFailed { .. }
             | Event::RetryRequested
-            | Event::CancelRequested { .. } => {}
+            | Event::CancelRequested { .. }
+            | Event::PauseRequested { .. }
+            | Event::ResumeRequested { .. } => {}
         }
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{
-    Call, Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, Limits, OnRestart, Receipt,
-    ServiceError, Services, Settled, Start,
+    Call, Category, Clock, Closure, Edition, ExecutionResults, Gate, Host, HostBuilder, Limits, OnRestart,
+    Receipt, ServiceError, Services, Settled, Start,
 };
 use rawko_store::{MemoryStore, Store};
 use serde_json::json;
@@ -145,6 +145,15 @@ impl Bench {
 
     /// Starts a host on this bench's store. Drop or close the previous one first.
     pub(crate) async fn host(&self) -> Host {
+        self.builder().start().await.unwrap()
+    }
+
+    /// Starts a host that drives only the instances that it is asked about, as a command does.
+    pub(crate) async fn command(&self) -> Host {
+        self.builder().only_requested().start().await.unwrap()
+    }
+
+    fn builder(&self) -> HostBuilder {
         let mut builder = Host::builder()
             .store(Arc::clone(&self.store))
             .services(self.services())
@@ -159,7 +168,16 @@ impl Bench {
         if let Some(cast) = &self.cast {
             builder = builder.agents(Arc::clone(cast));
         }
-        builder.start().await.unwrap()
+        builder
+    }
+
+    /// Replaces the acts of the service `job`.
+    pub(crate) fn acts(&self, acts: &[Act]) {
+        self.acts.lock().unwrap().insert("job", acts.to_vec());
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
     }
 
     pub(crate) fn advance(&self, host: &Host, ms: i64) {
@@ -217,6 +235,12 @@ pub(crate) async fn until_over(host: &Host, id: &str) {
     }
 }
 
+/// Waits until the instance is over, and returns its status.
+pub(crate) async fn over(host: &Host, id: &str) -> String {
+    until_over(host, id).await;
+    rest(host, id).await
+}
+
 fn shown(settled: &Settled, results: &ExecutionResults) -> String {
     let states = results.configuration.join(" ");
     match settled {
@@ -225,6 +249,7 @@ fn shown(settled: &Settled, results: &ExecutionResults) -> String {
         Settled::Failed => format!("failed [{states}] {}", results.error.get("message").to_json()),
         Settled::Waiting(activity) if activity.person => format!("asks [{states}]"),
         Settled::Waiting(_) => format!("waits [{states}]"),
+        Settled::Paused => format!("paused [{states}]"),
         Settled::Stuck(error) => format!("stuck: {error}"),
     }
 }

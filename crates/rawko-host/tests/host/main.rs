@@ -6,6 +6,7 @@ mod agents;
 mod bench;
 mod children;
 mod crashes;
+mod pausing;
 mod people;
 mod services;
 mod timers;

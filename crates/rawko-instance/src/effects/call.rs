@@ -41,7 +41,7 @@ impl Instance {
     }
 
     /// An effect of this instance, without a request yet.
-    pub(super) fn new_effect(
+    pub(crate) fn new_effect(
         &self,
         kind: EffectKind,
         invocation: Option<u64>,

@@ -146,7 +146,7 @@ impl Instance {
     }
 
     /// Returns the key of a child, including one that starts in this transaction.
-    pub(super) fn key_of_child(
+    pub(crate) fn key_of_child(
         &self,
         id: &str,
         env: &dyn Environment,
@@ -172,6 +172,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::EventRefused { .. }
         | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
+        | InstanceError::Paused { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::Snapshot { .. }
         | InstanceError::Store(_)

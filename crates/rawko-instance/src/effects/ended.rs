@@ -85,11 +85,12 @@ impl Instance {
         tx.post(key, env.next_message(), message);
     }
 
-    /// An agent's time is its lifetime; its descendants have reported their own.
+    /// An agent's time is its lifetime without pauses; its descendants have reported their own.
     fn spent_in_all(&self) -> Spent {
         let mut spent = self.ledger.total;
         if agent_of(&self.policy).is_some() {
-            spent.time_ms = u64::try_from(self.last_ms - self.new.created_ms).unwrap_or(0);
+            let lived_ms = u64::try_from(self.last_ms - self.new.created_ms).unwrap_or(0);
+            spent.time_ms = lived_ms.saturating_sub(self.ledger.paused_ms);
         }
         spent
     }

@@ -64,7 +64,7 @@ impl Instance {
                     Err(error) => self.refuse(effect, error, tx),
                 }
             }
-            EffectKind::Call | EffectKind::Send | EffectKind::Unknown => {}
+            EffectKind::Call | EffectKind::Send | EffectKind::Unknown | EffectKind::Held => {}
         }
     }
 
@@ -126,7 +126,7 @@ impl Instance {
                     tx.actions.push(Action::Stop { instance: self.key, effect: place });
                 }
             }
-            EffectKind::Person | EffectKind::Unknown => {}
+            EffectKind::Person | EffectKind::Unknown | EffectKind::Held => {}
         }
         if is_call && self.needs_key(invocation) {
             self.keep_key(effect, tx);

@@ -82,7 +82,8 @@ impl Instance {
         let over = self.snapshot.status().is_over();
         let is_settled = |effect: &OpenEffect| {
             let is_unneeded = || effect.invocation.is_none_or(|id| !self.needs_key(id));
-            (effect.kind == EffectKind::Unknown && is_unneeded()) || (over && !effect.result.is_empty())
+            (effect.kind == EffectKind::Unknown && is_unneeded())
+                || (over && (!effect.result.is_empty() || effect.kind == EffectKind::Held))
         };
         let settled: Vec<OpenEffect> =
             self.open.iter().filter(|effect| is_settled(effect)).cloned().collect();

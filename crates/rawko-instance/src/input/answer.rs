@@ -31,6 +31,7 @@ impl Instance {
         {
             return Ok(receipt);
         }
+        self.refuse_if_paused()?;
         let at = self.asked(invoke)?;
         self.check_form(at, answer, env, tx)?;
         self.pace.zero_delay_steps = 0;

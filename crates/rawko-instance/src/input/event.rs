@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rawko_core::{Event, NamedEvent, Value, is_fact};
 
 use super::caller_key;
+use super::pause::Held;
 use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
@@ -30,6 +31,12 @@ impl Instance {
         let is_simulated = env.takes_facts_from_outside() && is_fact(&event.name);
         if let Some(refusal) = self.chart.refuse_event(&event).filter(|_| !is_simulated) {
             return Err(InstanceError::EventRefused { id: self.new.id.to_string(), refusal });
+        }
+        if self.is_paused() {
+            self.refuse_if_full()?;
+            let receipt = self.hold(&Held::Event(event), now_ms, tx);
+            self.note_handled(key, tx);
+            return Ok(receipt);
         }
         self.pace.zero_delay_steps = 0;
         let receipt = self.deliver(Event::Named(event), env, now_ms, tx)?;

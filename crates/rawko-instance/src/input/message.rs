@@ -1,8 +1,11 @@
 //! `Message`: an event of another instance, of its own, or the result of a child. Handled once, by its key or by the
 //! open effect that it answers.
 
+use std::sync::Arc;
+
 use rawko_core::{Event, EventRefusal, ServiceClass, ServiceName};
 
+use super::pause::Held;
 use crate::effects::child::child_id;
 use crate::environment::Environment;
 use crate::error::InstanceError;
@@ -21,15 +24,55 @@ impl Instance {
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
-        let reply = match &message.child {
-            Some(child) => self.take_child_result(child, message, env, now_ms, tx),
-            None => self.take_sent(message, env, now_ms, tx),
+        let reply = match (&message.event, &message.child) {
+            (Event::PauseRequested { .. } | Event::ResumeRequested { .. }, _) => {
+                self.take_passed_on(message, env, now_ms, tx)
+            }
+            // A cancel ends a paused instance, too.
+            (event, _) if self.is_paused() && !matches!(event, Event::CancelRequested { .. }) => {
+                self.hold_message(message, env, now_ms, tx)
+            }
+            (_, Some(child)) => self.take_child_result(child, message, env, now_ms, tx),
+            (_, None) => self.take_sent(message, env, now_ms, tx),
         };
         // After a store error it is delivered again; otherwise it leaves the inbox in any case.
         if !matches!(reply, Err(InstanceError::Store(_))) {
             tx.commit.taken.push(seq);
         }
         reply
+    }
+
+    /// Stores a message until the instance is resumed.
+    fn hold_message(
+        &mut self,
+        message: &Message,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        let key = message.delivery_key().filter(|_| message.child.is_none());
+        if let Some(key) = &key
+            && let Some(receipt) = self.handled(key, env, tx)?
+        {
+            return Ok(receipt);
+        }
+        let receipt = self.hold(&Held::Message(message.clone()), now_ms, tx);
+        self.note_handled(key, tx);
+        Ok(receipt)
+    }
+
+    /// Handles a message that was held; its key was recorded then.
+    pub(super) fn take_released(
+        &mut self,
+        message: &Message,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
+        match &message.child {
+            Some(child) => self.take_child_result(child, message, env, now_ms, tx),
+            None => self.take_new(message, None, env, now_ms, tx),
+        }
     }
 
     fn take_sent(
@@ -45,6 +88,17 @@ impl Instance {
         {
             return Ok(receipt);
         }
+        self.take_new(message, key, env, now_ms, tx)
+    }
+
+    fn take_new(
+        &mut self,
+        message: &Message,
+        key: Option<Arc<str>>,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<Receipt, InstanceError> {
         self.refuse_if_over()?;
         if let Some(refusal) = self.refused_message(message) {
             let error = InstanceError::EventRefused { id: self.new.id.to_string(), refusal };

@@ -4,6 +4,7 @@
 mod answer;
 mod event;
 mod message;
+mod pause;
 mod restart;
 mod result;
 mod retry;
@@ -12,7 +13,7 @@ mod time;
 
 use std::sync::Arc;
 
-use rawko_core::{NamedEvent, Value};
+use rawko_core::{Event, NamedEvent, Value};
 
 pub(crate) use step::effects_text;
 
@@ -44,6 +45,10 @@ pub enum Input {
     Answer { invoke: Option<String>, answer: PersonAnswer, key: Option<Arc<str>> },
     /// A person retries the failed invocation, or continues after a fault.
     Retry,
+    /// A person pauses it with its descendants; null if the person is unknown.
+    Pause { by: Value },
+    /// A person resumes it with its descendants.
+    Resume { by: Value },
     /// Time has passed.
     Time,
     /// The driver restarted: no call of this instance is running. `epoch` is the number of that start.
@@ -61,8 +66,25 @@ impl Input {
             | Input::Cancel { .. }
             | Input::Result { .. }
             | Input::Retry
+            | Input::Pause { .. }
+            | Input::Resume { .. }
             | Input::Time
             | Input::Restart { .. } => None,
+        }
+    }
+
+    fn pauses(&self) -> bool {
+        match self {
+            Input::Pause { .. } => true,
+            Input::Message { message, .. } => matches!(message.event, Event::PauseRequested { .. }),
+            Input::Event { .. }
+            | Input::Answer { .. }
+            | Input::Cancel { .. }
+            | Input::Result { .. }
+            | Input::Retry
+            | Input::Resume { .. }
+            | Input::Time
+            | Input::Restart { .. } => false,
         }
     }
 }
@@ -90,13 +112,14 @@ impl Instance {
 
     /// Returns an empty transaction, for drivers that group several inputs: `begin`, any number of `take`, `finish`.
     pub fn begin(&self) -> Transaction {
-        Transaction::new(self.key)
+        Transaction { head_before: Some(self.head.clone()), ..Transaction::new(self.key) }
     }
 
     /// Handles one input within a transaction.
     pub fn take(&mut self, input: Input, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> Taken {
         let now_ms = now_ms.max(self.last_ms);
-        if !self.take_due(env, now_ms, tx) {
+        // A pause comes first: an instance without a host does not fire its overdue timers because it is paused.
+        if !input.pauses() && !self.take_due(env, now_ms, tx) {
             return match input {
                 Input::Time => Taken::Handled(Ok(self.receipt(false))),
                 input => Taken::Deferred(input),
@@ -111,6 +134,8 @@ impl Instance {
                 self.take_answer(invoke.as_deref(), &answer, key.as_ref(), env, now_ms, tx)
             }
             Input::Retry => self.take_retry(env, now_ms, tx),
+            Input::Pause { by } => self.take_pause(&by, env, now_ms, tx),
+            Input::Resume { by } => self.take_resume(&by, env, now_ms, tx),
             Input::Time => Ok(self.receipt(false)),
             Input::Restart { epoch } => self.take_restart(epoch, env, now_ms, tx),
         };
@@ -123,7 +148,7 @@ impl Instance {
     pub fn finish(&mut self, tx: &mut Transaction) {
         self.forget_settled_keys(tx);
         let head = self.head_now();
-        if head != self.head || tx.commit.head.is_some() {
+        if tx.head_before.as_ref() != Some(&head) || tx.commit.head.is_some() {
             tx.commit.head = Some(Box::new(head.clone()));
         }
         self.head = head;

@@ -10,7 +10,7 @@ use crate::failure::{Category, ServiceError};
 use crate::instance::Instance;
 use crate::policy::agent_of;
 use crate::receipt::Receipt;
-use crate::records::{AuditLine, EffectKind, OpenEffect};
+use crate::records::{AuditLine, OpenEffect};
 use crate::result::EffectResult;
 use crate::transaction::{Action, EffectPlace, Request, Transaction};
 
@@ -26,22 +26,59 @@ impl Instance {
             return Ok(self.receipt(false));
         }
         let running: Vec<OpenEffect> =
-            self.open.iter().filter(|effect| was_running(effect)).cloned().collect();
+            self.open.iter().filter(|effect| effect.is_running()).cloned().collect();
         for effect in running {
-            let place = EffectPlace::of(&effect);
-            match self.resume_call(&effect, env, now_ms, tx)? {
-                Ok(action) => tx.actions.push(action),
-                Err(error) => {
-                    let result = EffectResult::of(&effect, Err(error.clone()));
-                    tx.refused.push((effect, error));
-                    let at = self.open_at(place.step, place.index);
-                    // A step that fails leaves a fault, which is visible in lists; the other calls still restart.
-                    let _ = at.map(|at| self.end_effect(at, result, env, now_ms, tx));
-                }
+            if self.is_paused() {
+                self.rest_call(&effect, env, now_ms, tx)?;
+                continue;
             }
+            self.run_again(effect, env, now_ms, tx)?;
         }
         self.restarted = Some(epoch);
         Ok(self.receipt(false))
+    }
+
+    /// Runs an open call again, or ends it with the error that replaces its result.
+    pub(super) fn run_again(
+        &mut self,
+        effect: OpenEffect,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<(), InstanceError> {
+        let place = EffectPlace::of(&effect);
+        match self.resume_call(&effect, env, now_ms, tx)? {
+            Ok(action) => tx.actions.push(action),
+            Err(error) => {
+                let result = EffectResult::of(&effect, Err(error.clone()));
+                tx.refused.push((effect, error));
+                let at = self.open_at(place.step, place.index);
+                // A step that fails leaves a fault, which is visible in lists; the other calls still restart.
+                let _ = at.map(|at| self.end_effect(at, result, env, now_ms, tx));
+            }
+        }
+        Ok(())
+    }
+
+    /// A call of a paused instance was lost with its driver: it is parked, or its result is that it was interrupted.
+    fn rest_call(
+        &mut self,
+        effect: &OpenEffect,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> Result<(), InstanceError> {
+        if effect.parked {
+            return Ok(());
+        }
+        let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
+        let request = serde_json::from_str::<Request>(&text);
+        let again = request.is_ok_and(|request| env.may_repeat(effect, &request));
+        if !again {
+            tx.commit.audit.push(self.restart_line(effect, false, now_ms));
+        }
+        self.park_after_restart(effect, again, interrupted(effect), tx);
+        Ok(())
     }
 
     /// Returns the call to repeat, or the error that replaces its result.
@@ -56,20 +93,20 @@ impl Instance {
         let Ok(request) = serde_json::from_str::<Request>(&text) else {
             return Ok(Err(ServiceError::new(Category::Host, "the stored request cannot be read")));
         };
-        if effect.parked {
+        if effect.parked && !effect.in_doubt {
             let effect = self.reopen(OpenEffect { parked: false, ..effect.clone() }, tx);
             return Ok(Ok(Action::Run { effect, request }));
         }
-        let again = env.may_repeat(effect, &request);
+        // A parked call was found repeatable when it was stopped.
+        let again = effect.parked || env.may_repeat(effect, &request);
         tx.commit.audit.push(self.restart_line(effect, again, now_ms));
         if !again {
-            let message = format!("the host stopped while `{}` ran; its outcome is unknown", effect.name);
-            return Ok(Err(ServiceError::new(Category::Interrupted, message)));
+            return Ok(Err(interrupted(effect)));
         }
         // The gate may have been closed since.
         Ok(match env.gate().by_settings(&effect.name, agent_of(&self.policy)) {
             Ok(_) => {
-                let effect = self.reopen(OpenEffect { in_doubt: true, ..effect.clone() }, tx);
+                let effect = self.reopen(OpenEffect { in_doubt: true, parked: false, ..effect.clone() }, tx);
                 Ok(Action::Run { effect, request })
             }
             Err(rule) => Err(ServiceError::new(Category::Refused, rule)),
@@ -92,7 +129,8 @@ impl Instance {
             effect: Arc::clone(&effect.idempotency),
             service: Arc::clone(&effect.name),
             decision: if again { "repeated" } else { "interrupted" }.into(),
-            reason: "the host stopped while it ran".into(),
+            reason: if effect.parked { "it was stopped by a pause" } else { "the host stopped while it ran" }
+                .into(),
             provenance: String::new(),
         }
     }
@@ -110,12 +148,7 @@ impl Instance {
     }
 }
 
-fn was_running(effect: &OpenEffect) -> bool {
-    let is_call = match effect.kind {
-        EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
-        // A child continues by itself, a person's request is still pending, an unknown outcome waits for the next
-        // attempt.
-        EffectKind::Child | EffectKind::Person | EffectKind::Unknown => false,
-    };
-    is_call && effect.result.is_empty()
+fn interrupted(effect: &OpenEffect) -> ServiceError {
+    let message = format!("the host stopped while `{}` ran; its outcome is unknown", effect.name);
+    ServiceError::new(Category::Interrupted, message)
 }

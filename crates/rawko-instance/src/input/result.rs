@@ -23,6 +23,10 @@ impl Instance {
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
         let Some(at) = self.open_at(place.step, place.index) else { return Ok(self.receipt(false)) };
+        if self.is_paused() {
+            self.hold_result(at, &result, tx);
+            return Ok(self.receipt(false));
+        }
         self.pace.zero_delay_steps = 0;
         self.end_effect(at, result, env, now_ms, tx)
     }
@@ -86,7 +90,7 @@ impl Instance {
             | EffectKind::Call
             | EffectKind::Send
             | EffectKind::Person => true,
-            EffectKind::Child | EffectKind::Unknown => false,
+            EffectKind::Child | EffectKind::Unknown | EffectKind::Held => false,
         };
         (is_audited && !note.decision.is_empty()).then(|| AuditLine {
             at_ms,

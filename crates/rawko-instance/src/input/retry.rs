@@ -16,6 +16,7 @@ impl Instance {
         now_ms: i64,
         tx: &mut Transaction,
     ) -> Result<Receipt, InstanceError> {
+        self.refuse_if_paused()?;
         self.can_retry()?;
         self.refuse_if_over()?;
         self.pace.zero_delay_steps = 0;

@@ -22,6 +22,11 @@ pub(crate) enum Due {
         at: usize,
         at_ms: i64,
     },
+    /// An event or a message that arrived while the instance was paused.
+    Held {
+        at: usize,
+        at_ms: i64,
+    },
     Timer {
         timer: u64,
         at_ms: i64,
@@ -36,7 +41,10 @@ pub(crate) enum Due {
 impl Due {
     pub(crate) fn at_ms(self) -> i64 {
         match self {
-            Due::Result { at_ms, .. } | Due::Timer { at_ms, .. } | Due::Expiry { at_ms, .. } => at_ms,
+            Due::Result { at_ms, .. }
+            | Due::Held { at_ms, .. }
+            | Due::Timer { at_ms, .. }
+            | Due::Expiry { at_ms, .. } => at_ms,
         }
     }
 }
@@ -53,11 +61,17 @@ impl Instance {
         self.next_due().filter(|_| !self.snapshot.status().is_over()).map(Due::at_ms)
     }
 
-    /// Returns the next due item. After a fault timers pause until a person acts.
+    /// Returns the next due item; `None` while it is paused. After a fault timers rest until a person acts.
     pub(crate) fn next_due(&self) -> Option<Due> {
+        if self.is_paused() {
+            return None;
+        }
         let rests = self.fault.is_some();
         if let Some(at) = self.open.iter().position(|effect| !effect.result.is_empty()).filter(|_| !rests) {
             return Some(Due::Result { at, at_ms: self.last_ms });
+        }
+        if let Some(at) = self.next_held() {
+            return Some(Due::Held { at, at_ms: self.last_ms });
         }
         let timer = self.snapshot.next_timer().filter(|_| !rests);
         let timer = timer.map(|timer| Due::Timer { timer: timer.id, at_ms: timer.due_ms });
@@ -77,6 +91,7 @@ impl Instance {
             }
             match self.next_due() {
                 Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
+                Some(Due::Held { at, .. }) => self.take_held(at, env, now_ms, tx),
                 Some(Due::Timer { timer, at_ms }) => self.take_timer(timer, at_ms, env, tx),
                 Some(Due::Expiry { at, at_ms }) => self.expire(at, at_ms, env, tx),
                 None => return true,
@@ -90,7 +105,7 @@ impl Instance {
         for _ in 0..DUE_STEPS_MAX {
             match self.next_due().filter(|_| !self.snapshot.status().is_over()) {
                 Some(Due::Result { at, .. }) => self.take_refusal(at, env, now_ms, tx),
-                Some(Due::Timer { .. } | Due::Expiry { .. }) | None => return,
+                Some(Due::Held { .. } | Due::Timer { .. } | Due::Expiry { .. }) | None => return,
             }
         }
     }

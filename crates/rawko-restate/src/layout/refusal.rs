@@ -73,6 +73,11 @@ pub enum Refusal {
         /// Id of the instance.
         id: String,
     },
+    /// A paused instance takes no answers.
+    Paused {
+        /// Id of the instance.
+        id: String,
+    },
     /// A fork sets a context key to a value that the chart does not accept.
     BadEdit {
         /// The context key.
@@ -102,6 +107,7 @@ impl From<HostError> for Refusal {
             }
             HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
             HostError::NotFailed { id } => Refusal::NotFailed { id },
+            HostError::Paused { id } => Refusal::Paused { id },
             HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
             HostError::Internal(id) => Refusal::Internal(id),
             other => Refusal::Other(other.to_string()),
@@ -125,6 +131,7 @@ impl From<Refusal> for HostError {
             }
             Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
             Refusal::NotFailed { id } => HostError::NotFailed { id },
+            Refusal::Paused { id } => HostError::Paused { id },
             Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
             Refusal::Internal(id) => HostError::Internal(id),
             Refusal::Other(message) => HostError::Refused(message),
@@ -157,6 +164,7 @@ mod tests {
             },
             HostError::NoStep { id: id(), step: 9, last: 3 },
             HostError::NotFailed { id: id() },
+            HostError::Paused { id: id() },
             HostError::BadEdit { key: "n".to_owned(), why: "no".to_owned() },
             HostError::Internal(id()),
         ];

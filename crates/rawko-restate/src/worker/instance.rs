@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use rawko_core::{Event, Value};
 use rawko_host::PersonAnswer;
 use rawko_instance::{EffectPlace, Input, Message, is_work, undelivered};
-use rawko_store::AuditLine;
+use rawko_store::{AuditLine, OpenEffect};
 use restate_sdk::prelude::*;
 
 use super::doing::send;
@@ -16,8 +16,8 @@ use super::state::WorkerState;
 use super::take::InstanceInput;
 use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, Post, Refusal, Reply, StartAsk,
-    from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, PersonAsk, Post, Refusal, Reply,
+    StartAsk, from_hex, handler, key,
 };
 
 /// Size after which a response with blobs ends.
@@ -74,6 +74,18 @@ impl InstanceObject {
     #[handler]
     async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
         self.asked(&ctx, Input::Retry).await
+    }
+
+    /// Pauses the instance and its descendants.
+    #[handler]
+    async fn pause(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<Reply>> {
+        self.asked(&ctx, Input::Pause { by: ask.into_inner().by }).await
+    }
+
+    /// Resumes the instance and its descendants.
+    #[handler]
+    async fn resume(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<Reply>> {
+        self.asked(&ctx, Input::Resume { by: ask.into_inner().by }).await
     }
 
     /// Answers a pending request.
@@ -208,7 +220,9 @@ impl InstanceObject {
         let EffectPlace { step, index } = place.into_inner();
         let live = ctx.get::<Json<Live>>(key::LIVE).await?.map(Json::into_inner);
         let open = live.map(|live| live.open).unwrap_or_default();
-        let waits = open.iter().any(|it| (it.step, it.index) == (step, index) && is_work(it.kind));
+        // A pause stops the call.
+        let is_awaited = |it: &OpenEffect| is_work(it.kind) && !it.parked;
+        let waits = open.iter().any(|it| (it.step, it.index) == (step, index) && is_awaited(it));
         Ok(Json(waits))
     }
 }

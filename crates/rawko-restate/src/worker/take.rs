@@ -244,6 +244,8 @@ fn event_of(input: &Input) -> Option<Event> {
         Input::Message { message, .. } => Some(message.event.clone()),
         Input::Result { result, .. } => result.event.clone(),
         Input::Cancel { reason } => Some(Event::CancelRequested { reason: reason.clone() }),
+        Input::Pause { by } => Some(Event::PauseRequested { by: by.clone() }),
+        Input::Resume { by } => Some(Event::ResumeRequested { by: by.clone(), paused_ms: 0 }),
         Input::Answer { .. } | Input::Retry | Input::Time | Input::Restart { .. } => None,
     }
 }
@@ -260,7 +262,10 @@ fn failed_text(event: &Event) -> String {
         Event::InvokeDone { invocation, .. } => Event::InvokeDone { invocation, data: Value::Null },
         Event::InvokeFailed { invocation, .. } => Event::InvokeFailed { invocation, error: Value::Null },
         Event::CancelRequested { .. } => Event::CancelRequested { reason: Value::Null },
-        event @ (Event::TimerFired { .. } | Event::RetryRequested) => event,
+        event @ (Event::TimerFired { .. }
+        | Event::RetryRequested
+        | Event::PauseRequested { .. }
+        | Event::ResumeRequested { .. }) => event,
     })
 }
 

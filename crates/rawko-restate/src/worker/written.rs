@@ -187,7 +187,9 @@ fn sender(event: &Event) -> Option<Arc<str>> {
         | Event::InvokeDone { .. }
         | Event::InvokeFailed { .. }
         | Event::RetryRequested
-        | Event::CancelRequested { .. } => None,
+        | Event::CancelRequested { .. }
+        | Event::PauseRequested { .. }
+        | Event::ResumeRequested { .. } => None,
     }
 }
 

@@ -127,7 +127,13 @@ impl Simulated {
     fn receipt(&mut self, id: &str) -> Result<Receipt, HostError> {
         let row = self.reader.find(id)?;
         self.settle();
-        Ok(Receipt { instance: id.into(), step: row.step, handled: true, status: row.head.status })
+        Ok(Receipt {
+            instance: id.into(),
+            step: row.step,
+            handled: true,
+            status: row.head.status,
+            queued: false,
+        })
     }
 
     fn request(&mut self, id: &str, input: Input) -> Result<Receipt, HostError> {
@@ -217,6 +223,7 @@ impl Simulated {
         let is_work =
             |effect: &OpenEffect| rawko_instance::is_work(effect.kind) && effect.kind != EffectKind::Child;
         let mut activity = Activity {
+            paused: false,
             status: row.head.status,
             busy: open.iter().any(is_work),
             person: open.iter().any(|effect| effect.kind == EffectKind::Person),

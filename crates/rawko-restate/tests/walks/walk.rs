@@ -109,6 +109,7 @@ pub(crate) fn settled_text(settled: Settled) -> String {
         Settled::Over(status) => format!("over, {}", status.as_str()),
         Settled::Failed => "failed".to_owned(),
         Settled::Waiting(activity) => format!("waits, for a person: {}", activity.person),
+        Settled::Paused => "paused".to_owned(),
         Settled::Stuck(error) => format!("stuck: {error}"),
     }
 }

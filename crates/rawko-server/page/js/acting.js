@@ -1,4 +1,4 @@
-// What a person does to an instance: send, cancel, retry, fork. Apart from the view, so that each question is read as a whole.
+// What a person does to an instance: send, cancel, retry, pause, resume, fork. Apart from the view, so that each question is read as a whole.
 import { path, post } from './api.js';
 import { h, say } from './dom.js';
 import { ask, field } from './dialog.js';
@@ -53,7 +53,8 @@ export function sendEvent(id, events, chosen = null) {
 
 export async function deliver(id, event) {
   const receipt = await post(path('instances', id, 'events'), event);
-  if (receipt?.handled === false) notice(`${event.type} was ignored: no transition accepts it now.`, { tone: 'plain' });
+  if (receipt?.queued) notice(`${event.type} is stored; it is applied when the instance is resumed.`, { tone: 'plain' });
+  else if (receipt?.handled === false) notice(`${event.type} was ignored: no transition accepts it now.`, { tone: 'plain' });
   else notice(`Sent ${event.type}.`);
 }
 
@@ -70,6 +71,17 @@ export function cancel(id) {
       notice(`Cancelled ${id}.`);
     },
   });
+}
+
+/** Stops the instance and its descendants until it is resumed. */
+export async function pause(id) {
+  const receipt = await post(path('instances', id, 'pause'));
+  notice(receipt?.handled === false ? `${id} is already paused.` : `Paused ${id}.`);
+}
+
+export async function resume(id) {
+  await post(path('instances', id, 'resume'));
+  notice(`Resumed ${id}.`);
 }
 
 export async function retry(id) {

@@ -1,5 +1,6 @@
 // Rows of instances as far as somebody looked, kept up to date by what happens. Apart from the list that shows them.
 import { get, path } from './api.js';
+import { statusAfter } from './words.js';
 
 const PAGE = 200;
 
@@ -75,7 +76,8 @@ export class Feed {
   patch(event) {
     const row = this.rows[this.places.get(event.instance)];
     if (!row) return null;
-    const { step, status, configuration, waits_for, updated_ms } = event;
+    const { step, configuration, waits_for, updated_ms } = event;
+    const status = statusAfter(event);
     const before = `${row.status} ${row.waits_for}`;
     Object.assign(row, { step, status, configuration, updated_ms }, waits_for ? { waits_for } : {});
     row.changed = performance.now();

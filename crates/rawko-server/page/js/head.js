@@ -22,6 +22,8 @@ export class Head {
     };
     this.acts = {
       retry: act('retry', 'Retry', acts.retry, 'primary'),
+      resume: act('play', 'Resume', acts.resume, 'primary'),
+      pause: act('pause', 'Pause', acts.pause),
       send: act('send', 'Send', acts.send),
       cancel: act('stop', 'Cancel', acts.cancel),
     };
@@ -49,12 +51,14 @@ export class Head {
     const waits = waiting(doc);
     say(
       this.pill.lastElementChild,
-      doc.status === 'active' && waits && kind !== 'person' && kind !== 'work'
+      kind === 'active' && waits
         ? `waiting for ${waits}`
         : (TONES[kind] ?? doc.status),
     );
-    const over = doc.status === 'done' || doc.status === 'cancelled';
-    this.acts.retry.hidden = doc.status !== 'error';
+    const over = doc.status === 'ended';
+    this.acts.retry.hidden = doc.status !== 'stalled';
+    this.acts.resume.hidden = doc.status !== 'paused';
+    this.acts.pause.hidden = over || doc.status === 'paused';
     this.acts.send.hidden = over;
     this.acts.cancel.hidden = over;
     this.shownLineage(doc);

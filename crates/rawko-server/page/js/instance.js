@@ -2,7 +2,7 @@
 // from the parts, which do not know each other.
 import { get, path, text } from './api.js';
 import { calm, fill, h, say, steady } from './dom.js';
-import { cancel, fork, retry, sendEvent } from './acting.js';
+import { cancel, fork, pause, resume, retry, sendEvent } from './acting.js';
 import { Drawing } from './drawing.js';
 import { empty, failed } from './empty.js';
 import { Head } from './head.js';
@@ -17,7 +17,7 @@ import { Steps } from './steps.js';
 import { Timeline } from './timeline.js';
 import { Transcript } from './transcript.js';
 import { Tree } from './tree.js';
-import { TONES, states, tone } from './words.js';
+import { TONES, states, statusAfter, tone } from './words.js';
 
 export function instance(root, route, { may, follow }) {
   return new InstanceView(root, route, may, follow);
@@ -54,6 +54,8 @@ class InstanceView {
         send: () => sendEvent(id, this.doc?.waits?.events ?? []),
         cancel: () => cancel(id),
         retry: (button) => doing(button, () => retry(id)),
+        pause: (button) => doing(button, () => pause(id)),
+        resume: (button) => doing(button, () => resume(id)),
       },
     });
     this.contextNote = h('p', { class: 'muted small-text' });
@@ -190,7 +192,7 @@ class InstanceView {
       ? this.doc?.configuration
       : (entry?.configuration ?? (this.settled?.step === step ? this.settled.configuration : null));
     if (configuration) this.drawing.light(configuration, options);
-    this.drawing.trouble((live ? this.doc?.status : entry?.status) === 'error');
+    this.drawing.trouble(live ? this.doc?.status === 'stalled' : entry?.status === 'error');
     this.drawing.took(live && !entry ? [] : entry?.transitions);
     if (this.panels.current === 'step') this.step.show(step, entry);
   }
@@ -264,13 +266,14 @@ class InstanceView {
     this.timeline.grow(this.journal.last);
     this.steps.changed();
     if (!this.timeline.live) return;
-    Object.assign(this.doc ?? {}, { configuration: entry.configuration, status: entry.status, step: entry.step });
+    const now = { configuration: entry.configuration, status: statusAfter(entry), step: entry.step };
+    Object.assign(this.doc ?? {}, now);
     this.shown = entry.step;
     this.drawing.trace(entry.transitions);
     this.light({ entered: true });
     this.drawing.showActive();
     announce(
-      `${entry.title ?? 'step'}: ${states(entry.configuration)}${entry.status === 'active' ? '' : `, ${TONES[tone(entry)] ?? entry.status}`}`,
+      `${entry.title ?? 'step'}: ${states(entry.configuration)}${entry.status === 'active' ? '' : `, ${TONES[tone({ ...entry, ...now })] ?? now.status}`}`,
     );
   }
 

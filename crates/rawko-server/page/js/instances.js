@@ -18,13 +18,14 @@ const FILTERS = [
     key: '',
     label: 'All',
     query: {},
-    count: (counts) => counts.active + counts.done + counts.error + counts.cancelled,
+    count: (counts) => counts.running + counts.waiting + counts.paused + counts.stalled + counts.ended,
   },
-  { key: 'active', label: 'Active', query: { status: 'active' }, count: (counts) => counts.active },
+  { key: 'running', label: 'Running', query: { status: 'running' }, count: (counts) => counts.running },
+  { key: 'waiting', label: 'Waiting', query: { status: 'waiting' }, count: (counts) => counts.waiting },
   { key: 'person', label: 'Waiting for a person', query: { waits: 'person' }, count: (counts) => counts.person },
-  { key: 'error', label: 'Error', query: { status: 'error' }, count: (counts) => counts.error },
-  { key: 'done', label: 'Done', query: { status: 'done' }, count: (counts) => counts.done },
-  { key: 'cancelled', label: 'Cancelled', query: { status: 'cancelled' }, count: (counts) => counts.cancelled },
+  { key: 'paused', label: 'Paused', query: { status: 'paused' }, count: (counts) => counts.paused },
+  { key: 'stalled', label: 'Stalled', query: { status: 'stalled' }, count: (counts) => counts.stalled },
+  { key: 'ended', label: 'Ended', query: { status: 'ended' }, count: (counts) => counts.ended },
 ];
 
 /** @param {HTMLElement} root */

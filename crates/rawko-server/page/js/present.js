@@ -79,7 +79,7 @@ export class Present {
       !waits.events.length &&
       !waits.timers.length &&
       !doc.running?.length &&
-      doc.status === 'active';
+      (doc.status === 'waiting' || doc.status === 'running');
     this.quiet.hidden = !idle;
     say(this.quiet, idle ? 'Idle.' : '');
   }
@@ -87,7 +87,7 @@ export class Present {
   failing(doc) {
     const fault =
       doc.fault ??
-      (doc.status === 'error'
+      (doc.status === 'stalled'
         ? (doc.failure?.error?.message ?? 'Unhandled failure; retry or cancel the instance.')
         : null);
     if (!fault) {
@@ -112,19 +112,19 @@ export class Present {
         h('h2', null, icon('error'), doc.failure ? `${doc.failure.invoke} failed` : 'Stopped'),
         h('p', { class: 'wrap' }, inline(fault)),
         Object.keys(error).length ? treeOf(error, 'Error') : null,
-        this.may.operate && doc.status === 'error' ? h('div', { class: 'row' }, again) : null,
+        this.may.operate && doc.status === 'stalled' ? h('div', { class: 'row' }, again) : null,
       ),
     );
   }
 
   ending(doc) {
-    const over = doc.status === 'done' || doc.status === 'cancelled';
-    const key = over ? JSON.stringify([doc.status, doc.output]) : '';
+    const over = doc.status === 'ended';
+    const key = over ? JSON.stringify([doc.outcome, doc.output]) : '';
     if (this.result.dataset.key === key) return;
     this.result.dataset.key = key;
     if (!over) return void this.result.replaceChildren();
     const output = doc.output;
-    const good = doc.status === 'done' && (doc.outcome ?? 'succeeded') === 'succeeded';
+    const good = (doc.outcome ?? 'succeeded') === 'succeeded';
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
     const others = summary
       ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task'))
@@ -140,7 +140,7 @@ export class Present {
       h(
         'div',
         { class: `card ${good ? 'good-card' : 'bad-card'}` },
-        h('h2', null, icon(good ? 'check' : 'stop'), ENDED[doc.outcome ?? doc.status] ?? 'Done'),
+        h('h2', null, icon(good ? 'check' : 'stop'), ENDED[doc.outcome ?? 'succeeded'] ?? 'Done'),
         summary ? h('p', { class: 'wrap' }, summary) : null,
         body,
       ),
@@ -299,7 +299,7 @@ function updateChild(element, row) {
   const [dot, , where, spent] = element.firstElementChild.children;
   if (row.status) dot.dataset.tone = tone(row);
   dot.title = TONES[dot.dataset.tone] ?? '';
-  say(where, row.status === 'active' ? states(row.configuration) : (row.status ?? ''));
+  say(where, row.status === 'ended' ? (row.outcome ?? 'ended') : states(row.configuration));
   say(spent, spentBrief(row.spent) || (row.step === undefined ? '' : plural(row.step, 'step')));
   keyed(element.lastElementChild, row.child_rows ?? [], (it) => it.id, childRow, updateChild);
 }

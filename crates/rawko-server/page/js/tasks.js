@@ -119,7 +119,7 @@ function update(item, row) {
 
 function words(row, agent, steps, ticked) {
   return [
-    row.status === 'active' && agent ? `${agent} running` : null,
+    row.status === 'running' && agent ? `${agent} running` : null,
     row.iteration ? `iteration ${row.iteration}` : null,
     steps.length ? `${ticked} of ${plural(steps.length, 'plan step')}` : null,
     spentBrief(row.spent) || null,

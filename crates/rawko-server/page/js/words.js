@@ -63,31 +63,39 @@ export function compact(value) {
   return `${(value / 1e6).toFixed(1)}M`;
 }
 
-export const STATUS = { active: 'active', done: 'done', error: 'error', cancelled: 'cancelled' };
+/** The status of an instance after an entry of its journal, which has that of the chart: `active`, `done`, `error`, `cancelled`. */
+export function statusAfter(entry) {
+  if (entry.status === 'error') return 'stalled';
+  if (entry.status !== 'active') return 'ended';
+  return { work: 'running', paused: 'paused' }[entry.waits_for] ?? 'waiting';
+}
 
 /** What an instance waits for, for a list. */
 export function waiting(row) {
-  if (row.status === 'error') return row.fault ? 'stopped' : 'a retry';
-  if (row.status !== 'active') return '';
+  if (row.status === 'stalled') return row.fault ? 'stopped' : 'a retry';
+  if (row.status === 'paused') return 'a resume';
+  if (row.status === 'ended') return '';
   const words = { person: 'a person', timer: 'a timer', event: 'an event', work: 'work', nothing: '' };
   return words[row.waits_for] ?? row.waits_for ?? '';
 }
 
 /** The kind of dot beside an instance: colour and shape go together, so that colour is never the only sign. */
 export function tone(row) {
-  if (row.status === 'active')
-    return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
-  if (row.status === 'done' && row.outcome && row.outcome !== 'succeeded')
-    return { failed: 'error', cancelled: 'cancelled' }[row.outcome] ?? row.outcome;
-  return row.status;
+  if (row.status === 'ended')
+    return { succeeded: 'done', failed: 'error' }[row.outcome ?? 'succeeded'] ?? row.outcome;
+  if (row.status === 'stalled') return 'stalled';
+  if (row.status === 'paused') return 'paused';
+  return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
 }
 
 export const TONES = {
   person: 'waiting for a person',
   work: 'running',
-  active: 'active',
-  done: 'done',
-  error: 'error',
+  active: 'waiting',
+  paused: 'paused',
+  stalled: 'stalled',
+  done: 'succeeded',
+  error: 'failed',
   cancelled: 'cancelled',
   limit: 'limit reached',
   loop: 'loop detected',

@@ -119,3 +119,39 @@ async fn a_delivery_with_a_key_is_taken_once_also_after_a_restart() {
     assert_eq!(api.get("/v1/instances/o-1").await.ok()["last_step"], 1);
     api.stop().await;
 }
+
+#[tokio::test]
+async fn pausing_and_resuming() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    let receipt = ["handled", "queued"];
+    let table: [(&str, Value, &str, &str); 6] = [
+        ("pause", json!(null), "true false", "paused"),
+        ("pause", json!(null), "false false", "paused"),
+        ("events", json!({"type": "NOTE", "data": "hurry"}), "false true", "paused"),
+        ("resume", json!(null), "true false", "waiting"),
+        ("resume", json!(null), "false false", "waiting"),
+        ("pause", json!(null), "true false", "paused"),
+    ];
+    for (path, body, expected, status) in table {
+        let told = api.post(&format!("/v1/instances/o-1/{path}"), body).await.ok();
+        assert_eq!(keys(&told, &receipt), expected, "{path}");
+        let read = api.get("/v1/instances/o-1").await.ok();
+        assert_eq!(read["status"], status, "{path}");
+        assert_eq!(read["hint"].is_null(), status == "waiting", "{path}: {}", read["hint"]);
+    }
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["context"]["note"], "hurry");
+    assert_eq!(api.post("/v1/instances/o-1/retry", json!(null)).await.problem(), "409 paused");
+    assert_eq!(api.post("/v1/instances/nobody/pause", json!(null)).await.problem(), "404 no_instance");
+    let lines = api.host.reader().store().audit(Some("o-1"), 100).unwrap();
+    let by: Vec<_> = lines.iter().map(|line| format!("{} {}", line.decision, line.reason)).collect();
+    // Without tokens there is no name; `rawko serve` always has one.
+    assert_eq!(by, ["paused ", "resumed ", "paused "]);
+    api.post("/v1/instances/o-1/cancel", json!({})).await.ok();
+    assert_eq!(
+        keys(&api.get("/v1/instances/o-1").await.ok(), &["status", "outcome"]),
+        r#""ended" "cancelled""#
+    );
+    assert_eq!(api.post("/v1/instances/o-1/pause", json!(null)).await.problem(), "409 over");
+    api.stop().await;
+}

@@ -19,12 +19,20 @@ async fn instances_are_listed_newest_first_with_filters() {
     api.send("o-2", "BIG", json!(null)).await;
     api.send("p-1.order.0", "BIG", json!(null)).await;
     api.post("/v1/instances/o-1/cancel", json!({"reason": "enough"})).await.ok();
-    let table: [(&str, &[&str]); 11] = [
+    api.post("/v1/instances/Ork-3/pause", json!(null)).await.ok();
+    let table: [(&str, &[&str]); 18] = [
         ("", &["p-1", "Ork-3", "o-2", "o-1"]),
         ("children=true", &["p-1.order.0", "p-1", "Ork-3", "o-2", "o-1"]),
         ("status=cancelled", &["o-1"]),
         ("status=cancelled&status=active", &["p-1", "Ork-3", "o-2", "o-1"]),
         ("status=done", &[]),
+        ("status=paused", &["Ork-3"]),
+        ("status=running", &["p-1"]),
+        ("status=waiting", &["o-2"]),
+        ("status=waiting&children=true", &["p-1.order.0", "o-2"]),
+        ("status=ended&status=paused", &["Ork-3", "o-1"]),
+        ("status=stalled", &[]),
+        ("outcome=cancelled", &["o-1"]),
         ("waits=person", &["p-1.order.0", "o-2"]),
         ("waits=person&status=cancelled", &[]),
         ("chart=parent", &["p-1"]),
@@ -40,11 +48,13 @@ async fn instances_are_listed_newest_first_with_filters() {
     }
     for query in ["", "status=done&limit=1", "waits=person"] {
         let list = api.get(&format!("/v1/instances?{query}")).await.ok();
-        let expected = json!({"active": 3, "done": 0, "error": 0, "cancelled": 1, "person": 2});
+        let expected = json!({"running": 1, "waiting": 1, "paused": 1, "stalled": 0, "ended": 1, "active": 3, "done": 0, "error": 0, "cancelled": 1, "person": 2});
         assert_eq!(list["counts"], expected, "{query}");
     }
     let list = api.get("/v1/instances?children=true&q=p-1").await.ok();
-    assert_eq!(list["counts"], json!({"active": 2, "done": 0, "error": 0, "cancelled": 0, "person": 1}));
+    let counts =
+        keys(&list["counts"], &["running", "waiting", "paused", "stalled", "ended", "active", "person"]);
+    assert_eq!(counts, "1 1 0 0 0 2 1");
     api.stop().await;
 }
 
@@ -57,11 +67,13 @@ async fn a_row_says_what_the_command_line_says() {
     let shown =
         keys(row, &["id", "chart", "version", "status", "waits_for", "step", "parent", "configuration"]);
     let expected =
-        r#""p-1.order.0" "order" "1.2.0" "active" "timer" 0 {"id":"p-1","invoke":"child"} ["open"]"#;
+        r#""p-1.order.0" "order" "1.2.0" "waiting" "timer" 0 {"id":"p-1","invoke":"child"} ["open"]"#;
     assert_eq!(shown, expected);
     let created = row["created_ms"].as_i64().unwrap();
     assert_eq!(row["next_due_ms"], created + 24 * 3_600_000);
     assert_eq!(keys(row, &["fault", "forked_from", "agent"]), "null null null");
+    let moment = rawko_view::times::moment(row["updated_ms"].as_i64().unwrap()).replacen(' ', "T", 1);
+    assert_eq!((&row["waiting_for"], &row["updated"]), (&json!("timer"), &json!(moment)));
     assert_eq!(row["spent"], json!({"tokens": 0, "cost_usd": 0.0, "time_ms": 0, "tool_calls": 0}));
     assert_eq!(row["chart_hash"].as_str().unwrap().len(), 32);
     api.stop().await;

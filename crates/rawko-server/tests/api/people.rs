@@ -40,7 +40,7 @@ async fn what_is_asked_is_listed_and_answered() {
     assert_eq!(document["context"]["note"], "ada");
     // Answering on the parent answers the child.
     api.post("/v1/instances/p-1/answer", json!({"approved": false})).await.ok();
-    assert_eq!(api.get("/v1/instances/p-1.order.0").await.ok()["status"], "done");
+    assert_eq!(api.get("/v1/instances/p-1.order.0").await.ok()["status"], "ended");
     assert_eq!(asked(&api, "").await.0, [""; 0]);
     api.stop().await;
 }

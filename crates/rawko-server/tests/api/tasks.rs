@@ -76,7 +76,7 @@ async fn tasks_are_started_and_listed() {
     assert!(started.head.contains("location: /v1/instances/t-1"), "{}", started.head);
     let list = api.get("/v1/tasks").await.ok();
     let told = ["id", "chart", "status", "task", "iteration", "plan", "current_agent", "configuration"];
-    let expected = r#""t-1" "orchestrator" "active" "Mend the fence" 2 null "builder" ["working"]"#;
+    let expected = r#""t-1" "orchestrator" "waiting" "Mend the fence" 2 null "builder" ["working"]"#;
     assert_eq!(keys(&list["tasks"][0], &told), expected);
     assert_eq!(list["total"], 1);
     let table = [

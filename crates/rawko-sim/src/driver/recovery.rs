@@ -39,7 +39,7 @@ impl Driver {
         for effect in self.store.open_effects(None)? {
             let is_call = match effect.kind {
                 EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
-                EffectKind::Child | EffectKind::Person | EffectKind::Unknown => false,
+                EffectKind::Child | EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
             };
             if is_call && last != Some(effect.instance) {
                 last = Some(effect.instance);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rawko_core::{NamedEvent, Value};
 use rawko_instance::{Gate, Input, InstanceError, PersonAnswer};
 use rawko_sim::driver::{Driver, Reply, Setup, Turn};
-use rawko_store::{MemoryStore, Store, StoreError};
+use rawko_store::{Filter, MemoryStore, Store, StoreError, Wait};
 
 use crate::charts::{chart, charts};
 use crate::dice::Dice;
@@ -130,7 +130,7 @@ impl Run {
 
     /// Something happens outside.
     fn disturb(&mut self) {
-        match self.below(21) {
+        match self.below(25) {
             0..=7 => {
                 let number = self.ticks.len() as u64;
                 self.ticks.insert(number, false);
@@ -146,6 +146,7 @@ impl Run {
             16 => {
                 let _ = self.driver.request("sketch", Input::Retry).unwrap();
             }
+            17..=20 => self.pause_or_resume(),
             _ => {
                 let until = self.driver.now_ms() + self.below(5_000) as i64;
                 self.driver.advance_to_next(until).unwrap();
@@ -162,6 +163,37 @@ impl Run {
         // Without a pending request the answer is refused, and nothing happens.
         let _ = self.driver.request(&id, Input::Answer { invoke: None, answer, key: None }).unwrap();
         self.answers.entry(id).or_default().push(approved);
+    }
+
+    /// A person pauses an instance, or resumes it; it may be over, or paused already.
+    fn pause_or_resume(&mut self) {
+        let rows = self.store.list(&Filter::default()).unwrap().rows;
+        let at = self.below(rows.len() as u64) as usize;
+        let by = Value::str("ada");
+        let input = match self.below(5) < 3 {
+            true => Input::Pause { by },
+            false => Input::Resume { by },
+        };
+        let _ = self.driver.request(&rows[at].new.id, input).unwrap();
+        self.totals.pauses += 1;
+    }
+
+    /// The last record of a paused instance is its pause: nothing has moved it since.
+    fn paused_rest(&self) {
+        for row in self.store.list(&Filter { waits: vec![Wait::Paused], ..Filter::default() }).unwrap().rows {
+            let last = self.store.records(row.key, 0, usize::MAX).unwrap().pop().unwrap();
+            assert!(last.event.contains("pause_requested"), "{} moved while paused: {last:?}", row.new.id);
+        }
+    }
+
+    /// Resumes everything.
+    fn resume_all(&mut self) {
+        for row in self.store.list(&Filter::default()).unwrap().rows {
+            let _ = self.driver.request(&row.new.id, Input::Resume { by: Value::Null }).unwrap();
+        }
+        self.work();
+        let paused = Filter { waits: vec![Wait::Paused], ..Filter::default() };
+        assert_eq!(self.store.list(&paused).unwrap().total, 0, "an instance stays paused after a resume");
     }
 
     /// Another host opens the store while this one runs: a lock file was deleted, or the path is a link.
@@ -232,6 +264,7 @@ impl Run {
             let turn = self.driver.turn().unwrap();
             self.after(&turn);
             if turn == Turn::Idle {
+                self.paused_rest();
                 return;
             }
         }
@@ -244,6 +277,7 @@ impl Run {
             self.turn_stale();
         }
         self.work();
+        self.resume_all();
         let open: Vec<u64> = self.ticks.iter().filter(|(_, done)| !**done).map(|(n, _)| *n).collect();
         open.into_iter().for_each(|number| self.tick(number));
         let _ = self.driver.request("traveller", Input::Cancel { reason: Value::Null }).unwrap();

@@ -16,6 +16,8 @@ pub(crate) struct Totals {
     pub(crate) ticks: u64,
     pub(crate) crashes: u64,
     pub(crate) takeovers: u64,
+    /// Requests to pause or resume.
+    pub(crate) pauses: u64,
     /// Hosts that noticed that they were replaced.
     pub(crate) fenced: u64,
     /// Virtual time at the end.
@@ -30,6 +32,7 @@ impl Totals {
         self.ticks += other.ticks;
         self.crashes += other.crashes;
         self.takeovers += other.takeovers;
+        self.pauses += other.pauses;
         self.fenced += other.fenced;
         self.virtual_ms += other.virtual_ms;
     }

@@ -4,8 +4,10 @@ use rawko_core::Status;
 
 use super::sample::{CHART, begin, begin_child, head, new, record, steps};
 use super::{Broken, Case, same};
-use crate::store::{Filter, Page, Store};
-use crate::{ChartRow, Commit, Head, InstanceKey, NewInstance, Origin, Outcome, RecordKind, Wait};
+use crate::store::{Driven, Filter, Page, Store};
+use crate::{
+    ChartRow, Commit, Head, InstanceKey, InstanceStatus, NewInstance, Origin, Outcome, RecordKind, Wait,
+};
 
 pub(super) const CASES: &[Case] = &[
     Case { name: "an empty store answers everything", run: an_empty_store_answers },
@@ -148,6 +150,7 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("all at once", Filter { statuses: vec![Status::Active], roots_only: true, ..any() }, &["d", "c"])?;
     check("with this in the id", Filter { part: Some("D".to_owned()), ..any() }, &["d"])?;
     check("with what is no part of any", Filter { part: Some("%".to_owned()), ..any() }, &[])?;
+    shown(store)?;
     let counts = |filter: Filter| -> Result<_, Broken> {
         let mut counts: Vec<_> = store
             .tally(&filter)?
@@ -171,6 +174,37 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     same("whatever status and page are asked for", counts(done)?, vec![d, c, a])?;
     same("of a chart", counts(Filter { chart: Some("agenda".to_owned()), ..any() })?, vec![d])?;
     check("none", Filter { chart: Some("nobody's".to_owned()), ..any() }, &[])
+}
+
+/// Every status of [`InstanceStatus`] selects the instances that have it, with the right total.
+fn shown(store: &dyn Store) -> Result<(), Broken> {
+    let all = store.list(&Filter::default())?.rows;
+    let drivens = [
+        Driven::All,
+        Driven::Only(Vec::new()),
+        Driven::Only(vec!["a".to_owned()]),
+        Driven::Only(vec!["c".to_owned(), "d".to_owned()]),
+    ];
+    let heads = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused, Wait::Nothing]
+        .into_iter()
+        .flat_map(|wait| [None, Some("broken")].map(|fault| (wait, fault)))
+        .flat_map(|(wait, fault)| [Status::Active, Status::Error].map(|status| (wait, fault, status)));
+    let (key, was) = (all[1].key.0, all[1].head.clone());
+    for (wait, fault, status) in heads {
+        store.commit(&[head(key, Head { status, wait, fault: fault.map(Into::into), ..Head::default() })])?;
+        for (status, driven) in
+            InstanceStatus::ALL.into_iter().flat_map(|one| drivens.iter().map(move |it| (one, it)))
+        {
+            let filter = Filter { shown: vec![status], driven: driven.clone(), ..Filter::default() };
+            let page = store.list(&filter)?;
+            let rows = store.list(&Filter::default())?.rows;
+            let wanted: Vec<_> = rows.iter().filter(|row| filter.shows(&row.new, &row.head)).collect();
+            let what = format!("{status:?} {driven:?} with {wait:?} {fault:?}");
+            same(&what, page.rows.iter().collect(), wanted)?;
+            same(&what, page.total, page.rows.len() as u64)?;
+        }
+    }
+    store.commit(&[head(key, was)]).map_err(Broken::from)
 }
 
 fn pages(store: &dyn Store) -> Result<(), Broken> {

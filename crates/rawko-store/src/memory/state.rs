@@ -268,6 +268,7 @@ impl InstanceState {
             && (filter.waits.is_empty() || filter.waits.contains(&self.head.wait))
             && (filter.outcomes.is_empty()
                 || self.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
+            && filter.shows(&self.new, &self.head)
             && filter.chart.as_deref().is_none_or(|chart| chart == &*self.new.chart_id)
             && filter.part.as_deref().is_none_or(|part| has_part(&self.new.id, part))
             && !(filter.roots_only && self.new.parent.is_some())

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::fault::{ReadError, is_conversion};
 use super::rows::{self, FAILED, INSTANCE, int, uint};
-use crate::store::{Filter, Page, Tally};
-use crate::{InstanceKey, InstanceRow};
+use crate::store::{Driven, Filter, Page, Tally};
+use crate::{InstanceKey, InstanceRow, InstanceStatus};
 
 pub(super) fn find(connection: &Connection, id: &str) -> std::result::Result<Option<InstanceRow>, ReadError> {
     only(select(connection, "WHERE id = ?1", [id], rows::instance), id)
@@ -66,10 +66,30 @@ pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
 pub(super) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
     let wanted = Wanted::new(&filter.of_any_kind());
     let sql = format!(
-        "SELECT status, wait, parent_id IS NULL, count(*) FROM instances WHERE {} GROUP BY 1, 2, 3",
+        "SELECT status, wait, fault IS NOT NULL, parent_id IS NULL, count(*) FROM instances WHERE {}
+         GROUP BY 1, 2, 3, 4",
         wanted.condition
     );
     connection.prepare_cached(&sql)?.query_map(params_from_iter(&wanted.values), rows::tally)?.collect()
+}
+
+/// The condition of instances that can still move by themselves.
+const MOVES: &str = "status = 'active' AND fault IS NULL AND wait <> 'paused'";
+
+/// [`Driven::includes`] as a condition with its values.
+fn driven(driven: &Driven) -> (String, Vec<Value>) {
+    let roots = match driven {
+        Driven::All => return ("true".to_owned(), Vec::new()),
+        Driven::Only(roots) => roots,
+    };
+    let one = "id = ? OR (parent_id IS NOT NULL AND substr(id, 1, ?) = ?)";
+    let conditions: Vec<&str> = std::iter::once("false").chain(roots.iter().map(|_| one)).collect();
+    let values = roots.iter().flat_map(|root| {
+        let lead = format!("{root}.");
+        let length = Value::Integer(int(lead.chars().count() as u64));
+        [Value::Text(root.clone()), length, Value::Text(lead)]
+    });
+    (format!("({})", conditions.join(" OR ")), values.collect())
 }
 
 /// A condition with its values.
@@ -84,6 +104,7 @@ impl Wanted {
         wanted.any_of("status", filter.statuses.iter().map(|status| status.as_str()));
         wanted.any_of("wait", filter.waits.iter().map(|wait| wait.as_str()));
         wanted.any_of("outcome", filter.outcomes.iter().map(|outcome| outcome.as_str()));
+        wanted.shown(filter);
         wanted.any_of("chart_id", filter.chart.as_deref());
         if let Some(part) = &filter.part {
             wanted.and("instr(lower(id), ?) > 0", [Value::Text(part.to_ascii_lowercase())]);
@@ -92,6 +113,37 @@ impl Wanted {
             wanted.and("parent_id IS NULL", []);
         }
         wanted
+    }
+
+    /// [`InstanceStatus::of`] as conditions, so that pages and totals are those of the filter.
+    fn shown(&mut self, filter: &Filter) {
+        if filter.shown.is_empty() {
+            return;
+        }
+        let (driven, roots) = driven(&filter.driven);
+        let mut values = Vec::new();
+        let conditions: Vec<String> = filter
+            .shown
+            .iter()
+            .map(|status| match status {
+                InstanceStatus::Ended => "status IN ('done', 'cancelled')".to_owned(),
+                InstanceStatus::Paused => "(status IN ('active', 'error') AND wait = 'paused')".to_owned(),
+                InstanceStatus::Stalled => {
+                    "(wait <> 'paused' AND (status = 'error' OR (status = 'active' AND \
+                                            (fault IS NOT NULL OR wait = 'nothing'))))"
+                        .to_owned()
+                }
+                InstanceStatus::Running => {
+                    values.extend(roots.iter().cloned());
+                    format!("({MOVES} AND wait = 'work' AND {driven})")
+                }
+                InstanceStatus::Waiting => {
+                    values.extend(roots.iter().cloned());
+                    format!("({MOVES} AND wait <> 'nothing' AND (wait <> 'work' OR NOT {driven}))")
+                }
+            })
+            .collect();
+        self.and(&format!("({})", conditions.join(" OR ")), values);
     }
 
     fn any_of<'a>(&mut self, column: &str, words: impl IntoIterator<Item = &'a str>) {

@@ -153,8 +153,9 @@ pub(super) fn tally(row: &Row<'_>) -> rusqlite::Result<Tally> {
     Ok(Tally {
         status: word(row, 0, &STATUSES, Status::as_str)?,
         wait: word(row, 1, &Wait::ALL, Wait::as_str)?,
-        is_root: row.get(2)?,
-        count: uint(row.get(3)?),
+        is_faulty: row.get(2)?,
+        is_root: row.get(3)?,
+        count: uint(row.get(4)?),
     })
 }
 

@@ -18,7 +18,7 @@ pub struct Readings {
 }
 
 const STATUSES: [Status; 4] = [Status::Active, Status::Done, Status::Error, Status::Cancelled];
-const WAITS: [Wait; 4] = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event];
+const WAITS: [Wait; 5] = [Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused];
 
 impl Readings {
     /// Reads the load of a host, and the counts from its store.

@@ -270,7 +270,7 @@ impl StubHost {
                 !is_waiting(&(row.new.id.to_string(), effect.idempotency.to_string(), number))
             }
             EffectKind::Call | EffectKind::Send => true,
-            EffectKind::Child | EffectKind::Person | EffectKind::Unknown => false,
+            EffectKind::Child | EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
         });
         busy.map(|effect| format!("a call of {}", effect.name))
     }

@@ -21,6 +21,8 @@ pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
         What::CallFailed { invoke, error } => failed(invoke, error),
         What::Event { name, data, .. } => vec![("event", format!("{name} {data}"))],
         What::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
+        What::Paused { by } => vec![("paused", super::words::by_person(by))],
+        What::Resumed { by, .. } => vec![("resumed", super::words::by_person(by))],
         What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
     };
     lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));

@@ -196,6 +196,8 @@ fn event(what: &What) -> Value {
         | What::CallFailed { .. }
         | What::Retried
         | What::Cancelled { .. }
+        | What::Paused { .. }
+        | What::Resumed { .. }
         | What::Unreadable(_) => lines::event(what),
     }
 }

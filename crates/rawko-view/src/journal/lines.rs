@@ -109,6 +109,10 @@ pub(super) fn event(what: &What) -> Json {
         }
         What::Retried => json!({"kind": "retry"}),
         What::Cancelled { reason } => json!({"kind": "cancel", "reason": reason.to_json()}),
+        What::Paused { by } => json!({"kind": "pause", "by": by.to_json()}),
+        What::Resumed { by, paused_ms } => {
+            json!({"kind": "resume", "by": by.to_json(), "paused_ms": paused_ms})
+        }
         What::Unreadable(why) => json!({"kind": "unreadable", "error": why}),
     }
 }

@@ -146,6 +146,18 @@ pub enum What {
         /// Reason given by the caller; null if there is none.
         reason: Value,
     },
+    /// A person paused it.
+    Paused {
+        /// Proven author.
+        by: Value,
+    },
+    /// The instance moves again.
+    Resumed {
+        /// Proven author.
+        by: Value,
+        /// Duration of the pause.
+        paused_ms: i64,
+    },
     /// Record that this version of rawko cannot read.
     Unreadable(String),
 }

@@ -101,7 +101,10 @@ impl Player {
             let step = Step { chart, before: before.as_ref(), after: &after, event: &event, instance };
             (entry.moves, entry.story) = traced::again(&step, record, world, self.has_story);
         }
-        entry.wait = wait_of(&after, record.instance, self.reader.store())?;
+        entry.wait = match &entry.what {
+            What::Paused { .. } => Wait::Paused,
+            _ => wait_of(&after, record.instance, self.reader.store())?,
+        };
         met.snapshot = Some(after);
         Ok(entry)
     }
@@ -192,6 +195,8 @@ impl Played<'_> {
             }
             Event::RetryRequested => What::Retried,
             Event::CancelRequested { reason } => What::Cancelled { reason },
+            Event::PauseRequested { by } => What::Paused { by },
+            Event::ResumeRequested { by, paused_ms } => What::Resumed { by, paused_ms },
         }
     }
 

@@ -52,8 +52,15 @@ pub fn headline(what: &What, whole: bool) -> String {
         What::Retried => "> retry".to_owned(),
         What::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
         What::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
+        What::Paused { by } => format!("> pause {}", by_person(by)).trim_end().to_owned(),
+        What::Resumed { by, .. } => format!("> resume {}", by_person(by)).trim_end().to_owned(),
         What::Unreadable(why) => format!("unreadable record: {why}"),
     }
+}
+
+/// Returns the person of an entry: `by anna`; empty if unknown.
+pub fn by_person(by: &Value) -> String {
+    by.as_str().map(|by| format!("by {by}")).unwrap_or_default()
 }
 
 /// Returns a short title for a timeline.
@@ -62,6 +69,8 @@ pub fn title(what: &What) -> String {
         What::Event { name, .. } => name.to_string(),
         What::Retried => "retry".to_owned(),
         What::Cancelled { .. } => "cancel".to_owned(),
+        What::Paused { .. } => "pause".to_owned(),
+        What::Resumed { .. } => "resume".to_owned(),
         What::Unreadable(_) => "unreadable".to_owned(),
         What::Started { .. }
         | What::Forked { .. }

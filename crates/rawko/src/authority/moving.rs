@@ -119,6 +119,7 @@ fn hold(store: &Path) -> Result<Lock, Failure> {
         command: "rawko (moves the state)".to_owned(),
         started_ms: times::now_ms(),
         socket: None,
+        drives: Some(Vec::new()),
     };
     Lock::take(store, &holder).map_err(|error| match error {
         StoreError::Held { holder, .. } => Failure::Transient(format!(

@@ -4,7 +4,6 @@ use std::io::{BufRead, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rawko_core::duration;
 use rawko_server::ChannelRequest;
 use rawko_turns::{Channel, Effect};
 use rustyline::ExternalPrinter;
@@ -13,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phrase, time_left_ms, turn_line};
 use crate::console::{Console, Style};
+use crate::durations;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, ServePlan, StoreArgs};
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     by: Option<String>,
 
     /// Stay this long after the last line while agents take turns
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = read_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = durations::read)]
     patience: Duration,
 
     #[command(flatten)]
@@ -239,10 +239,6 @@ fn prompt(name: &str, holder: &Holder) -> String {
         }
         None => format!("{name}> "),
     }
-}
-
-fn read_duration(text: &str) -> Result<Duration, String> {
-    duration::parse_ms(text).map(Duration::from_millis).map_err(|error| error.to_string())
 }
 
 /// Reads input on a separate thread, because reading a line blocks.

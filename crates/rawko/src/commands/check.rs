@@ -72,6 +72,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(if failed { Verdict::Invalid } else { Verdict::Done })
 }
 
+/// Returns the charts of a project with their findings.
+pub(crate) fn charts_of(dir: &Path) -> Result<Vec<(Source, Vec<Finding>)>, Failure> {
+    let mut report = Report::default();
+    let args = Args { paths: vec![dir.to_owned()], with: Vec::new(), strict: false, json: false };
+    check_project(dir, &args, &mut report)?;
+    report.check_recursion(&[])?;
+    let Report { files, chart_files, .. } = report;
+    let files = files.into_iter().enumerate();
+    Ok(files.filter(|(at, _)| chart_files.contains(at)).map(|(_, file)| file).collect())
+}
+
 fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Failure> {
     let below = Project::at(dir)?;
     let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
@@ -125,6 +136,8 @@ fn known(project: Option<&Project>, args: &Args) -> Result<Registry, Failure> {
 struct Report {
     charts: usize,
     files: Vec<(Source, Vec<Finding>)>,
+    /// Positions of the charts in `files`.
+    chart_files: Vec<usize>,
     /// By project; `None` for charts outside of any project.
     recursions: BTreeMap<Option<PathBuf>, Recursion>,
 }
@@ -133,6 +146,7 @@ impl Report {
     fn check(&mut self, path: &Path, known: &Registry, home: Option<&Path>) -> Result<(), Failure> {
         let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, known);
         self.charts += 1;
+        self.chart_files.push(self.files.len());
         let recursion = self.recursions.entry(home.map(Path::to_owned)).or_default();
         recursion.add(&loaded, Some(self.files.len()));
         self.add(source, loaded.findings);

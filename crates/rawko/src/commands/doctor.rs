@@ -11,24 +11,30 @@ use crate::hosting::{Place, StoreArgs};
 const EXAMPLES: &str = "\
 Checks the store (hashes of all records and snapshots, owner, size, growth, free disk space),
 instances with faults in the last 24h, settings, services and endpoints (allowed, program found),
-agents and charts. Each line is ok, warn or problem, followed by a fix. The exit code is 1 if there
-is a problem.
+agents, and charts as `rawko check` does. Then it asks each configured model with one small request,
+and each MCP server for its tools; --offline leaves this out. Each line is ok, warn or problem,
+followed by a fix. The exit code is 1 if there is a problem.
 
 A store that was not closed and lost its write-ahead log has lost its last commits; it is not
 opened. Restore a backup, or continue without these commits with --accept-loss.
 
 Examples:
   rawko doctor
+  rawko doctor --offline
   rawko doctor --accept-loss
   rawko doctor --json | jq -r '.checks[] | select(.state != \"ok\") | .text'";
 
-/// Check the store, settings, services, agents and charts
+/// Check the store, settings, services, agents, charts and models
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+
+    /// Ask no model and no MCP server
+    #[arg(long)]
+    offline: bool,
 
     /// Continue without the commits of a lost write-ahead log
     #[arg(long)]
@@ -43,7 +49,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if args.accept_loss {
         accept_loss(&place)?;
     }
-    let checks = doctor::look(&place);
+    let checks = doctor::look(&place, args.offline);
     let problems = checks.iter().filter(|check| check.state == State::Problem).count();
     if args.json {
         let all: Vec<_> = checks

@@ -6,13 +6,15 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::hosting::{Place, StoreArgs};
+use crate::setup;
 use crate::templates::{self, DEMO_TASK, Settings, Template, Written};
 use crate::trust;
 
 const EXAMPLES: &str = "\
 Writes `.rawko/`: settings (a model whose API key is set, and the checks found in the project), four
 agents (planner, developer, tester, reviewer), a chart with scenarios, and a README. Existing files
-are kept.
+are kept. On a terminal it asks for a provider and its API key if none is set, and tries the model
+with one small request; the key is written to no file.
 
 Examples:
   rawko init
@@ -37,7 +39,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return demo(&args.dir, console);
     }
     let is_set = |key: &str| std::env::var_os(key).is_some_and(|value| !value.is_empty());
-    let settings = Settings::of(&args.dir, is_set);
+    let mut settings = Settings::of(&args.dir, is_set);
+    let is_new = !args.dir.join(".rawko/config.yaml").exists();
+    let is_attended = is_new && setup::is_attended();
+    let key = match is_attended && settings.key.is_none() {
+        true => setup::ask(console)?,
+        false => None,
+    };
+    if let Some(key) = &key {
+        settings = settings.with_key(key.variable);
+    }
     let files = templates::project(&settings);
     let wrote = write(&files, &args.dir, console)?;
     if wrote.is_empty() {
@@ -48,6 +59,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if settings.checks.is_empty() {
         let text = "no test command found; add one under `phases` in .rawko/config.yaml";
         console.note(Style::Notice, "note", text);
+    }
+    if is_attended && settings.key.is_some() {
+        setup::try_out(&args.dir, key.as_ref(), console)?;
     }
     if settings.key.is_none() {
         let text = format!(

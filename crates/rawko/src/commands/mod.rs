@@ -21,6 +21,7 @@ pub(crate) mod instance;
 #[cfg(not(all(feature = "server", feature = "worker")))]
 mod left_out;
 pub(crate) mod logs;
+pub(crate) mod pause;
 pub(crate) mod prune;
 pub(crate) mod ps;
 pub(crate) mod replay;
@@ -61,6 +62,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Trust(args) => trust::run(&args, console),
         Command::Task(args) => task::run(&args, console),
         Command::Run(args) => run::run(&args, console),
+        Command::Pause(args) => pause::run(&args, console),
         Command::Resume(args) => resume::run(&args, console),
         Command::Ps(args) => ps::run(&args, console),
         Command::Show(args) => show::run(&args, console),

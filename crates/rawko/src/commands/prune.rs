@@ -1,12 +1,12 @@
 //! `rawko prune`: removes instances that ended, by age, outcome and size.
 
 use clap::ValueEnum;
-use rawko_core::duration::parse_ms;
 use rawko_host::parse_size;
 use rawko_store::{Options, Outcome, Prunable, Pruned, Retention, SqliteStore};
 use serde_json::json;
 
 use crate::console::{Console, Style};
+use crate::durations;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::retention::RetentionSettings;
@@ -37,7 +37,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Remove instances whose last record is older (`30d`, `12h`)
-    #[arg(long, value_name = "DURATION", value_parser = read_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = durations::read_ms)]
     older_than: Option<u64>,
 
     /// Remove only instances with this outcome (repeatable)
@@ -230,10 +230,6 @@ fn print_json(
         document["bytes"] = json!({"before": before, "after": after});
     }
     console.line(&format!("{document:#}"))
-}
-
-fn read_duration(text: &str) -> Result<u64, String> {
-    parse_ms(text).map_err(|error| error.to_string())
 }
 
 fn read_size(text: &str) -> Result<u64, String> {

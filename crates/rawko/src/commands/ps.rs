@@ -2,21 +2,22 @@
 
 use clap::ValueEnum;
 use rawko_core::Status;
-use rawko_host::Reader;
-use rawko_store::{Filter, InstanceKey, InstanceRow, Outcome, Page, Wait};
-use serde_json::{Value as Json, json};
+use rawko_store::{Driven, Filter, InstanceKey, InstanceRow, InstanceStatus, Outcome, Page, Wait};
+use serde_json::json;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, StoreArgs};
 use crate::table::{Cell, Table};
 use crate::times;
-use rawko_view::rows::{Life, Row, outcome, status_word};
+use rawko_view::rows::Row;
 
 const EXAMPLES: &str = "\
-Lists top-level instances. STATUS is what an instance is doing (running, waiting, stalled), or how
-it ended: succeeded, failed, limit, loop, stuck or cancelled. WAITS FOR is what it waits for: work (a
-service, an agent or a child), a person, a timer or an event.
+Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
+or how it ended: succeeded, failed, limit, loop, stuck or cancelled. WAITS FOR is what it waits for:
+work (a service, an agent or a child), a person, a timer or an event; or a host, if its command ended
+and no server runs: `rawko resume ID` or `rawko serve` continues it. A paused instance moves only on
+`rawko resume ID`; a stalled one is retried by it.
 
 Examples:
   rawko ps
@@ -69,8 +70,10 @@ pub(crate) struct Args {
 enum StatusArg {
     /// A service, an agent or a child works
     Running,
-    /// For a person, an event or a timer
+    /// For a person, an event, a timer or a host
     Waiting,
+    /// Moves only on `rawko resume`
+    Paused,
     /// Nothing moves it any more: a step or a call failed
     Stalled,
     Ended,
@@ -109,27 +112,26 @@ impl OutcomeArg {
 }
 
 impl StatusArg {
-    /// The statuses of the engine that can be it.
-    fn statuses(self) -> Vec<Status> {
+    /// The statuses that people see.
+    fn shown(self) -> Vec<InstanceStatus> {
         match self {
-            StatusArg::Running | StatusArg::Waiting | StatusArg::Active => vec![Status::Active],
-            StatusArg::Stalled => vec![Status::Error, Status::Active],
-            StatusArg::Ended => vec![Status::Done, Status::Cancelled],
-            StatusArg::Done => vec![Status::Done],
-            StatusArg::Error => vec![Status::Error],
-            StatusArg::Cancelled => vec![Status::Cancelled],
+            StatusArg::Running => vec![InstanceStatus::Running],
+            StatusArg::Waiting => vec![InstanceStatus::Waiting],
+            StatusArg::Paused => vec![InstanceStatus::Paused],
+            StatusArg::Stalled | StatusArg::Error => vec![InstanceStatus::Stalled],
+            StatusArg::Ended | StatusArg::Done | StatusArg::Cancelled => vec![InstanceStatus::Ended],
+            StatusArg::Active => {
+                vec![InstanceStatus::Running, InstanceStatus::Waiting, InstanceStatus::Paused]
+            }
         }
     }
 
-    fn includes(self, row: &InstanceRow) -> bool {
+    /// The status of the engine, for words of earlier releases that are a part of `ended`.
+    fn over(self) -> Option<Status> {
         match self {
-            StatusArg::Running => Life::of(row) == Life::Running,
-            StatusArg::Waiting => Life::of(row) == Life::Waiting,
-            StatusArg::Stalled => Life::of(row) == Life::Stalled,
-            StatusArg::Ended => Life::of(row) == Life::Ended,
-            StatusArg::Active | StatusArg::Done | StatusArg::Error | StatusArg::Cancelled => {
-                self.statuses().contains(&row.head.status)
-            }
+            StatusArg::Done => Some(Status::Done),
+            StatusArg::Cancelled => Some(Status::Cancelled),
+            _ => None,
         }
     }
 }
@@ -143,15 +145,18 @@ enum WaitArg {
 }
 
 impl Args {
-    fn filter(&self) -> Filter {
+    fn filter(&self, driven: Driven) -> Filter {
         let wait = |wait: &WaitArg| match wait {
             WaitArg::Person => Wait::Person,
             WaitArg::Work => Wait::Work,
             WaitArg::Timer => Wait::Timer,
             WaitArg::Event => Wait::Event,
         };
+        let over: Vec<Status> = self.status.iter().filter_map(|status| status.over()).collect();
         Filter {
-            statuses: self.status.iter().flat_map(|status| status.statuses()).collect(),
+            statuses: if over.len() == self.status.len() { over } else { Vec::new() },
+            shown: self.status.iter().flat_map(|status| status.shown()).collect(),
+            driven,
             outcomes: self.outcome.iter().map(|outcome| outcome.outcome()).collect(),
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
@@ -176,46 +181,44 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let place = Place::here(&args.store)?;
     place.mention_settings(console);
     let reader = place.reader()?;
-    let mut page = match &reader {
-        Some(reader) => reader.store().list(&args.filter())?,
+    let driven = place.driven();
+    let page = match &reader {
+        Some(reader) => reader.store().list(&args.filter(driven.clone()))?,
         None => Page::default(),
     };
-    // The store knows the engine's statuses, of which some are two of these.
-    page.rows.retain(|row| args.status.is_empty() || args.status.iter().any(|status| status.includes(row)));
+    let read = |row: &InstanceRow| {
+        let read = reader.as_ref().map_or_else(|| Row::of(row), |reader| Row::read(reader, row));
+        if driven.includes(&row.new) { read } else { read.undriven() }
+    };
+    let rows: Vec<Row> = page.rows.iter().map(read).collect();
     if args.json {
-        print_json(&page, reader.as_ref(), console)?;
+        print_json(&page, &rows, console)?;
     } else {
-        print_table(args, &page, reader.as_ref(), console)?;
+        print_table(args, &page, rows, console)?;
     }
     Ok(Verdict::Done)
 }
 
-fn print_table(
-    args: &Args,
-    page: &Page,
-    reader: Option<&Reader>,
-    console: &mut Console,
-) -> Result<(), Failure> {
+fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) -> Result<(), Failure> {
     let now_ms = times::now_ms();
-    let read = |row| reader.map_or_else(|| Row::of(row), |reader| Row::read(reader, row));
-    let rows: Vec<(&InstanceRow, Row)> = page.rows.iter().map(|row| (row, read(row))).collect();
     let mut heading = vec!["ID", "CHART", "STATUS", "WAITS FOR", "STEP", "UPDATED", "STATES"];
     // Charts of one's own may have no title.
-    if rows.iter().any(|(_, read)| read.title.is_some()) {
+    if rows.iter().any(|row| row.title.is_some()) {
         heading.push("TITLE");
     }
     let mut table = Table::new(&heading);
-    for (row, read) in rows {
-        let states = read.configuration.unwrap_or_default().join(", ");
+    for row in rows {
+        let (status, waits) = (Cell::painted(row.status_word(), status_style(&row)), wait_word(&row, now_ms));
+        let states = row.configuration.unwrap_or_default().join(", ");
         table.add(vec![
-            Cell::painted(&*row.new.id, Style::Bold),
-            Cell::new(format!("{} {}", row.new.chart_id, row.new.version).trim_end().to_owned()),
-            Cell::painted(status_word(row), status_style(row)),
-            Cell::new(wait_word(row, now_ms)),
+            Cell::painted(&*row.id, Style::Bold),
+            Cell::new(format!("{} {}", row.chart, row.version).trim_end().to_owned()),
+            status,
+            Cell::new(waits),
             Cell::new(row.step.to_string()),
             Cell::new(times::ago(row.updated_ms, now_ms)),
             Cell::painted(format!("[{states}]"), Style::Accent),
-            Cell::new(read.title.unwrap_or_default()),
+            Cell::new(row.title.unwrap_or_default()),
         ]);
     }
     if !table.is_empty() {
@@ -232,48 +235,31 @@ fn print_table(
     Ok(())
 }
 
-pub(crate) fn status_style(row: &InstanceRow) -> Style {
-    match row.head.status {
-        _ if row.head.fault.is_some() => Style::Bad,
-        Status::Active => Style::Plain,
-        Status::Done => match outcome(row) {
-            Some(Outcome::Succeeded) | None => Style::Good,
-            Some(Outcome::Failed) => Style::Bad,
-            Some(Outcome::Limit | Outcome::Loop | Outcome::Stuck) => Style::Notice,
-            Some(Outcome::Cancelled) => Style::Dim,
-        },
-        Status::Error => Style::Bad,
-        Status::Cancelled => Style::Dim,
+pub(crate) fn status_style(row: &Row) -> Style {
+    match (row.status, row.outcome) {
+        (InstanceStatus::Running | InstanceStatus::Waiting, _) => Style::Plain,
+        (InstanceStatus::Paused, _) => Style::Notice,
+        (InstanceStatus::Stalled, _) => Style::Bad,
+        (InstanceStatus::Ended, Some(Outcome::Succeeded) | None) => Style::Good,
+        (InstanceStatus::Ended, Some(Outcome::Failed)) => Style::Bad,
+        (InstanceStatus::Ended, Some(Outcome::Limit | Outcome::Loop | Outcome::Stuck)) => Style::Notice,
+        (InstanceStatus::Ended, Some(Outcome::Cancelled)) => Style::Dim,
     }
 }
 
-fn wait_word(row: &InstanceRow, now_ms: i64) -> String {
-    match (row.head.wait, row.head.next_due_ms) {
-        _ if row.head.status == Status::Error => "retry".to_owned(),
-        (Wait::Nothing, _) => "-".to_owned(),
-        (Wait::Timer, Some(due_ms)) => format!("timer {}", times::until(due_ms, now_ms)),
-        (wait, _) => wait.as_str().to_owned(),
+/// Returns what a row waits for: `timer in 3m`, or what continues it.
+fn wait_word(row: &Row, now_ms: i64) -> String {
+    match (row.status, row.waiting_for.as_deref(), row.next_due_ms) {
+        (InstanceStatus::Paused, _, _) => "resume".to_owned(),
+        (InstanceStatus::Stalled, _, _) => "retry".to_owned(),
+        (_, Some("timer"), Some(due_ms)) => format!("timer {}", times::until(due_ms, now_ms)),
+        (_, waiting_for, _) => waiting_for.unwrap_or("-").to_owned(),
     }
 }
 
-fn print_json(page: &Page, reader: Option<&Reader>, console: &mut Console) -> Result<(), Failure> {
-    let instances: Vec<Json> = page
-        .rows
-        .iter()
-        .map(|row| {
-            let read = reader.map_or_else(|| Row::of(row), |reader| Row::read(reader, row));
-            let mut json = serde_json::to_value(read).unwrap_or_default();
-            json["status"] = json!(Life::of(row).as_str());
-            json["waiting_for"] = match row.head.wait {
-                Wait::Nothing => Json::Null,
-                wait => json!(wait.as_str()),
-            };
-            json["updated"] = json!(times::moment(row.updated_ms).replacen(' ', "T", 1));
-            json
-        })
-        .collect();
+fn print_json(page: &Page, rows: &[Row], console: &mut Console) -> Result<(), Failure> {
     // A string: on Restate it has more digits than some JSON parsers keep.
     let next = page.next.map(|next| next.0.to_string());
-    let document = json!({"v": 1, "instances": instances, "total": page.total, "next": next});
+    let document = json!({"v": 1, "instances": rows, "total": page.total, "next": next});
     console.line(&format!("{document:#}"))
 }

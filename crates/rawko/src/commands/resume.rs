@@ -1,6 +1,7 @@
-//! `rawko resume`: continues an instance that was parked or has failed.
+//! `rawko resume`: continues an instance that was paused or interrupted, or has failed.
 
 use rawko_core::Status;
+use rawko_store::Wait;
 
 use crate::console::{Console, Style};
 use crate::delivering::asked;
@@ -15,9 +16,11 @@ use crate::standing::Standing;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Continues from the last stored step. Timers that came due meanwhile fire at once, in order. An
+Continues a paused instance, or one whose command or host ended, from the last stored step. An
 interrupted call is repeated if the settings allow it (`on_restart: retry`); otherwise the chart
-receives an error with the category `interrupted`. Other instances that are due continue, too.
+receives an error with the category `interrupted`. Timers that came due without a host fire at once,
+in order; those of a paused instance have as much time left as before the pause. Other instances
+stay as they are. Ctrl-C pauses the instance again.
 
 If the instance is in status error, the failed step is retried.
 
@@ -32,7 +35,7 @@ Examples:
   rawko resume fix-1 --max-iterations 20
   rawko resume fix-1 --max-budget-usd 5";
 
-/// Continue a parked instance, or retry a failed one
+/// Continue a paused or interrupted instance, or retry a failed one
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -84,16 +87,21 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             .tell(manner.format, console);
     }
     let failed = status == Status::Error || standing.row.head.fault.is_some();
+    let is_paused = standing.row.head.wait == Wait::Paused;
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         // Read before the host starts and handles due timers.
         let seq = reader.store().last_seq()?;
         let mut access = Access::open(&place, &[], console).await?;
+        if is_paused && let Err(failure) = asked(&mut access, Request::Resume { id: args.id.clone() }).await {
+            access.close(console).await;
+            return Err(failure);
+        }
         if failed && let Err(failure) = asked(&mut access, Request::Retry { id: args.id.clone() }).await {
             access.close(console).await;
             return Err(failure);
         }
-        let mut follow = Follow::after(seq, &access, &args.id, &place, manner);
+        let mut follow = Follow::after(seq, &access, &args.id, &place, manner).owned();
         if !is_task {
             return follow.until_end(access, &mut signals, console).await;
         }
@@ -134,7 +142,7 @@ fn raise(
         }
         let context = standing.snapshot.context_map(&standing.chart);
         let narrator = Narrator::resuming(standing.chart.id(), &context, console);
-        let follow = Follow::after(seq, &access, &forked, place, manner).narrated(narrator);
+        let follow = Follow::after(seq, &access, &forked, place, manner).narrated(narrator).owned();
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place, reader: &reader, id: &forked, ended, other }.tell(manner.format, console)
     })

@@ -16,14 +16,15 @@ use crate::loading;
 
 const EXAMPLES: &str = "\
 Follows the instance until it is done, fails, or waits for a person, an event or a timer that is due
-later than --patience. A waiting instance is parked: its state is stored and `rawko resume`
-continues it. Ctrl-C parks it, too. Every step is stored before its effects run, so an instance
-survives crashes, reboots and later edits of the chart file.
+later than --patience. Its state is stored; `rawko resume` and `rawko serve` continue it. Ctrl-C
+pauses the instance: then only `rawko resume` continues it. No other command moves it. Every step is
+stored before its effects run, so an instance survives crashes, reboots and later edits of the chart
+file.
 
 Charts may call only the services that `.rawko/config.yaml` defines and allows.
 
 Exit codes: 0 done, 1 failed, 3 try again later, 52 invalid chart or settings, 53 budget exceeded,
-54 loop detected, 55 waiting, 130 parked by Ctrl-C.
+54 loop detected, 55 waiting or paused, 130 paused by Ctrl-C.
 
 Examples:
   rawko run order.yaml
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             });
             console.line(&format!("{id}  {}", about.unwrap_or_default()))?;
         }
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
         follow.until_end(access, &mut signals, console).await
     })
 }

@@ -1,7 +1,7 @@
 //! `rawko show`: prints one instance, now or after any of its steps.
 
 use rawko_core::Value;
-use rawko_store::EffectKind;
+use rawko_store::{Driven, EffectKind, InstanceStatus};
 
 use super::ps;
 use crate::console::{Console, Style};
@@ -14,7 +14,7 @@ use crate::standing::{Running, Standing};
 use crate::times;
 use rawko_view::document::Document;
 use rawko_view::faults::{self, FaultLine};
-use rawko_view::rows::status_word;
+use rawko_view::rows::Row;
 
 /// Maximum number of faults shown; `history` lists all.
 /// Started items of an `each` that are listed.
@@ -56,18 +56,25 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     known::instance(&reader, &args.id)?;
     let now_ms = times::now_ms();
     let standing = Standing::at(&reader, &args.id, args.at, &place.world(), now_ms)?;
+    let driven = place.driven();
     if args.json {
-        let document = serde_json::to_value(Document::of(&reader, &standing)?).unwrap_or_default();
+        let mut document = Document::of(&reader, &standing)?;
+        if args.at.is_none() && !driven.includes(&standing.row.new) {
+            document.row = document.row.undriven();
+        }
+        let document = serde_json::to_value(document).unwrap_or_default();
         console.line(&format!("{document:#}"))?;
     } else {
         let faults = faults::recent(&reader, &standing.row, args.at)?;
-        Page { standing: &standing, faults, now_ms, console }.print()?;
+        Page { standing: &standing, driven, faults, now_ms, console }.print()?;
     }
     Ok(Verdict::Done)
 }
 
 struct Page<'a> {
     standing: &'a Standing,
+    /// The instances that a process moves.
+    driven: Driven,
     faults: Vec<FaultLine>,
     now_ms: i64,
     console: &'a mut Console,
@@ -111,9 +118,17 @@ impl Page<'_> {
         let (row, new) = (&standing.row, &standing.row.new);
         let id = self.console.paint(Style::Bold, &new.id);
         self.console.line(&format!("{id}  {} {}", new.chart_id, new.version))?;
-        let status = if self.is_past() { standing.snapshot.status().as_str() } else { status_word(row) };
-        let status = self.console.paint(ps::status_style(row), status);
+        let read = Row::of(row);
+        let read = if self.driven.includes(new) { read } else { read.undriven() };
+        let word = if self.is_past() { standing.snapshot.status().as_str() } else { read.status_word() };
+        let status = self.console.paint(ps::status_style(&read), word);
         self.line("status", &status)?;
+        let is_left =
+            matches!(read.waiting_for.as_deref(), Some("host")) || read.status == InstanceStatus::Paused;
+        if let Some(hint) = read.hint.filter(|_| is_left && !self.is_past()) {
+            let why = if word == "paused" { "moves only on" } else { "no host runs it; continue with" };
+            self.line("", &format!("{why} `{hint}`"))?;
+        }
         let states = format!("[{}]", standing.configuration().join(", "));
         let states = self.console.paint(Style::Accent, &states);
         self.line("states", &states)?;
@@ -246,7 +261,7 @@ impl Page<'_> {
         let children = self.standing.children.iter();
         let lines: Vec<_> = children
             .map(|row| {
-                let word = status_word(row);
+                let word = Row::of(row).status_word();
                 format!("{} {}, step {}, {}", row.new.id, word, row.step, times::ago(row.updated_ms, now_ms))
             })
             .collect();
@@ -263,6 +278,7 @@ fn running_words(running: &Running, now_ms: i64) -> String {
     let Some(open) = &running.open else { return words };
     words += &match open.kind {
         EffectKind::Unknown => ", result of the last attempt unknown".to_owned(),
+        EffectKind::Held => ", arrived while paused".to_owned(),
         EffectKind::Service
         | EffectKind::Agent
         | EffectKind::Child

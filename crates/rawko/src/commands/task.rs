@@ -16,7 +16,7 @@ use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, Task
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::loading;
 use crate::raising::{read_dollars, read_ms};
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_prices};
 
 use super::run::{is_name, texts};
 
@@ -25,7 +25,8 @@ const DRY_RUN: &str = "dry_run";
 const EXAMPLES: &str = "\
 The arbiter selects an agent, the agent works, and the arbiter evaluates the result, until the task
 is complete or a limit is reached. Rules decide where possible, a model otherwise. Every step is
-stored before the next one starts: after Ctrl-C, a crash or a reboot, continue with `rawko resume`.
+stored before the next one starts. Ctrl-C pauses the task; after that, a crash or a reboot, continue
+with `rawko resume`.
 
 Control a running task from another terminal:
   rawko send ID CANCEL                                   stop the task
@@ -38,7 +39,7 @@ Inspect it: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --aud
 
 Exit codes: 0 complete, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart,
 53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop or no progress, 55 waiting,
-130 parked by Ctrl-C.
+130 paused by Ctrl-C.
 
 Examples:
   rawko task \"Make the tests pass\"
@@ -119,7 +120,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
             insist_on_gate(&place.settings, &chart)?;
-            wish(args)?.input(&workshop, &chart)?
+            let wish = wish(args)?;
+            if args.max_budget_usd.is_some() {
+                insist_on_prices(&workshop, &wish)?;
+            }
+            wish.input(&workshop, &chart)?
         };
         let mut signals = Signals::new()?;
         let charts = [chart];
@@ -147,7 +152,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", args.task.trim()))?;
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
-        let follow = Follow::after(seq, &access, &started.instance, &place, manner);
+        let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
         let follow = follow.hearing(heard, &access).narrated(narrator);
         let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }

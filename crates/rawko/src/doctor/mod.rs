@@ -2,6 +2,7 @@
 
 mod approvals;
 mod instances;
+pub(crate) mod models;
 mod sandbox;
 mod services;
 mod settings;
@@ -48,8 +49,8 @@ impl Check {
     }
 }
 
-/// Runs all checks.
-pub(crate) fn look(place: &Place) -> Vec<Check> {
+/// Runs all checks; `offline` asks no model and no MCP server.
+pub(crate) fn look(place: &Place, offline: bool) -> Vec<Check> {
     let mut checks = store::look(place);
     checks.extend(instances::look(place));
     checks.extend(settings::look(place));
@@ -58,5 +59,8 @@ pub(crate) fn look(place: &Place) -> Vec<Check> {
     checks.extend(sandbox::look(place));
     checks.extend(approvals::look(place));
     checks.extend(settings::look_at_project(place));
+    if !offline && place.is_set_up() {
+        checks.extend(models::look(place));
+    }
     checks
 }

@@ -3,9 +3,9 @@
 use rawko_chart::{Finding, Severity, Source};
 
 use super::{Check, State};
+use crate::commands::check;
 use crate::failure::Failure;
 use crate::hosting::Place;
-use crate::loading;
 use crate::trust::{self, Standing};
 
 pub(super) fn look(place: &Place) -> Vec<Check> {
@@ -78,13 +78,30 @@ pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
         let state = if search.ok { State::Ok } else { State::Problem };
         checks.push(Check::new("search", state, search.text));
     }
-    for path in project.invocable_charts() {
-        let name = crate::files::shown(&path);
-        checks.push(match loading::runnable(&path) {
-            Ok(_) => Check::new("chart", State::Ok, name),
-            Err(_) => Check::new("chart", State::Problem, format!("{name}: invalid"))
-                .help(format!("see `rawko check {name}`")),
-        });
+    match check::charts_of(&place.root) {
+        Ok(charts) => checks.extend(charts.iter().map(|(source, findings)| of_chart(source, findings))),
+        Err(Failure::Usage(why) | Failure::Invalid(why)) => {
+            checks.push(Check::new("chart", State::Problem, why));
+        }
+        Err(_) => checks.push(Check::new("chart", State::Problem, "the charts cannot be checked")),
     }
     checks
+}
+
+/// Judges a chart as `rawko check` does, in one line.
+fn of_chart(source: &Source, findings: &[Finding]) -> Check {
+    let worst = findings.iter().map(|finding| finding.severity).max();
+    let state = match worst {
+        Some(severity) if severity >= Severity::Error => State::Problem,
+        Some(Severity::Warning) => State::Warn,
+        Some(_) | None => return Check::new("chart", State::Ok, source.name.to_string()),
+    };
+    let first = findings.iter().find(|finding| Some(finding.severity) == worst);
+    let first = first.map_or_else(String::new, |finding| finding.message.clone());
+    let more = match findings.len() {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let help = format!("see `rawko check {}`", source.name);
+    Check::new("chart", state, format!("{}: {first}{more}", source.name)).help(help)
 }

@@ -16,8 +16,10 @@ use rawko_view::document::waits;
 #[derive(Clone, Debug)]
 pub(crate) enum Ended {
     Rest(Rest),
-    /// A signal; the work is parked and continues later.
+    /// A signal; the work continues with the next host.
     Parked(Verdict),
+    /// Ctrl-C; the instance is paused.
+    Paused(Verdict),
 }
 
 pub(crate) struct Ending<'a> {
@@ -40,7 +42,7 @@ impl Ending<'_> {
 
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.ended {
-            Ended::Parked(verdict) => *verdict,
+            Ended::Parked(verdict) | Ended::Paused(verdict) => *verdict,
             Ended::Rest(Rest::Over(Status::Done)) => self.final_verdict(),
             Ended::Rest(Rest::Over(_)) => Verdict::Failed,
             Ended::Rest(Rest::Failed) => match self.error().get("category").as_str() {
@@ -48,7 +50,7 @@ impl Ending<'_> {
                 Some("loop") => Verdict::Loop,
                 Some(_) | None => failed_by(&self.error()),
             },
-            Ended::Rest(Rest::Waiting) => Verdict::Waiting,
+            Ended::Rest(Rest::Waiting | Rest::Paused) => Verdict::Waiting,
             Ended::Rest(Rest::Stuck { transient: true, .. }) => Verdict::Transient,
             Ended::Rest(Rest::Stuck { transient: false, .. }) => Verdict::Failed,
         }
@@ -80,6 +82,7 @@ impl Ending<'_> {
     fn word(&self) -> &'static str {
         match &self.ended {
             Ended::Parked(_) => "parked",
+            Ended::Paused(_) | Ended::Rest(Rest::Paused) => "paused",
             Ended::Rest(Rest::Over(status)) => status.as_str(),
             Ended::Rest(Rest::Failed) => "failed",
             Ended::Rest(Rest::Waiting) => "waiting",
@@ -146,6 +149,10 @@ impl Ending<'_> {
                     console.note(Style::Notice, "parked", &text);
                 }
             },
+            Ended::Paused(_) | Ended::Rest(Rest::Paused) => {
+                let text = format!("{id} moves only when it is resumed: `rawko resume {id}`");
+                console.note(Style::Notice, "paused", &text);
+            }
             Ended::Rest(Rest::Waiting) => {
                 let text = match &self.other {
                     Some(other) => format!("{id} is hosted by {other}"),

@@ -23,7 +23,7 @@ use tokio::sync::broadcast;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Access, NoAnswer, Place, Pulse, Rest};
+use crate::hosting::{Access, NoAnswer, Place, Pulse, Request, Rest};
 use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
 use crate::journal::{self, Entry, Tree, lines};
@@ -40,6 +40,8 @@ pub(crate) struct Follow<'a> {
     narrator: Option<Narrator>,
     /// Live output of agents, for programs.
     stream: Stream,
+    /// The command started or resumed the instance, so Ctrl-C pauses it also if another process hosts it.
+    is_own: bool,
 }
 
 /// The reason that watching stopped.
@@ -55,7 +57,12 @@ impl<'a> Follow<'a> {
     pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
         let world = manner.verbose.then(|| place.world());
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
-        Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id) }
+        Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id), is_own: false }
+    }
+
+    /// Follows an instance that this command started or resumed.
+    pub(crate) fn owned(self) -> Self {
+        Self { is_own: true, ..self }
     }
 
     /// Prints the instance as a task: selected agents and reasons, their messages and tool calls, the plan.
@@ -71,7 +78,7 @@ impl<'a> Follow<'a> {
         self
     }
 
-    /// Follows until the instance is over, fails or waits; Ctrl-C parks it. Prints the end and returns the verdict.
+    /// Follows until the instance is over, fails or waits; Ctrl-C pauses it. Prints the end and returns the verdict.
     pub(crate) async fn until_end(
         self,
         access: Access,
@@ -116,7 +123,7 @@ impl<'a> Follow<'a> {
                     Err(failure) => return Err(failure),
                 },
                 Ok(Watched::Rest(rest)) => break self.rested(rest, &mut access, signals, console).await,
-                Ok(Watched::Signal(verdict)) => break Ok(Ended::Parked(verdict)),
+                Ok(Watched::Signal(verdict)) => break self.interrupted(verdict, &mut access, console).await,
                 Err(failure) => break Err(failure),
             }
         };
@@ -126,6 +133,36 @@ impl<'a> Follow<'a> {
         let ended = outcome?;
         self.catch_up(console)?;
         Ok((ended, reader, other))
+    }
+
+    /// Ctrl-C pauses the instance, unless another process hosts it for another command. SIGTERM leaves it to the next
+    /// host.
+    async fn interrupted(
+        &self,
+        verdict: Verdict,
+        access: &mut Access,
+        console: &mut Console,
+    ) -> Result<Ended, Failure> {
+        if verdict != Verdict::Interrupted || (access.other().is_some() && !self.is_own) {
+            return Ok(Ended::Parked(verdict));
+        }
+        let request = Request::Pause { id: self.id.clone() };
+        let asked = match access {
+            Access::Here(_) | Access::Elsewhere { .. } => access.ask(request).await,
+            // The connection is busy: its host still waits until the instance settles.
+            Access::There { .. } => {
+                let mut again = Access::open(self.place, &[], console).await?;
+                let asked = again.ask(request).await;
+                again.close(console).await;
+                asked
+            }
+        };
+        match asked {
+            Ok(_) => Ok(Ended::Paused(verdict)),
+            // It ended meanwhile, or its host did.
+            Err(NoAnswer::Refused(Failure::Failed(_)) | NoAnswer::Gone) => Ok(Ended::Parked(verdict)),
+            Err(NoAnswer::Refused(failure)) => Err(failure),
+        }
     }
 
     async fn watch(

@@ -275,6 +275,12 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
         What::Forked { from: Some((id, step)), .. } => {
             say("", "resumed", &format!("from step {step} of {id}"), Style::Dim, console)?;
         }
+        What::Paused { by } => {
+            say("", "paused", &crate::journal::words::by_person(by), Style::Notice, console)?
+        }
+        What::Resumed { by, .. } => {
+            say("", "resumed", &crate::journal::words::by_person(by), Style::Dim, console)?
+        }
         What::Started { .. }
         | What::Forked { .. }
         | What::Event { .. }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use rawko_core::duration;
+
+use crate::durations;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FollowArgs {
     /// Wait this long for timers before parking the instance
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = read_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = durations::read)]
     patience: Duration,
 
     /// Output format: text, json (final result) or stream-json
@@ -57,8 +58,4 @@ pub(crate) enum OutputFormat {
     Text,
     Json,
     StreamJson,
-}
-
-fn read_duration(text: &str) -> Result<Duration, String> {
-    duration::parse_ms(text).map(Duration::from_millis).map_err(|error| error.to_string())
 }

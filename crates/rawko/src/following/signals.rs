@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first one parks the running work, the second one ends the process at once.
+//! Ctrl-C and SIGTERM: the first one pauses or parks the running work, the second one ends the process at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -75,6 +75,8 @@ impl Stream {
             | What::Timer(_)
             | What::Retried
             | What::Cancelled { .. }
+            | What::Paused { .. }
+            | What::Resumed { .. }
             | What::Unreadable(_) => return Vec::new(),
         };
         self.collect();

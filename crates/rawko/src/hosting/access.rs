@@ -57,7 +57,7 @@ pub(crate) struct Hosting {
     operator: Operator,
     telemetry: Option<Arc<Telemetry>>,
     /// Released last.
-    lock: Lock,
+    lock: Arc<Lock>,
     /// Maximum time for running calls to finish during shutdown.
     grace: Duration,
 }
@@ -89,8 +89,8 @@ impl Access {
         let socket = place.socket()?;
         for _ in 0..ATTEMPTS {
             match hold(place, &socket) {
-                Ok((lock, listener)) => {
-                    let hosting = Hosting::start(place, charts, lock, listener, operator).await?;
+                Ok((held, listener)) => {
+                    let hosting = Hosting::start(place, charts, held, listener, operator).await?;
                     return Ok(Access::Here(Box::new(hosting)));
                 }
                 Err(StoreError::Held { place: store, holder: words }) => {
@@ -210,7 +210,7 @@ impl Access {
         }
     }
 
-    /// Returns other instances with running calls in this process.
+    /// Returns other instances with running calls in this process, on behalf of other commands.
     pub(crate) fn busy_besides(&self, id: &str) -> Result<Vec<String>, Failure> {
         let Access::Here(hosting) = self else { return Ok(Vec::new()) };
         let filter = Filter {
@@ -222,7 +222,7 @@ impl Access {
         let rows = hosting.host.reader().store().list(&filter)?.rows;
         let mut busy = Vec::new();
         for row in rows.into_iter().filter(|row| &*row.new.id != id) {
-            if hosting.host.activity(&row.new.id)?.busy {
+            if hosting.host.drives(&row.new.id)? && hosting.host.activity(&row.new.id)?.busy {
                 busy.push(row.new.id.to_string());
             }
         }
@@ -278,11 +278,12 @@ impl Hosting {
     async fn start(
         place: &Place,
         charts: &[Edition],
-        lock: Lock,
+        (lock, holder): (Lock, Holder),
         listener: Option<(PathBuf, UnixListener)>,
         operator: Operator,
     ) -> Result<Hosting, Failure> {
         let settings = &place.settings;
+        let lock = Arc::new(lock);
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
         let telemetry = watching::start(place, Arc::clone(&store))?;
@@ -306,7 +307,19 @@ impl Hosting {
             .world(place.world())
             .in_memory_max(settings.instances_in_memory());
         let all = place.offered().into_iter().chain(charts.iter().cloned());
-        let builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        let mut builder = all.fold(builder, |builder, edition| builder.chart(edition));
+        // A server drives everything; a command only the instances that it starts or names.
+        if !place.watch.is_serving {
+            // Other commands read from the lock which instances this one moves.
+            let (lock, holder) = (Arc::downgrade(&lock), holder);
+            builder = builder.only_requested().watch_requested(move |roots| {
+                let drives = Some(roots.iter().map(ToString::to_string).collect());
+                let described =
+                    lock.upgrade().map(|lock| lock.describe(&Holder { drives, ..holder.clone() }));
+                // A description that is out of date only affects what `ps` shows.
+                drop(described);
+            });
+        }
         place.insist_on_same_files()?;
         let host = builder.start().await?;
         watching::look_at(telemetry.as_ref(), &host);
@@ -320,22 +333,28 @@ impl Hosting {
 }
 
 /// Takes the lock and opens a socket for other commands, if the system allows one.
-fn hold(place: &Place, socket: &Path) -> Result<(Lock, Option<(PathBuf, UnixListener)>), StoreError> {
+fn hold(place: &Place, socket: &Path) -> Result<(Held, Option<(PathBuf, UnixListener)>), StoreError> {
     let holder = |socket: Option<String>| Holder {
         pid: std::process::id(),
         command: command_line(),
         started_ms: times::now_ms(),
         socket,
+        drives: (!place.watch.is_serving).then(Vec::new),
     };
-    let lock = Lock::take(&place.store, &holder(Some(socket.display().to_string())))?;
+    let listening = holder(Some(socket.display().to_string()));
+    let lock = Lock::take(&place.store, &listening)?;
     match server::bind(socket) {
-        Ok(listener) => Ok((lock, Some((socket.to_owned(), listener)))),
+        Ok(listener) => Ok(((lock, listening), Some((socket.to_owned(), listener)))),
         Err(_) => {
             drop(lock);
-            Ok((Lock::take(&place.store, &holder(None))?, None))
+            let silent = holder(None);
+            Ok(((Lock::take(&place.store, &silent)?, silent), None))
         }
     }
 }
+
+/// The lock, and its description.
+type Held = (Lock, Holder);
 
 /// Returns `None` if the holder is starting or ending.
 async fn ask_holder(

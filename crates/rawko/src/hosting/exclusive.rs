@@ -1,6 +1,6 @@
-//! Holds a store without hosting it, for commands that change the file as a whole.
+//! Holds a store without hosting it, for commands that change the file as a whole; and who holds it.
 
-use rawko_store::{Holder, Lock, StoreError};
+use rawko_store::{Driven, Holder, Lock, StoreError};
 
 use super::access::command_line;
 use super::place::Place;
@@ -8,6 +8,18 @@ use crate::failure::Failure;
 use crate::times;
 
 impl Place {
+    /// Returns the instances that some process moves: those of a running command, all that are not paused with a server.
+    pub(crate) fn driven(&self) -> Driven {
+        if self.remote.is_some() {
+            return Driven::All;
+        }
+        match Lock::holder(&self.store) {
+            Some(Holder { drives: None, .. }) => Driven::All,
+            Some(Holder { drives: Some(roots), .. }) => Driven::Only(roots),
+            None => Driven::Only(Vec::new()),
+        }
+    }
+
     /// Fails if instances live on Restate, for commands that need a store file.
     pub(crate) fn insist_on_file(&self, command: &str) -> Result<(), Failure> {
         match &self.remote {
@@ -17,6 +29,11 @@ impl Place {
                 remote.words()
             ))),
         }
+    }
+
+    /// Returns true if the project has settings of its own.
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.root.join(".rawko/config.yaml").exists()
     }
 
     /// Fails if the project has no store yet.
@@ -36,6 +53,7 @@ impl Place {
             command: command_line(),
             started_ms: times::now_ms(),
             socket: None,
+            drives: Some(Vec::new()),
         };
         Lock::take(&self.store, &holder).map_err(|error| match error {
             StoreError::Held { holder, .. } => Failure::Transient(format!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rawko_core::NamedEvent;
+use rawko_core::{NamedEvent, Value};
 use rawko_host::{Edition, Engine, Fork, PersonAnswer, Receipt};
 
 use super::desk::{Desk, channel_failure};
@@ -48,6 +48,8 @@ pub(super) async fn obey_engine(
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(engine.cancel(id, reason).await?)),
         Request::Retry { id } => Ok(Answer::Receipt(engine.retry(id).await?)),
+        Request::Pause { id } => Ok(Answer::Receipt(engine.pause(id, Value::str(person)).await?)),
+        Request::Resume { id } => Ok(Answer::Receipt(engine.resume(id, Value::str(person)).await?)),
         Request::Fork { id, at, set, new_id, budget } => {
             let fork = Fork { at, set, id: new_id };
             Ok(Answer::Receipt(engine.fork_within(id, fork, budget).await?))

@@ -58,6 +58,13 @@ pub(crate) enum Request {
     Retry {
         id: String,
     },
+    /// Pauses an instance and its descendants.
+    Pause {
+        id: String,
+    },
+    Resume {
+        id: String,
+    },
     Fork {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +129,7 @@ pub(crate) enum Rest {
     Over(Status),
     Failed,
     Waiting,
+    Paused,
     /// The store accepts no commits.
     Stuck {
         message: String,
@@ -157,6 +165,7 @@ impl From<Settled> for Rest {
             Settled::Over(status) => Rest::Over(status),
             Settled::Failed => Rest::Failed,
             Settled::Waiting(_) => Rest::Waiting,
+            Settled::Paused => Rest::Paused,
             Settled::Stuck(error) => {
                 Rest::Stuck { message: error.to_string(), transient: error.is_transient() }
             }

@@ -90,6 +90,8 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
         | What::Timer(_)
         | What::Retried
         | What::Cancelled { .. }
+        | What::Paused { .. }
+        | What::Resumed { .. }
         | What::Unreadable(_) => {}
     }
     if let Some(refusal) = &entry.refusal {

@@ -23,7 +23,7 @@ use crate::hosting::Place;
 use crate::project::{Project, UPLOADED};
 use crate::raising::read_ms;
 use crate::trust;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_prices};
 
 /// The parts of the project that the server uses.
 pub(crate) struct ServedProject {
@@ -71,6 +71,9 @@ impl ServedProject {
             ask_people: false,
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        if !budget.get("cost_usd").is_null() {
+            insist_on_prices(&self.workshop, &wish).map_err(problem)?;
+        }
         let input = wish.input(&self.workshop, &chart).map_err(problem)?;
         Ok(self.engine.start(chart, input, task.id, budget).await?)
     }

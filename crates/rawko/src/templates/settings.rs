@@ -43,6 +43,20 @@ impl Settings {
         Settings { key, model, checks: detect(dir) }
     }
 
+    /// Returns the providers to choose from: the variables of their keys, and their models.
+    pub(crate) fn providers() -> &'static [(&'static str, &'static str)] {
+        &MODELS
+    }
+
+    /// Returns the settings with the model of this variable.
+    pub(crate) fn with_key(self, variable: &'static str) -> Settings {
+        let found = MODELS.into_iter().find(|(key, _)| *key == variable);
+        match found {
+            Some((key, model)) => Settings { key: Some(key), model, ..self },
+            None => self,
+        }
+    }
+
     /// Returns the variable to set if none is.
     pub(crate) fn wanted_key() -> &'static str {
         let [(first, _), ..] = MODELS;

@@ -191,7 +191,8 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
             --- exit code 55
             $ rawko show s-1
             s-1  shop 0.0.0
-            status     running
+            status     waiting
+                       no host runs it; continue with `rawko resume s-1`
             states     [deciding]
             step       0, just now
             started    just now

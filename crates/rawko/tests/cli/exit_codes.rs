@@ -138,7 +138,8 @@ fn two_is_usage() {
 
             Runs:
               run          Run a chart and follow its progress
-              resume       Continue a parked instance, or retry a failed one
+              pause        Pause instances until they are resumed
+              resume       Continue a paused or interrupted instance, or retry a failed one
               ps           List instances, newest first
               show         Show the state of an instance, now or after a past step
               history      Print the journal of an instance, step by step
@@ -160,7 +161,7 @@ fn two_is_usage() {
               worker       Run instances that live on Restate
 
             Maintenance:
-              doctor       Check the store, settings, services, agents and charts
+              doctor       Check the store, settings, services, agents, charts and models
               audit        Verify the journals and the audit against their hash chains
               backup       Copy the store to a file, even while a host runs
               restore      Replace the store with a backup; the old store is kept
@@ -182,11 +183,11 @@ fn two_is_usage() {
               52   invalid chart or settings, or a project that is not trusted
               53   budget or limit reached
               54   loop detected, or stuck without progress
-              55   waiting for a person, an event or a timer
-              130  interrupted (143: terminated); running work is parked
+              55   waiting for a person, an event or a timer, or paused
+              130  interrupted: the instance is paused (143: terminated; it continues with `resume` or `serve`)
 
             Pass `-` as a file to read standard input. Data goes to standard output, messages to standard
-            error. Set NO_COLOR to turn off colours. See `rawko COMMAND --help` for options and examples.
+            error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options and examples.
             --- exit code 2
         "#]],
     );

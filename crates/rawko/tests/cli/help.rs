@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 35] = [
+const COMMANDS: [&str; 36] = [
     "init",
     "demo",
     "trust",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 35] = [
     "test",
     "task",
     "run",
+    "pause",
     "resume",
     "ps",
     "show",

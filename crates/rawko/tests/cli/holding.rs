@@ -80,24 +80,39 @@ fn a_second_run_starts_through_the_first_and_takes_over_when_it_ends() {
 }
 
 #[test]
-fn ctrl_c_leaves_what_another_process_hosts() {
-    let dir = directory(&[("waiter.yaml", WAITER)]);
-    let first = Background::start(dir.path(), &RUN, "[waiting]");
-    let args = ["run", "waiter.yaml", "--id", "w-2", "--patience", "2h"];
-    let second = Background::start(dir.path(), &args, "[waiting]");
-    second.signal("-INT");
-    let told = stable(&second.end(), dir.path());
-    assert!(told.ends_with("detached: w-2 continues in process 0\n--- Some(130)\n"), "{told}");
-    first.signal("-INT");
-    first.end();
+fn ctrl_c_pauses_its_own_instance_in_another_process_and_sigterm_detaches() {
+    for (signal, told, status) in [
+        ("-INT", "paused: w-2 moves only when it is resumed: `rawko resume w-2`\n--- Some(130)\n", "paused"),
+        ("-TERM", "detached: w-2 continues in process 0\n--- Some(143)\n", "waiting"),
+    ] {
+        let dir = directory(&[("waiter.yaml", WAITER)]);
+        let first = Background::start(dir.path(), &RUN, "[waiting]");
+        let args = ["run", "waiter.yaml", "--id", "w-2", "--patience", "2h"];
+        let second = Background::start(dir.path(), &args, "[waiting]");
+        second.signal(signal);
+        let end = stable(&second.end(), dir.path());
+        assert!(end.ends_with(told), "{signal}: {end}");
+        for (id, status) in [("w-1", "waiting"), ("w-2", status)] {
+            let shown = run(dir.path(), &["show", id, "--json"], "");
+            let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+            assert_eq!(shown["status"], status, "{signal}: {id}");
+        }
+        first.signal("-INT");
+        first.end();
+    }
 }
 
 #[test]
 fn a_holder_that_does_not_listen_is_named() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     played(dir.path(), &["run waiter.yaml --id w-1"]);
-    let holder =
-        Holder { pid: 1, command: "rawko serve".into(), started_ms: 1_700_000_000_000, socket: None };
+    let holder = Holder {
+        pid: 1,
+        command: "rawko serve".into(),
+        started_ms: 1_700_000_000_000,
+        socket: None,
+        drives: None,
+    };
     let lock = Lock::take(&store_of(dir.path()), &holder).unwrap();
     let told = played(dir.path(), &["send w-1 TOLD", "show w-1 --at 0", "doctor"]);
     drop(lock);

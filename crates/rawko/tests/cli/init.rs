@@ -88,7 +88,10 @@ fn a_new_project_is_written_and_sound() {
     "#]]
     .assert_eq(&agents.stdout);
     assert_eq!((agents.code, agents.stderr.as_str()), (Some(0), ""));
-    let doctor = run(dir.path(), &["doctor"], "");
+    let asked = command(dir.path(), &["doctor"]).env_remove("ANTHROPIC_API_KEY").output().unwrap();
+    let asked = String::from_utf8(asked.stdout).unwrap();
+    assert!(asked.contains("problem  model") && asked.contains("set ANTHROPIC_API_KEY"), "{asked}");
+    let doctor = run(dir.path(), &["doctor", "--offline"], "");
     assert_eq!((doctor.code, doctor.stderr.as_str()), (Some(0), ""));
     assert!(doctor.stdout.lines().all(|line| line.starts_with("ok ")), "{}", doctor.stdout);
 }

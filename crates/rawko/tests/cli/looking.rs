@@ -49,10 +49,10 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  3536cef1e5a7  yes  0  rawko's own agent.yaml
+        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
-        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  a4a4f570ce60  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -77,11 +77,11 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  3536cef1e5a7  yes  0  rawko's own agent.yaml
+        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  a4a4f570ce60  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -103,12 +103,16 @@ fn json_for_programs() {
                   "status": "ended",
                   "outcome": "succeeded",
                   "title": null,
+                  "waiting_for": null,
+                  "reason": null,
+                  "hint": null,
                   "waits_for": "nothing",
                   "next_due_ms": null,
                   "fault": null,
                   "step": 1,
                   "created_ms": 0,
                   "updated_ms": 0,
+                  "updated": "2026-01-05 09:30:00Z",
                   "parent": null,
                   "forked_from": null,
                   "agent": null,
@@ -120,9 +124,7 @@ fn json_for_programs() {
                   },
                   "configuration": [
                     "paid"
-                  ],
-                  "waiting_for": null,
-                  "updated": "2026-01-05 09:30:00Z"
+                  ]
                 }
               ],
               "total": 1,
@@ -134,15 +136,19 @@ fn json_for_programs() {
               "chart": "order",
               "version": "1.0.0",
               "chart_hash": "9ec09f79dfaecb4dce0e4c3d317795d7",
-              "status": "active",
+              "status": "waiting",
               "outcome": null,
               "title": null,
+              "waiting_for": "person",
+              "reason": null,
+              "hint": "rawko approve o-2, or rawko deny o-2",
               "waits_for": "person",
               "next_due_ms": 0,
               "fault": null,
               "step": 0,
               "created_ms": 0,
               "updated_ms": 0,
+              "updated": "2026-01-05 09:30:00Z",
               "parent": null,
               "forked_from": null,
               "agent": null,
@@ -395,9 +401,10 @@ governance: {allow: [charge_card, ship]}
         ok       sandbox   network of programs: none
         ok       sandbox   confined: Bash, checks, service:charge_card, service:refund
         ok       agents    ada, builder, explorer, planner
-        problem  chart     .rawko/charts/bad.yaml: invalid
+        problem  chart     .rawko/charts/bad.yaml: the chart starts in `nowhere`, which is not a state inside it
                            see `rawko check .rawko/charts/bad.yaml`
-        ok       chart     .rawko/charts/order.yaml
+        warn     chart     .rawko/charts/order.yaml: nothing handles a failure of invoke `payment`
+                           see `rawko check .rawko/charts/order.yaml`
         --- exit code 1
     "#]]
     .assert_eq(&told);

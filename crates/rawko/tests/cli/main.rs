@@ -4,6 +4,7 @@
 
 mod agents;
 mod answering;
+mod beginning;
 mod channels;
 mod check;
 mod demo;
@@ -22,6 +23,7 @@ mod init;
 mod looking;
 mod operations;
 mod parking;
+mod pausing;
 mod prompt;
 mod recursion;
 mod running;

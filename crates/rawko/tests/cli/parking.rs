@@ -67,7 +67,7 @@ impl Background {
 const RUN: [&str; 6] = ["run", "waiter.yaml", "--id", "w-1", "--patience", "2h"];
 
 #[test]
-fn ctrl_c_parks_and_resume_goes_on() {
+fn ctrl_c_pauses_and_resume_goes_on() {
     let dir = directory(&[("waiter.yaml", WAITER)]);
     let running = Background::start(dir.path(), &RUN, "[waiting]");
     running.signal("-INT");
@@ -76,11 +76,13 @@ fn ctrl_c_parks_and_resume_goes_on() {
     expect![[r#"
             context  told: null
             timer    after 1h in waiting (in 1h)
+        > pause by ada               [waiting]
         --- stderr
-        parked: continue with `rawko resume w-1`
+        paused: w-1 moves only when it is resumed: `rawko resume w-1`
         --- Some(130)
         $ rawko resume w-1 --patience 0s
         w-1                          [waiting]
+        > resume by ada              [waiting]
         --- stderr
         waiting: w-1 is parked; continue with `rawko resume w-1`
           accepts TOLD
@@ -153,12 +155,12 @@ fn killed_while_a_service_runs_it_goes_on() {
 }
 
 #[test]
-fn whoever_hosts_goes_on_with_the_others_and_does_not_abandon_them() {
+fn another_command_leaves_a_killed_run_as_it_is() {
     let dir = killed_at_work("retry");
     let other = run(dir.path(), &["run", "waiter.yaml", "--id", "w-1"], "");
     assert_eq!(other.code, Some(55), "{}", other.stderr);
     let shown = run(dir.path(), &["show", "s-1"], "");
-    assert!(shown.stdout.contains("output     {\"calls\":2}"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("no host runs it; continue with `rawko resume s-1`"), "{}", shown.stdout);
 }
 
 const GROWING: &str = "\

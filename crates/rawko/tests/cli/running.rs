@@ -210,12 +210,16 @@ fn children_are_told_under_their_own_names() {
                   "status": "ended",
                   "outcome": "succeeded",
                   "title": null,
+                  "waiting_for": null,
+                  "reason": null,
+                  "hint": null,
                   "waits_for": "nothing",
                   "next_due_ms": null,
                   "fault": null,
                   "step": 1,
                   "created_ms": 0,
                   "updated_ms": 0,
+                  "updated": "2026-01-05 09:30:00Z",
                   "parent": {
                     "id": "s-1",
                     "invoke": "parcel"
@@ -230,9 +234,7 @@ fn children_are_told_under_their_own_names() {
                   },
                   "configuration": [
                     "sent"
-                  ],
-                  "waiting_for": null,
-                  "updated": "2026-01-05 09:30:00Z"
+                  ]
                 },
                 {
                   "id": "s-1",
@@ -242,12 +244,16 @@ fn children_are_told_under_their_own_names() {
                   "status": "ended",
                   "outcome": "succeeded",
                   "title": null,
+                  "waiting_for": null,
+                  "reason": null,
+                  "hint": null,
                   "waits_for": "nothing",
                   "next_due_ms": null,
                   "fault": null,
                   "step": 1,
                   "created_ms": 0,
                   "updated_ms": 0,
+                  "updated": "2026-01-05 09:30:00Z",
                   "parent": null,
                   "forked_from": null,
                   "agent": null,
@@ -259,9 +265,7 @@ fn children_are_told_under_their_own_names() {
                   },
                   "configuration": [
                     "shipped"
-                  ],
-                  "waiting_for": null,
-                  "updated": "2026-01-05 09:30:00Z"
+                  ]
                 }
               ],
               "total": 2,

@@ -70,9 +70,23 @@ pub(crate) fn by_ada(text: &str) -> String {
     let name = operator();
     let text = text.replace(&format!("\"{name}\":"), "\"\0\":").replace(&format!("\"{name}\""), "\"ada\"");
     let text = text.replace("\"\0\":", &format!("\"{name}\":"));
-    text.replace(&format!(" ({name})"), " (ada)")
+    let text = text
+        .replace(&format!(" ({name})"), " (ada)")
         .replace(&format!("  {name}: "), "  ada: ")
-        .replace(&format!(" human {name}"), " human ada")
+        .replace(&format!(" human {name}"), " human ada");
+    text.split_inclusive('\n').map(|line| paused_by_ada(line, &name)).collect()
+}
+
+/// The same for the column of a pause or a resume, which is as wide as before.
+fn paused_by_ada(line: &str, name: &str) -> String {
+    let is_it = ["> pause by ", "> resume by "].iter().any(|lead| line.trim_start().starts_with(lead));
+    match line.split_once(&format!("by {name} ")) {
+        Some((lead, rest)) if is_it => {
+            let width = (name.len() + 1 + rest.len() - rest.trim_start().len()).max(4);
+            format!("{lead}by {:<width$}{}", "ada", rest.trim_start())
+        }
+        _ => line.to_owned(),
+    }
 }
 
 /// Returns the binary with a clean environment.

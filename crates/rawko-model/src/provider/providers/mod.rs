@@ -129,6 +129,24 @@ impl Providers {
     /// Returns the provider of a model and the provider's name for it. Accepts `provider/model`, an alias, or a model
     /// whose maker is known; an empty name, `default` and `inherit` mean the default.
     pub fn find(&self, model: &str) -> Result<(Arc<dyn Provider>, String), ProviderProblem> {
+        let (name, made, model) = self.resolve(model)?;
+        let provider = made.provider.clone()?;
+        Ok((self.wrapped(name, provider), model))
+    }
+
+    /// Returns true if a model is played from a script or a tape.
+    pub fn is_played(&self, model: &str) -> Result<bool, ProviderProblem> {
+        self.resolve(model).map(|(_, made, _)| made.strict.is_some())
+    }
+
+    /// Returns true if the cost of a model is known: it has a price, or a script or tape states it.
+    pub fn has_cost(&self, model: &str) -> Result<bool, ProviderProblem> {
+        let (name, made, model) = self.resolve(model)?;
+        Ok(made.strict.is_some() || made.is_given || self.prices.find(name, &model).is_some())
+    }
+
+    /// Returns the provider of a model with its name, and the provider's name for the model.
+    fn resolve(&self, model: &str) -> Result<(&str, &NamedProvider, String), ProviderProblem> {
         let chain = self.chain(model);
         let model = chain.first().map(String::as_str).ok_or(ProviderProblem::NoDefault)?;
         // Aliases are resolved once: chains of aliases would only obscure the model.
@@ -151,8 +169,7 @@ impl Providers {
             return Err(ProviderProblem::NoModel { provider: name.to_owned() });
         }
         let model = if model.is_empty() { name } else { model };
-        let provider = made.provider.clone()?;
-        Ok((self.wrapped(name, provider), model.to_owned()))
+        Ok((name, made, model.to_owned()))
     }
 
     fn wrapped(&self, name: &str, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {

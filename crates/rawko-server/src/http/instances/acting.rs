@@ -1,4 +1,4 @@
-//! Actions on an instance: send an event, cancel, retry, fork. Each responds once the change is on disk.
+//! Actions on an instance: send an event, cancel, retry, pause, resume, fork. Each responds once the change is on disk.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::receipt::{ReceiptBody, check_id, created};
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::{IdempotencyKey, Json, Path};
 use crate::http::problem::{Problem, ProblemCode};
@@ -76,6 +77,30 @@ pub(super) async fn cancel(
     responses((status = 200, body = ReceiptBody)))]
 pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Done {
     Ok(axum::Json(app.engine().retry(id).await?.into()))
+}
+
+/// Pause an instance
+///
+/// With its descendants. It moves only when it is resumed: calls that are safe to repeat are stopped, timers stand still,
+/// events are stored. Pausing a paused instance changes nothing (`handled` is false).
+#[utoipa::path(post, path = "/v1/instances/{id}/pause", tag = "instances", params(("id" = String, Path)),
+    responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn pause(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Done {
+    Ok(axum::Json(app.engine().pause(id, person(&caller)).await?.into()))
+}
+
+/// Resume an instance
+///
+/// With its descendants. Resuming an instance that is not paused changes nothing (`handled` is false).
+#[utoipa::path(post, path = "/v1/instances/{id}/resume", tag = "instances", params(("id" = String, Path)),
+    responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn resume(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Done {
+    Ok(axum::Json(app.engine().resume(id, person(&caller)).await?.into()))
+}
+
+/// The name that the credential proves, for the journal and the audit.
+fn person(caller: &Caller) -> rawko_core::Value {
+    caller.author(None).0.map(rawko_core::Value::from).unwrap_or_default()
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]

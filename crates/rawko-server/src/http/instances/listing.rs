@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use rawko_core::Status;
-use rawko_store::{Filter, InstanceKey, Outcome, Tally, Wait};
+use rawko_store::{Driven, Filter, InstanceKey, InstanceStatus, Outcome, Tally, Wait};
 use rawko_view::ViewError;
 use rawko_view::rows::Row;
-use rawko_view::vocabulary::{OutcomeWord, StatusWord, WaitWord};
+use rawko_view::vocabulary::{InstanceStatusWord, OutcomeWord, WaitWord};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -18,10 +18,10 @@ use crate::http::problem::Problem;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Any of these.
+    /// Any of these. The words `active`, `done`, `error` and `cancelled` of earlier releases are accepted, too.
     #[serde(default)]
-    #[param(value_type = Vec<StatusWord>, inline, required = false)]
-    status: Vec<Status>,
+    #[param(value_type = Vec<InstanceStatusWord>, inline, required = false)]
+    status: Vec<StatusFilter>,
     /// Any of these outcomes.
     #[serde(default)]
     #[param(value_type = Vec<OutcomeWord>, inline, required = false)]
@@ -43,6 +43,29 @@ pub(crate) struct ListQuery {
     cursor: Option<String>,
 }
 
+/// A status in a query.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum StatusFilter {
+    Shown(InstanceStatus),
+    /// A word of earlier releases.
+    Engine(Status),
+}
+
+impl StatusFilter {
+    /// Returns the statuses that people see, and the outcomes, for a word.
+    fn shown(self) -> Vec<InstanceStatus> {
+        match self {
+            StatusFilter::Shown(status) => vec![status],
+            StatusFilter::Engine(Status::Active) => {
+                vec![InstanceStatus::Running, InstanceStatus::Waiting, InstanceStatus::Paused]
+            }
+            StatusFilter::Engine(Status::Error) => vec![InstanceStatus::Stalled],
+            StatusFilter::Engine(Status::Done | Status::Cancelled) => vec![InstanceStatus::Ended],
+        }
+    }
+}
+
 /// A page of instances, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct InstanceList {
@@ -55,9 +78,15 @@ pub(crate) struct InstanceList {
     counts: Counts,
 }
 
-/// Totals, independent of `status` and `waits`.
+/// Totals by status, independent of `status`, `outcome` and `waits`. `active`, `done`, `error` and `cancelled` are the
+/// words of earlier releases.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 struct Counts {
+    running: u64,
+    waiting: u64,
+    paused: u64,
+    stalled: u64,
+    ended: u64,
     active: u64,
     done: u64,
     error: u64,
@@ -84,9 +113,18 @@ impl ListQuery {
     fn filter(self) -> Result<Filter, Problem> {
         let before = self.cursor.as_deref().map(read_cursor).transpose()?;
         let roots_only = !self.children.unwrap_or(false) && !self.waits.contains(&Wait::Person);
+        let over = self.status.iter().filter_map(|status| match status {
+            StatusFilter::Engine(status) if status.is_over() => Some(*status),
+            StatusFilter::Engine(_) | StatusFilter::Shown(_) => None,
+        });
+        let over: Vec<Status> = over.collect();
+        // `done` and `cancelled` are both `ended`; only both words together with others need no more than that.
+        let is_exact = over.len() == self.status.len() && !over.is_empty();
         Ok(Filter {
             limit: limit_of(self.limit)?,
-            statuses: self.status,
+            statuses: if is_exact { over } else { Vec::new() },
+            shown: self.status.iter().flat_map(|status| status.shown()).collect(),
+            driven: Driven::All,
             outcomes: self.outcome,
             waits: self.waits,
             chart: self.chart,
@@ -120,6 +158,14 @@ impl Counts {
             if !with_children && !tally.is_root {
                 continue;
             }
+            let Tally { status, wait, is_faulty, count, .. } = *tally;
+            *match InstanceStatus::of_parts(status, wait, is_faulty, true) {
+                InstanceStatus::Running => &mut counts.running,
+                InstanceStatus::Waiting => &mut counts.waiting,
+                InstanceStatus::Paused => &mut counts.paused,
+                InstanceStatus::Stalled => &mut counts.stalled,
+                InstanceStatus::Ended => &mut counts.ended,
+            } += count;
             let count = match tally.status {
                 Status::Active => &mut counts.active,
                 Status::Done => &mut counts.done,

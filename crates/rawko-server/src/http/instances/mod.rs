@@ -28,6 +28,8 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(acting::send))
         .routes(routes!(acting::cancel))
         .routes(routes!(acting::retry))
+        .routes(routes!(acting::pause))
+        .routes(routes!(acting::resume))
         .routes(routes!(acting::fork))
         .routes(routes!(answering::answer))
         .routes(routes!(journal::journal))

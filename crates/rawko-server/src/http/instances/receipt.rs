@@ -21,13 +21,15 @@ pub(crate) struct ReceiptBody {
     step: u64,
     /// True if a transition handled the event.
     handled: bool,
+    /// True if the instance is paused: the event is stored and applied when it is resumed.
+    queued: bool,
     #[schema(value_type = StatusWord)]
     status: Status,
 }
 
 impl From<Receipt> for ReceiptBody {
-    fn from(Receipt { instance, step, handled, status }: Receipt) -> ReceiptBody {
-        ReceiptBody { instance: instance.to_string(), step, handled, status }
+    fn from(Receipt { instance, step, handled, queued, status }: Receipt) -> ReceiptBody {
+        ReceiptBody { instance: instance.to_string(), step, handled, queued, status }
     }
 }
 

@@ -52,6 +52,7 @@ codes! {
     SeveralAsked 409 "several_asked" "the instance has several pending requests";
     NotAsked 409 "not_asked" "the instance has no such pending request";
     NotFailed 409 "not_failed" "the instance has not failed";
+    Paused 409 "paused" "the instance is paused";
     /// The turn rules of a channel reject it; `reason` names the rule.
     Refused 409 "refused" "refused by the channel";
     IdempotencyConflict 409 "idempotency_conflict" "the idempotency key was used for another request";

@@ -49,6 +49,7 @@ fn code_of(error: &HostError) -> Code {
         HostError::AnswerRefused { .. } => Code::AnswerRefused,
         HostError::NoStep { .. } => Code::NoStep,
         HostError::NotFailed { .. } => Code::NotFailed,
+        HostError::Paused { .. } => Code::Paused,
         HostError::BadEdit { .. } => Code::InvalidEdit,
         HostError::Step(_) => Code::StepFailed,
         // Other variants are reported elsewhere; new ones are internal errors until they are listed here.

@@ -1,0 +1,103 @@
+//! Models and MCP servers: each one that the project uses is asked once, with a timeout. `--offline` leaves this out.
+
+use std::time::Duration;
+
+use rawko_agents::agent::{AgentFile, Kind};
+use rawko_agents::work::{Health, Workshop};
+use rawko_model::provider::{CompletionRequest, Providers};
+use rawko_model::{Message, Role};
+
+use super::{Check, State};
+use crate::hosting::{self, Place};
+
+const MODEL_WITHIN: Duration = Duration::from_secs(20);
+const SERVERS_WITHIN: Duration = Duration::from_secs(30);
+
+/// Asks every model and MCP server of a trusted project.
+pub(super) fn look(place: &Place) -> Vec<Check> {
+    if !place.is_trusted().unwrap_or(false) {
+        let text = "not asked: this project is not trusted";
+        return vec![Check::new("models", State::Warn, text).help("review it with `rawko trust`")];
+    }
+    let (workshop, _) = place.workshop();
+    let asked = hosting::block_on(async {
+        let mut checks = Vec::new();
+        for model in models(&workshop) {
+            checks.extend(ask_model(&workshop.providers, &model).await);
+        }
+        checks.extend(ask_servers(&workshop).await);
+        Ok(checks)
+    });
+    asked.unwrap_or_default()
+}
+
+/// Returns the models of the project's own agents and of the arbiter, each once; the default first.
+fn models(workshop: &Workshop) -> Vec<String> {
+    let default = workshop.providers.default_model().map(str::to_owned);
+    let profiles = workshop.profiles();
+    let agents = profiles.iter().filter_map(|profile| workshop.agents.get(&profile.name));
+    let own = agents.filter(|agent| asks(agent)).filter_map(|agent| agent.model.as_ref());
+    let own = own.map(ToString::to_string);
+    let mut models: Vec<String> = Vec::new();
+    for model in default.into_iter().chain(workshop.arbiter.model.clone()).chain(own) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    models
+}
+
+fn asks(agent: &AgentFile) -> bool {
+    match agent.kind {
+        Kind::Llm => true,
+        // Scripts need no network; programs and people are not asked.
+        _ => false,
+    }
+}
+
+async fn ask_model(providers: &Providers, model: &str) -> Option<Check> {
+    match try_model(providers, model).await {
+        Ok(false) => None,
+        Ok(true) => Some(Check::new("model", State::Ok, format!("{model}: answers"))),
+        Err(why) => {
+            let help = "check the name, the API key and the network; `--offline` leaves this out";
+            Some(Check::new("model", State::Problem, format!("{model}: {why}")).help(help))
+        }
+    }
+}
+
+/// Sends one small request. Returns false if nothing was asked, because the model is a script or a tape.
+pub(crate) async fn try_model(providers: &Providers, model: &str) -> Result<bool, String> {
+    if providers.is_played(model).map_err(|problem| problem.to_string())? {
+        return Ok(false);
+    }
+    let (provider, name) = providers.find(model).map_err(|problem| problem.to_string())?;
+    let request = CompletionRequest {
+        model: name,
+        messages: vec![Message::text(Role::User, "Reply with the word OK.")],
+        // Models that think first need some room for it.
+        output_tokens_max: Some(256),
+        idempotency: format!("doctor-{}", crate::times::now_ms()),
+        ..CompletionRequest::default()
+    };
+    let mut ignore = |_| {};
+    match tokio::time::timeout(MODEL_WITHIN, provider.complete(request, &mut ignore)).await {
+        Ok(Ok(_)) => Ok(true),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer within {}s", MODEL_WITHIN.as_secs())),
+    }
+}
+
+async fn ask_servers(workshop: &Workshop) -> Vec<Check> {
+    let agents = workshop.agents_health();
+    let Ok(all) = tokio::time::timeout(SERVERS_WITHIN, workshop.health()).await else {
+        let text = format!("no answer from MCP servers within {}s", SERVERS_WITHIN.as_secs());
+        return vec![Check::new("mcp", State::Problem, text)];
+    };
+    let servers = all.into_iter().filter(|health| agents.iter().all(|agent| agent.about != health.about));
+    let check = |health: Health| {
+        let state = if health.ok { State::Ok } else { State::Problem };
+        Check::new("mcp", state, format!("{}: {}", health.about, health.text))
+    };
+    servers.map(check).collect()
+}

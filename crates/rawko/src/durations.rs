@@ -1,0 +1,35 @@
+//! Durations on the command line. A number without a unit is refused: the chart format counts in milliseconds, and a
+//! person who types `--timeout 5` means something else.
+
+use std::time::Duration;
+
+use rawko_core::duration;
+
+/// Parses a duration such as `30s`, `5m` or `24h`; `0` needs no unit.
+pub(crate) fn read_ms(text: &str) -> Result<u64, String> {
+    let bare = text.trim();
+    if bare.parse::<f64>().is_ok_and(|number| number != 0.0) {
+        return Err(format!("`{bare}` has no unit; write `{bare}s` for seconds or `{bare}m` for minutes"));
+    }
+    duration::parse_ms(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn read(text: &str) -> Result<Duration, String> {
+    read_ms(text).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_needs_a_unit() {
+        for (text, ms) in [("0", 0), ("0s", 0), ("5s", 5_000), ("2m", 120_000), ("250ms", 250)] {
+            assert_eq!(read_ms(text), Ok(ms), "{text}");
+        }
+        for text in ["5", "1.5", " 30 "] {
+            assert!(read_ms(text).unwrap_err().contains("has no unit"), "{text}");
+        }
+        assert!(read_ms("soon").is_err());
+    }
+}
