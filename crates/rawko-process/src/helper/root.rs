@@ -15,7 +15,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::init::Init;
-use crate::launch::Place;
+use crate::launch::{Place, Refusal};
 
 /// The new root while it is built, and the host beside it.
 pub(super) const NEW: &str = "/new";
@@ -26,10 +26,11 @@ const EMPTY: &str = "/empty";
 const BASES: [&str; 4] = ["/tmp", "/var", "/usr", "/etc"];
 
 /// Replaces the root. `init` mounts `/proc`, because it shows the processes of the namespace that mounts it.
-pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), String> {
+pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), Refusal> {
     let mounted = mount_points();
-    init.is_ready().map_err(|error| format!("the namespace has no first process: {error}"))?;
-    begin().map_err(|error| format!("cannot make a new root: {error}"))?;
+    let failed = |what: &str, error: &io::Error| refusal(format!("{what}: {error}"), error, true);
+    init.is_ready().map_err(|error| failed("the namespace has no first process", &error))?;
+    begin().map_err(|error| failed("cannot make a new root", &error))?;
     let builder = Builder { view, mounted };
     for (path, place) in view {
         let built = if *place == Place::Processes {
@@ -37,16 +38,28 @@ pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Resul
         } else {
             builder.put(path, place)
         };
-        built.map_err(|error| format!("cannot place {}: {error}", path.display()))?;
+        built.map_err(|error| {
+            let is_of_host =
+                !matches!(place, Place::Write { .. } | Place::Hidden) && !builder.is_written(path);
+            refusal(format!("cannot place {}: {error}", path.display()), &error, is_of_host)
+        })?;
     }
-    end().map_err(|error| format!("cannot change to the new root: {error}"))
+    end().map_err(|error| failed("cannot change to the new root", &error))
+}
+
+/// Files that an agent can write must not lead to a weaker confinement; neither must a machine that is short of something.
+fn refusal(message: String, error: &io::Error, is_of_host: bool) -> Refusal {
+    const OF_KERNEL: [i32; 6] =
+        [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::ENODEV, libc::EINVAL, libc::EOPNOTSUPP];
+    let is_of_kernel = error.raw_os_error().is_some_and(|code| OF_KERNEL.contains(&code));
+    if is_of_host && is_of_kernel { Refusal::View { message } } else { Refusal::Place { message } }
 }
 
 /// Moves the root of the host to `/old`, with an empty `/new` beside it.
 fn begin() -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let base = BASES.iter().find(|base| Path::new(base).is_dir()).unwrap_or(&"/");
-    private(Path::new(base), c"mode=0755")?;
+    private(Path::new(base), c"mode=0755,size=1g")?;
     chdir(*base)?;
     fs::create_dir("old")?;
     pivot_root(".", "old")?;
@@ -54,7 +67,7 @@ fn begin() -> io::Result<()> {
     fs::create_dir(NEW)?;
     fs::write(EMPTY, "")?;
     fs::set_permissions(EMPTY, fs::Permissions::from_mode(0o000))?;
-    private(Path::new(NEW), c"mode=0755")
+    private(Path::new(NEW), c"mode=0755,size=16m")
 }
 
 fn end() -> io::Result<()> {
@@ -82,7 +95,9 @@ impl Builder<'_> {
         match place {
             Place::Private => {
                 self.directory(path)?;
-                private(&at, if path == Path::new("/tmp") { c"mode=1777" } else { c"mode=0755" })
+                // Memory of the machine: half of it would be the kernel's limit for each.
+                let is_shared = path == Path::new("/tmp") || path == Path::new("/dev/shm");
+                private(&at, if is_shared { c"mode=1777,size=512m" } else { c"mode=0755,size=512m" })
             }
             Place::Read => {
                 self.target(path, path)?;
@@ -117,7 +132,7 @@ impl Builder<'_> {
                 fs::write(at, text)
             }
             Place::Hidden if at.is_dir() => {
-                private(&at, c"mode=0555")?;
+                private(&at, c"mode=0555,size=4k")?;
                 read_only(&at)
             }
             Place::Hidden => {
@@ -142,6 +157,11 @@ impl Builder<'_> {
     fn is_on_host(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find_map(|above| self.view.get(above));
         matches!(above, Some(Place::Read | Place::Copy | Place::Write { .. }))
+    }
+
+    /// Returns true if a path lies in a place that programs write.
+    fn is_written(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| matches!(self.view.get(above), Some(Place::Write { .. })))
     }
 
     /// Makes sure that something of the same kind as the source is there to be mounted on.

@@ -4,15 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::git;
+
 /// Files of a project that decide which programs start and what agents may do. Relative to the project.
 pub const AUTHORITY: [&str; 6] =
     [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
-
-/// In a git directory: what git executes.
-const GIT_AUTHORITY: [&str; 3] = ["config", "config.worktree", "hooks"];
-
-/// Depth to which submodules are looked for.
-const MODULES_DEPTH: usize = 4;
 
 /// Keys, tokens and profiles, relative to the home directory. A private home has none of them; they are listed for
 /// projects that contain a home directory.
@@ -123,60 +119,11 @@ fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// The files of authority that a project has.
-pub(crate) fn protected(project: &Path, git: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     let mut protected: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
-    if let Some(git) = git {
-        git_authority(git, MODULES_DEPTH, &mut protected);
-    }
+    protected.extend(git::authority(project));
     // The file of a worktree; a directory is written to.
     protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));
     protected.retain(|path| path.symlink_metadata().is_ok());
     protected
-}
-
-fn git_authority(git: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    found.extend(GIT_AUTHORITY.iter().map(|name| git.join(name)));
-    for below in ["modules", "worktrees"] {
-        modules(&git.join(below), depth, found);
-    }
-}
-
-/// Git directories of submodules: `git status` in the project obeys their configuration.
-fn modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
-        let path = entry.path();
-        if path.join("HEAD").is_file() {
-            git_authority(&path, depth, found);
-        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            modules(&path, depth, found);
-        }
-    }
-}
-
-/// The git directory of a project, and the one that it shares with other worktrees. A `.git` file of a worktree names it;
-/// one that does not lead to a git directory is not followed.
-pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
-    let own = project.join(".git");
-    let Ok(metadata) = own.symlink_metadata() else { return Vec::new() };
-    if metadata.is_dir() {
-        return vec![own];
-    }
-    let Some(named) = fs::read_to_string(&own)
-        .ok()
-        .and_then(|text| Some(project.join(text.strip_prefix("gitdir:")?.trim())))
-    else {
-        return Vec::new();
-    };
-    let Ok(named) = named.canonicalize() else { return Vec::new() };
-    // Git writes the way back; a file that came with a project cannot have made one elsewhere.
-    let back = fs::read_to_string(named.join("gitdir")).unwrap_or_default();
-    let is_worktree =
-        named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
-    let common = fs::read_to_string(named.join("commondir")).ok();
-    let common = common.and_then(|text| named.join(text.trim()).canonicalize().ok());
-    match common {
-        Some(common) if is_worktree && common.join("objects").is_dir() => vec![common],
-        Some(_) | None => Vec::new(),
-    }
 }

@@ -1,13 +1,16 @@
 //! The launcher: the one place where a child process is started. It plans the confinement of a profile, starts the helper
 //! process that sets it up, and hands over the program's pipes.
 
+mod any_path;
 mod authority;
 mod confinement;
 mod environment;
 pub(crate) mod frame;
+mod git;
 mod helper_file;
 mod home;
 mod layers;
+mod links;
 mod needed;
 mod plain;
 mod profile;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Launch;
+use super::links;
 use super::profile::Profile;
 
 /// A directory with one of these is the top of a package.
@@ -20,11 +21,18 @@ pub(crate) fn of_launch(launch: &Launch, program: &Path) -> Vec<PathBuf> {
     if !matches!(launch.profile, Profile::Program(_)) {
         return Vec::new();
     }
-    let program = [program.to_owned()].into_iter().filter(|path| path.is_absolute());
+    // A link that agents can write does not decide what is seen.
+    let written = launch.confinement.extra_write.iter().chain([&launch.confinement.root]);
+    let written: Vec<PathBuf> = written.filter_map(|path| path.canonicalize().ok()).collect();
+    let is_own = |path: &Path| !links::leads_through(&launch.cwd.join(path), &written);
+    let program = [program.to_owned()]
+        .into_iter()
+        .filter(|path| path.is_absolute() && is_own(path) && is_own(&launch.program));
     // The file that a link leads to is installed elsewhere.
     let real = program.clone().filter_map(|path| path.canonicalize().ok());
     let programs = program.chain(real).filter_map(|file| Some(installation(file.parent()?)));
     let scripts = launch.args.iter().map(Path::new).filter(|path| path.is_absolute() && path.is_file());
+    let scripts = scripts.filter(|path| is_own(path));
     programs.chain(scripts.filter_map(package)).collect()
 }
 

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::authority;
 use super::confinement::Confinement;
+use super::git;
 use super::profile::Profile;
 use super::spec::Place;
-use super::{environment, home, needed};
+use super::{environment, home, links, needed};
 
 /// Read-only, where the host has them.
 const SYSTEM: [&str; 14] = [
@@ -46,6 +47,8 @@ pub(crate) struct View {
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) home: PathBuf,
     pub(crate) temporary: PathBuf,
+    /// What agents write: a link in there does not lead the view anywhere.
+    of_agents: Vec<PathBuf>,
 }
 
 impl View {
@@ -74,6 +77,12 @@ impl View {
             readable: vec![PathBuf::from("/proc")],
             home: home.clone(),
             temporary: PathBuf::from(TEMPORARY),
+            of_agents: confinement
+                .extra_write
+                .iter()
+                .filter_map(|path| path.canonicalize().ok())
+                .chain([root.clone()])
+                .collect(),
         };
         view.system();
         view.identity(&home);
@@ -96,6 +105,7 @@ impl View {
         view.protect(&confinement.protected);
         view.hide(&authority::hidden(real_home.as_deref(), &root));
         view.hide(&confinement.hidden);
+        view.pin();
         Ok(view)
     }
 
@@ -162,7 +172,7 @@ impl View {
     }
 
     fn project(&mut self, confinement: &Confinement, root: &Path, profile: Profile) {
-        let git = authority::git_directories(root);
+        let git = git::git_directories(root);
         if !profile.writes_project() {
             self.read(&confinement.root);
             git.iter().for_each(|path| self.read(path));
@@ -171,8 +181,7 @@ impl View {
         self.write(&confinement.root);
         // A place of its own, so that it cannot be moved away from under the files that are protected in it.
         git.iter().for_each(|path| self.write(path));
-        let protected = authority::protected(root, git.first().map(PathBuf::as_path));
-        for path in protected.into_iter().filter(|path| !path.is_symlink()) {
+        for path in authority::protected(root).into_iter().filter(|path| !path.is_symlink()) {
             self.places.insert(path, Place::Read);
         }
     }
@@ -211,6 +220,28 @@ impl View {
         }
     }
 
+    /// Binds every directory between a writable place and something protected or hidden in it onto itself: a mount point
+    /// cannot be renamed, so nothing else can be put at the same path.
+    fn pin(&mut self) {
+        let mut pinned = Vec::new();
+        for (path, place) in &self.places {
+            if !matches!(place, Place::Read | Place::Hidden) {
+                continue;
+            }
+            let above = path.ancestors().skip(1).take_while(|above| !self.places.contains_key(*above));
+            let above: Vec<&Path> = above.collect();
+            let nearest = above.last().unwrap_or(&path.as_path()).parent();
+            if let Some(Place::Write { source }) = nearest.and_then(|nearest| self.places.get(nearest))
+                && nearest == Some(source)
+            {
+                pinned.extend(above.into_iter().map(Path::to_owned));
+            }
+        }
+        for path in pinned {
+            self.places.insert(path.clone(), Place::Write { source: path });
+        }
+    }
+
     fn hide(&mut self, hidden: &[PathBuf]) {
         for path in hidden {
             // The project may lie below something that is hidden, and stays visible.
@@ -246,6 +277,9 @@ impl View {
     }
 
     fn read(&mut self, path: &Path) {
+        if links::leads_through(path, &self.of_agents) {
+            return;
+        }
         let Ok(real) = path.canonicalize() else { return };
         let is_seen = self.is_on_host(&real);
         if real != path {
@@ -258,6 +292,9 @@ impl View {
     }
 
     fn write(&mut self, path: &Path) {
+        if links::leads_through(path, &self.of_agents) {
+            return;
+        }
         let Ok(real) = path.canonicalize() else { return };
         if real != path {
             self.link(path);

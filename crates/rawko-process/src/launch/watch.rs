@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::authority::{AUTHORITY, git_directories};
+use super::authority::AUTHORITY;
+use super::git::{GIT_AUTHORITY, directories_below, git_directories};
 
 /// The state before a call.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ impl AuthorityWatch {
     pub fn of_project(project: &Path) -> Self {
         let mut paths: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
         // A project without a git directory may get one.
-        for git in git_directories(project) {
-            paths.extend(["config", "config.worktree", "hooks"].map(|name| git.join(name)));
+        for git in git_directories(project).iter().flat_map(|git| directories_below(git)) {
+            paths.extend(GIT_AUTHORITY.map(|name| git.join(name)));
         }
         let links = paths.iter().filter_map(|path| Some((path.clone(), fs::read_link(path).ok()?))).collect();
         paths.retain(|path| path.symlink_metadata().is_err());

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod fence;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -50,13 +52,17 @@ impl Yard {
             output: Output::Merged,
             ..Launch::new("bash", profile, confinement)
         };
-        let mut launched = launch.start().await.unwrap();
-        let mut text = String::new();
-        launched.child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
-        let status = launched.child.wait().await.unwrap();
-        launched.processes.kill_all().await;
-        (text.trim().to_owned(), status)
+        output(launch.start().await.unwrap()).await
     }
+}
+
+/// Waits for a program whose output is merged.
+async fn output(mut launched: rawko_process::Launched) -> (String, ExitStatus) {
+    let mut text = String::new();
+    launched.child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
+    let status = launched.child.wait().await.unwrap();
+    launched.processes.kill_all().await;
+    (text.trim().to_owned(), status)
 }
 
 /// Starts under load: a helper that is interrupted or slow is not an error.
