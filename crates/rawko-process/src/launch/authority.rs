@@ -10,6 +10,28 @@ use super::git;
 pub const AUTHORITY: [&str; 6] =
     [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 
+/// Files that other programs of the person obey: editors, git hooks, shells and other agents. Relative to the project.
+pub(crate) const OBEYED: [&str; 14] = [
+    ".codex",
+    ".cursor",
+    ".cursorrules",
+    ".devcontainer",
+    ".direnv",
+    ".envrc",
+    ".gemini",
+    ".githooks",
+    ".husky",
+    ".idea",
+    ".pre-commit-config.yaml",
+    ".vscode",
+    ".windsurfrules",
+    "GEMINI.md",
+];
+
+/// Depth and number of entries of the search for links in files of authority.
+const LINKS_DEPTH: usize = 4;
+const LINKS_MAX: usize = 4000;
+
 /// Keys, tokens and profiles, relative to the home directory. A private home has none of them; they are listed for
 /// projects that contain a home directory.
 const CREDENTIALS: [&str; 50] = [
@@ -118,12 +140,36 @@ fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files of authority that a project has.
+/// The files of authority that a project has, and what links in them lead to.
 pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
-    let mut protected: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
+    let mut protected: Vec<PathBuf> = names().map(|name| project.join(name)).collect();
     protected.extend(git::authority(project));
     // The file of a worktree; a directory is written to.
     protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));
     protected.retain(|path| path.symlink_metadata().is_ok());
+    let (mut targets, mut left) = (Vec::new(), LINKS_MAX);
+    for path in &protected {
+        link_targets(path, LINKS_DEPTH, &mut left, &mut targets);
+    }
+    protected.extend(targets.into_iter().filter(|target| target != project && target.starts_with(project)));
+    protected.sort();
+    protected.dedup();
     protected
+}
+
+/// The names of files of authority in a project.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    AUTHORITY.into_iter().chain(OBEYED)
+}
+
+fn link_targets(path: &Path, depth: usize, left: &mut usize, targets: &mut Vec<PathBuf>) {
+    *left = left.saturating_sub(1);
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    if metadata.is_symlink() {
+        targets.extend(path.canonicalize());
+    } else if metadata.is_dir() && depth > 0 && *left > 0 {
+        for entry in fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
+            link_targets(&entry.path(), depth - 1, left, targets);
+        }
+    }
 }

@@ -7,6 +7,8 @@ mod confinement;
 mod environment;
 pub(crate) mod frame;
 mod git;
+mod git_config;
+mod git_index;
 mod helper_file;
 mod home;
 mod layers;

@@ -181,9 +181,7 @@ impl View {
         self.write(&confinement.root);
         // A place of its own, so that it cannot be moved away from under the files that are protected in it.
         git.iter().for_each(|path| self.write(path));
-        for path in authority::protected(root).into_iter().filter(|path| !path.is_symlink()) {
-            self.places.insert(path, Place::Read);
-        }
+        self.protect(&authority::protected(root));
     }
 
     /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links

@@ -1,39 +1,52 @@
 //! Files of authority that a project does not have yet. The kernel can protect what exists, not a name; so what a program
 //! created under such a name is renamed when its call ends.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::authority::AUTHORITY;
-use super::git::{GIT_AUTHORITY, directories_below, git_directories};
+use super::authority;
+use super::git;
 
 /// The state before a call.
 #[derive(Debug)]
 pub struct AuthorityWatch {
+    project: PathBuf,
     absent: Vec<PathBuf>,
     /// Links: a mount cannot cover one.
     links: Vec<(PathBuf, PathBuf)>,
+    /// What git obeys in repositories inside the project, which programs make and remove.
+    obeyed: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl AuthorityWatch {
-    /// Records which files of authority are absent, and the targets of those that are links.
+    /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
     pub fn of_project(project: &Path) -> Self {
-        let mut paths: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
-        // A project without a git directory may get one.
-        for git in git_directories(project).iter().flat_map(|git| directories_below(git)) {
-            paths.extend(GIT_AUTHORITY.map(|name| git.join(name)));
+        let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+        let mut paths: Vec<PathBuf> = authority::names().map(|name| project.join(name)).collect();
+        for git in git::git_directories(&project).iter().flat_map(|git| git::directories_below(git)) {
+            paths.extend(git::GIT_AUTHORITY.map(|name| git.join(name)));
         }
-        let links = paths.iter().filter_map(|path| Some((path.clone(), fs::read_link(path).ok()?))).collect();
+        let of_git = project.join(".git");
+        let links = paths.iter().chain([&of_git]);
+        let links = links.filter_map(|path| Some((path.clone(), fs::read_link(path).ok()?))).collect();
+        paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
-        Self { absent: paths, links }
+        let obeyed =
+            obeyed(&project).into_iter().map(|path| (path.clone(), fs::read(path).unwrap_or_default()));
+        Self { obeyed: obeyed.collect(), project, absent: paths, links }
     }
 
     /// Renames files that were created since, and restores links. Returns a line for each.
     pub fn restore(&self) -> Vec<String> {
+        // A repository that was made since is welcome, unless it makes git start something.
+        let is_new_repository =
+            |path: &Path| path == self.project.join(".git") && path.is_dir() && !path.is_symlink();
         let created = self.absent.iter().filter(|path| path.symlink_metadata().is_ok());
         let replaced =
             self.links.iter().filter(|(path, target)| fs::read_link(path).ok().as_ref() != Some(target));
-        let mut lines: Vec<String> = created.map(|path| set_aside(path)).collect();
+        let mut lines: Vec<String> =
+            created.filter(|path| !is_new_repository(path)).map(|path| set_aside(path)).collect();
         for (path, target) in replaced {
             if path.symlink_metadata().is_ok() {
                 lines.push(set_aside(path));
@@ -42,8 +55,33 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
+        for path in obeyed(&self.project) {
+            let before = self.obeyed.get(&path);
+            if before.is_some() && fs::read(&path).ok().as_ref() == before {
+                continue;
+            }
+            lines.push(set_aside(&path));
+            if let Some(Err(error)) = before.map(|text| fs::write(&path, text)) {
+                lines.push(format!("{} is lost: {error}", path.display()));
+            }
+        }
         lines
     }
+}
+
+/// What makes git start something, in every git directory of a project and of repositories inside it.
+fn obeyed(project: &Path) -> Vec<PathBuf> {
+    let own = git::git_directories(project).into_iter();
+    let nested: Vec<PathBuf> =
+        git::nested(project).iter().map(|repository| repository.join(".git")).collect();
+    let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        nested.into_iter().partition(|git| git.is_dir() && !git.is_symlink());
+    let directories = own.chain(directories).flat_map(|git| git::directories_below(&git));
+    let mut all: Vec<PathBuf> = directories.flat_map(|git| git::suspicious(&git)).collect();
+    all.extend(files.into_iter().filter(|file| git::is_led_astray(file, project)));
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn set_aside(path: &Path) -> String {

@@ -165,3 +165,127 @@ async fn private_places_are_bounded() {
     let sizes: Vec<u64> = text.split_whitespace().map(|size| size.parse().unwrap()).collect();
     assert!(sizes.len() == 2 && sizes.iter().all(|size| (1..=512).contains(size)), "{text}");
 }
+
+/// What the person's own git, editor or rawko would start later: each line runs alone, then the person's git.
+#[tokio::test]
+async fn nothing_is_left_that_the_person_would_start() {
+    let evil = "printf '[core]\\n\\tfsmonitor = touch PWNED; false\\n'";
+    for (name, lines) in [
+        (
+            "another common directory",
+            &[
+                "mkdir evil; cp -r .git/objects .git/refs evil/; EVIL > evil/config; echo ../evil > .git/commondir",
+            ][..],
+        ),
+        (
+            "a submodule of its own",
+            &[
+                "git init -q sub && cd sub && git commit -q --allow-empty -m x && EVIL >> .git/config && cd .. && git add sub",
+            ],
+        ),
+        (
+            "a submodule that is led astray",
+            &[
+                "git init -q sub && cd sub && git commit -q --allow-empty -m x && cd .. && git add sub",
+                "mkdir e; cp -r sub/.git/* e/; EVIL >> e/config; mv sub/.git sub/old; echo 'gitdir: ../e' > sub/.git",
+            ],
+        ),
+        (
+            "a known submodule",
+            &[
+                "git init -q sub && cd sub && git commit -q --allow-empty -m x && cd .. && git add sub",
+                "EVIL >> sub/.git/config",
+                "mv sub s2; cp -r s2 sub; EVIL >> sub/.git/config",
+            ],
+        ),
+        (
+            "a hook of the configured directory",
+            &[
+                "mkdir -p hk; echo 'touch PWNED' >> hk/pre-commit",
+                "mv hk h2; mkdir hk; cp h2/* hk/; echo 'touch PWNED' >> hk/pre-commit",
+            ],
+        ),
+        ("a program of the configuration", &["echo 'touch PWNED' >> tools/monitor"]),
+        ("hooks through a link", &["echo 'touch PWNED' >> tools/hooks/post-index-change"]),
+        (
+            "moved submodules",
+            &["mv .git/modules .git/m2", "EVIL >> .git/m2/x/config; mv .git/m2 .git/modules"],
+        ),
+        (
+            "files that others obey",
+            &[
+                "echo evil > .envrc; mkdir -p .vscode .husky; echo evil > .vscode/tasks.json; echo evil > .pre-commit-config.yaml; echo evil >> .idea/x.xml",
+            ],
+        ),
+        ("instructions through a link", &["echo evil >> docs/words.md; echo evil >> conf/c.json"]),
+    ] {
+        let yard = Yard::new();
+        for (file, text) in [
+            ("hk/pre-commit", "#!/bin/sh\n"),
+            ("tools/monitor", "#!/bin/sh\nexit 1\n"),
+            ("tools/hooks/post-index-change", "#!/bin/sh\n"),
+            ("docs/words.md", "x"),
+            ("conf/c.json", "x"),
+            (".idea/x.xml", "x"),
+        ] {
+            yard.write(file, text);
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(yard.root.join(file), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        git(&yard.root, &["init", "-q"]);
+        git(&yard.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        if name.contains("configured") {
+            git(&yard.root, &["config", "core.hooksPath", "hk"]);
+        } else if name.contains("program") {
+            git(&yard.root, &["config", "core.fsmonitor", "tools/monitor"]);
+        } else if name.contains("hooks through") {
+            fs::remove_dir_all(yard.root.join(".git/hooks")).unwrap();
+            std::os::unix::fs::symlink("../tools/hooks", yard.root.join(".git/hooks")).unwrap();
+        }
+        std::os::unix::fs::symlink("docs/words.md", yard.root.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("conf", yard.root.join(".claude")).unwrap();
+        yard.write(".git/modules/x/HEAD", "ref: refs/heads/main\n");
+        yard.write(".git/modules/x/config", "[core]\n\tbare = false\n");
+        let identity =
+            "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";
+        for line in lines {
+            let line = line.replace("EVIL", evil);
+            let (text, _) = yard.run(Profile::Workspace, &format!("{identity}{line}; echo WORKS")).await;
+            assert!(text.ends_with("WORKS"), "{name}: {text}");
+        }
+        let said =
+            [git(&yard.root, &["status"]), git(&yard.root, &["commit", "--allow-empty", "-m", "mine"])];
+        assert!(said[1].contains("mine"), "{name}: {said:?}");
+        let is_left = |file: &str| yard.root.join(file).exists();
+        assert!(!["PWNED", "sub/PWNED"].iter().any(|file| is_left(file)), "{name}: {said:?}");
+        assert!(
+            ![".envrc", ".vscode", ".husky", ".pre-commit-config.yaml"].iter().any(|file| is_left(file)),
+            "{name}"
+        );
+        for file in ["docs/words.md", "conf/c.json", ".idea/x.xml"] {
+            assert_eq!(fs::read_to_string(yard.root.join(file)).unwrap(), "x", "{name}");
+        }
+        assert!(
+            !fs::read_to_string(yard.root.join(".git/modules/x/config")).unwrap().contains("PWNED"),
+            "{name}"
+        );
+    }
+}
+
+/// A project without a repository gets one, and agents work with repositories of their own.
+#[tokio::test]
+async fn repositories_of_agents_work() {
+    let yard = Yard::new();
+    for line in [
+        "git init -q . && git add file && git -c user.name=a -c user.email=a@b commit -qm first",
+        "git log --format=%s | grep first && git init -q near && cd near && git config user.name a && touch x && git add x",
+        "git clone -q . copy && cd copy && git log --format=%s | grep first",
+        "rm -rf near copy && git status --short",
+        "git init -q s && git -C s -c user.name=a -c user.email=a@b commit -q --allow-empty -m sub && git -c protocol.file.allow=always submodule add -q ./s lib/s 2>&1",
+        "git -C lib/s log --format=%s | grep sub && git submodule status",
+    ] {
+        let (text, status) = yard.run(Profile::Workspace, line).await;
+        assert!(status.success(), "{line}: {text}");
+    }
+    assert_eq!(git(&yard.root, &["log", "--format=%s"]).trim(), "first");
+}

@@ -62,6 +62,7 @@ async fn output(mut launched: rawko_process::Launched) -> (String, ExitStatus) {
     launched.child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
     let status = launched.child.wait().await.unwrap();
     launched.processes.kill_all().await;
+    launched.authority.restore();
     (text.trim().to_owned(), status)
 }
 
