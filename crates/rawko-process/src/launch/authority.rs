@@ -34,7 +34,7 @@ const LINKS_MAX: usize = 4000;
 
 /// Keys, tokens and profiles, relative to the home directory. A private home has none of them; they are listed for
 /// projects that contain a home directory.
-const CREDENTIALS: [&str; 50] = [
+const CREDENTIALS: [&str; 62] = [
     ".ssh",
     ".aws",
     ".gnupg",
@@ -85,6 +85,18 @@ const CREDENTIALS: [&str; 50] = [
     ".zsh_history",
     ".python_history",
     ".psql_history",
+    "miniconda3/.condarc",
+    "anaconda3/.condarc",
+    ".nvm/.npmrc",
+    ".npm/_logs",
+    ".dotnet/corefx",
+    ".rye/credentials",
+    ".rye/config.toml",
+    ".local/share/uv/credentials",
+    ".volta/.npmrc",
+    ".bun/.npmrc",
+    ".pulumi/credentials.json",
+    ".fly/config.yml",
 ];
 
 /// What no program sees: credentials, rawko's own state, and what only some users of this machine may read.
@@ -114,12 +126,15 @@ fn state_directories() -> impl Iterator<Item = PathBuf> {
     [of("RAWKO_STATE_DIR"), state, configured].into_iter().flatten().map(absolute)
 }
 
-/// Paths in `/etc` that not every user may read. Root could: it owns them. Looked up once.
+/// Directories of the system in which administrators keep files of their own.
+const ADMINISTERED: [&str; 3] = ["/etc", "/opt", "/usr/local"];
+
+/// Paths of the system that not every user may read. Root could: it owns them. Looked up once.
 fn system_secrets() -> &'static [PathBuf] {
     static SECRETS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     SECRETS.get_or_init(|| {
         let mut found = Vec::new();
-        unreadable(Path::new("/etc"), &mut found);
+        ADMINISTERED.iter().for_each(|directory| unreadable(Path::new(directory), &mut found));
         found
     })
 }

@@ -49,9 +49,8 @@ const INHERITED: [&str; 38] = [
 ];
 
 /// Variables of the list above whose value is a directory that programs read.
-const DIRECTORIES: [&str; 17] = [
+const DIRECTORIES: [&str; 16] = [
     "RUSTUP_HOME",
-    "GOPATH",
     "GOROOT",
     "GOCACHE",
     "GOMODCACHE",
@@ -93,7 +92,7 @@ pub(crate) fn places(home: &Path, temporary: &Path) -> [(String, String); 2] {
     [("HOME".to_owned(), text(home)), ("TMPDIR".to_owned(), text(temporary))]
 }
 
-/// The directories that the variables name. Of cargo's not the whole one: it may hold a token.
+/// The directories that the variables name. Of cargo's and Go's not the whole one: they may hold a token, and sources.
 pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item = PathBuf> {
     let value =
         |name: &str| variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
@@ -101,8 +100,10 @@ pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item 
     let path = variables.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
     let cargo = value("CARGO_HOME").map(Path::new).into_iter();
     let cargo = cargo.flat_map(|home| ["bin", "registry", "git"].map(|name| home.join(name)));
+    let go = value("GOPATH").unwrap_or_default().split(':').map(Path::new);
+    let go = go.flat_map(|path| ["bin", "pkg"].map(|name| path.join(name)));
     let named = named.chain(path.split(':').map(Path::new)).map(Path::to_owned);
-    named.chain(cargo).filter(|path| path.is_absolute())
+    named.chain(cargo).chain(go).filter(|path| path.is_absolute())
 }
 
 /// Variables that switch the network off in tools that would otherwise try for a minute.

@@ -9,6 +9,7 @@ pub(crate) mod frame;
 mod git;
 mod git_config;
 mod git_index;
+pub(crate) mod guard;
 mod helper_file;
 mod home;
 mod layers;

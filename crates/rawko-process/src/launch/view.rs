@@ -89,8 +89,9 @@ impl View {
         view.home(&home, &root);
         let directories = environment::directories(variables);
         let mut seen = Vec::new();
-        for path in
-            directories.flat_map(|path| [needed::installation(&path), path]).chain(own.iter().cloned())
+        for path in directories
+            .flat_map(|path| needed::installation(&path, real_home.as_deref()))
+            .chain(own.iter().cloned())
         {
             // A home directory as a whole is never needed.
             if !home.starts_with(&path) && !root.starts_with(&path) && !seen.contains(&path) {

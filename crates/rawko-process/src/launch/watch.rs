@@ -5,19 +5,33 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use super::any_path;
 use super::authority;
 use super::git;
+use super::guard::Guard;
 
 /// The state before a call.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct AuthorityWatch {
+    #[serde(with = "any_path")]
     project: PathBuf,
+    #[serde(with = "any_path::list")]
     absent: Vec<PathBuf>,
     /// Links: a mount cannot cover one.
-    links: Vec<(PathBuf, PathBuf)>,
+    #[serde(with = "any_path::keys")]
+    links: BTreeMap<PathBuf, Target>,
     /// What git obeys in repositories inside the project, which programs make and remove.
+    #[serde(with = "any_path::keys")]
     obeyed: BTreeMap<PathBuf, Vec<u8>>,
+    #[serde(skip)]
+    guard: Option<Guard>,
 }
+
+/// Where a link leads.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Target(#[serde(with = "any_path")] PathBuf);
 
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
@@ -29,29 +43,43 @@ impl AuthorityWatch {
         }
         let of_git = project.join(".git");
         let links = paths.iter().chain([&of_git]);
-        let links = links.filter_map(|path| Some((path.clone(), fs::read_link(path).ok()?))).collect();
+        let links =
+            links.filter_map(|path| Some((path.clone(), Target(fs::read_link(path).ok()?)))).collect();
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
         let obeyed =
             obeyed(&project).into_iter().map(|path| (path.clone(), fs::read(path).unwrap_or_default()));
-        Self { obeyed: obeyed.collect(), project, absent: paths, links }
+        Self { obeyed: obeyed.collect(), project, absent: paths, links, guard: None }
+    }
+
+    /// Sees to it that the state is restored also if this process is killed, or drops this before [`Self::restore`].
+    pub fn guard(&mut self) {
+        self.guard = Guard::start(self);
     }
 
     /// Renames files that were created since, and restores links. Returns a line for each.
-    pub fn restore(&self) -> Vec<String> {
+    pub fn restore(&mut self) -> Vec<String> {
+        let lines = self.restored();
+        if let Some(guard) = self.guard.take() {
+            guard.release();
+        }
+        lines
+    }
+
+    pub(crate) fn restored(&self) -> Vec<String> {
         // A repository that was made since is welcome, unless it makes git start something.
         let is_new_repository =
             |path: &Path| path == self.project.join(".git") && path.is_dir() && !path.is_symlink();
         let created = self.absent.iter().filter(|path| path.symlink_metadata().is_ok());
         let replaced =
-            self.links.iter().filter(|(path, target)| fs::read_link(path).ok().as_ref() != Some(target));
+            self.links.iter().filter(|(path, target)| fs::read_link(path).ok().as_ref() != Some(&target.0));
         let mut lines: Vec<String> =
             created.filter(|path| !is_new_repository(path)).map(|path| set_aside(path)).collect();
         for (path, target) in replaced {
             if path.symlink_metadata().is_ok() {
                 lines.push(set_aside(path));
             }
-            if let Err(error) = std::os::unix::fs::symlink(target, path) {
+            if let Err(error) = std::os::unix::fs::symlink(&target.0, path) {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
@@ -110,7 +138,7 @@ mod tests {
         let at = |name: &str| project.path().join(name);
         fs::write(at("AGENTS.md"), "mine").unwrap();
         std::os::unix::fs::symlink("AGENTS.md", at("CLAUDE.md")).unwrap();
-        let watch = AuthorityWatch::of_project(project.path());
+        let mut watch = AuthorityWatch::of_project(project.path());
         assert_eq!(watch.restore(), Vec::<String>::new());
         fs::write(at(".mcp.json"), "{}").unwrap();
         fs::remove_file(at("CLAUDE.md")).unwrap();

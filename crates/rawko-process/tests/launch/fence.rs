@@ -166,7 +166,8 @@ async fn private_places_are_bounded() {
     assert!(sizes.len() == 2 && sizes.iter().all(|size| (1..=512).contains(size)), "{text}");
 }
 
-/// What the person's own git, editor or rawko would start later: each line runs alone, then the person's git.
+/// What the person's own git, editor or rawko would start later: each line runs alone, then the person's git. Without
+/// the sandbox each of them gets through.
 #[tokio::test]
 async fn nothing_is_left_that_the_person_would_start() {
     let evil = "printf '[core]\\n\\tfsmonitor = touch PWNED; false\\n'";
@@ -206,7 +207,7 @@ async fn nothing_is_left_that_the_person_would_start() {
             ],
         ),
         ("a program of the configuration", &["echo 'touch PWNED' >> tools/monitor"]),
-        ("hooks through a link", &["echo 'touch PWNED' >> tools/hooks/post-index-change"]),
+        ("hooks through a link", &["echo 'touch PWNED' >> tools/hooks/pre-commit"]),
         (
             "moved submodules",
             &["mv .git/modules .git/m2", "EVIL >> .git/m2/x/config; mv .git/m2 .git/modules"],
@@ -219,57 +220,61 @@ async fn nothing_is_left_that_the_person_would_start() {
         ),
         ("instructions through a link", &["echo evil >> docs/words.md; echo evil >> conf/c.json"]),
     ] {
-        let yard = Yard::new();
-        for (file, text) in [
-            ("hk/pre-commit", "#!/bin/sh\n"),
-            ("tools/monitor", "#!/bin/sh\nexit 1\n"),
-            ("tools/hooks/post-index-change", "#!/bin/sh\n"),
-            ("docs/words.md", "x"),
-            ("conf/c.json", "x"),
-            (".idea/x.xml", "x"),
-        ] {
-            yard.write(file, text);
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(yard.root.join(file), fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        git(&yard.root, &["init", "-q"]);
-        git(&yard.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
-        if name.contains("configured") {
-            git(&yard.root, &["config", "core.hooksPath", "hk"]);
-        } else if name.contains("program") {
-            git(&yard.root, &["config", "core.fsmonitor", "tools/monitor"]);
-        } else if name.contains("hooks through") {
-            fs::remove_dir_all(yard.root.join(".git/hooks")).unwrap();
-            std::os::unix::fs::symlink("../tools/hooks", yard.root.join(".git/hooks")).unwrap();
-        }
-        std::os::unix::fs::symlink("docs/words.md", yard.root.join("AGENTS.md")).unwrap();
-        std::os::unix::fs::symlink("conf", yard.root.join(".claude")).unwrap();
-        yard.write(".git/modules/x/HEAD", "ref: refs/heads/main\n");
-        yard.write(".git/modules/x/config", "[core]\n\tbare = false\n");
-        let identity =
-            "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";
-        for line in lines {
-            let line = line.replace("EVIL", evil);
-            let (text, _) = yard.run(Profile::Workspace, &format!("{identity}{line}; echo WORKS")).await;
-            assert!(text.ends_with("WORKS"), "{name}: {text}");
-        }
-        let said =
-            [git(&yard.root, &["status"]), git(&yard.root, &["commit", "--allow-empty", "-m", "mine"])];
-        assert!(said[1].contains("mine"), "{name}: {said:?}");
-        let is_left = |file: &str| yard.root.join(file).exists();
-        assert!(!["PWNED", "sub/PWNED"].iter().any(|file| is_left(file)), "{name}: {said:?}");
-        assert!(
-            ![".envrc", ".vscode", ".husky", ".pre-commit-config.yaml"].iter().any(|file| is_left(file)),
-            "{name}"
-        );
-        for file in ["docs/words.md", "conf/c.json", ".idea/x.xml"] {
-            assert_eq!(fs::read_to_string(yard.root.join(file)).unwrap(), "x", "{name}");
-        }
-        assert!(
-            !fs::read_to_string(yard.root.join(".git/modules/x/config")).unwrap().contains("PWNED"),
-            "{name}"
-        );
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("EVIL", evil)).collect();
+        assert_eq!(starts(name, &lines, Profile::Workspace).await, None, "{name}");
+        assert!(starts(name, &lines, Profile::Trusted).await.is_some(), "control of {name}");
     }
+}
+
+/// What the lines brought about that the person did not want.
+async fn starts(name: &str, lines: &[String], profile: Profile) -> Option<String> {
+    let yard = Yard::new();
+    for (file, text) in [
+        ("hk/pre-commit", "#!/bin/sh\n"),
+        ("tools/monitor", "#!/bin/sh\n"),
+        ("tools/hooks/pre-commit", "#!/bin/sh\n"),
+        ("docs/words.md", "x"),
+        ("conf/c.json", "x"),
+        (".idea/x.xml", "x"),
+    ] {
+        yard.write(file, text);
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(yard.root.join(file), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    git(&yard.root, &["init", "-q"]);
+    git(&yard.root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    if name.contains("configured") {
+        git(&yard.root, &["config", "core.hooksPath", "hk"]);
+    } else if name.contains("program") {
+        git(&yard.root, &["config", "core.fsmonitor", "tools/monitor"]);
+    } else if name.contains("hooks through") {
+        fs::remove_dir_all(yard.root.join(".git/hooks")).unwrap();
+        std::os::unix::fs::symlink("../tools/hooks", yard.root.join(".git/hooks")).unwrap();
+    }
+    std::os::unix::fs::symlink("docs/words.md", yard.root.join("AGENTS.md")).unwrap();
+    std::os::unix::fs::symlink("conf", yard.root.join(".claude")).unwrap();
+    yard.write(".git/modules/x/HEAD", "ref: refs/heads/main\n");
+    yard.write(".git/modules/x/config", "[core]\n\tbare = false\n");
+    let identity =
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";
+    for line in lines {
+        let launch = yard.launch(yard.confinement(), profile, &format!("{identity}{line}; echo WORKS"));
+        let mut launched = launch.start().await.unwrap();
+        let (text, _) = super::ended(&mut launched).await;
+        if profile != Profile::Trusted {
+            launched.authority.restore();
+        }
+        assert!(text.ends_with("WORKS"), "{name}: {text}");
+    }
+    git(&yard.root, &["status"]);
+    let said = git(&yard.root, &["commit", "--allow-empty", "-m", "mine"]);
+    assert!(said.contains("mine"), "{name}: {said}");
+    let made = ["PWNED", "sub/PWNED", ".envrc", ".vscode", ".husky", ".pre-commit-config.yaml"];
+    let made = made.into_iter().find(|file| yard.root.join(file).exists());
+    let text = |file: &str| fs::read_to_string(yard.root.join(file)).unwrap_or_default();
+    let changed = ["docs/words.md", "conf/c.json", ".idea/x.xml"].into_iter().find(|file| text(file) != "x");
+    let module = Some(".git/modules/x/config").filter(|file| text(file).contains("PWNED"));
+    made.or(changed).or(module).map(str::to_owned)
 }
 
 /// A project without a repository gets one, and agents work with repositories of their own.
@@ -288,4 +293,90 @@ async fn repositories_of_agents_work() {
         assert!(status.success(), "{line}: {text}");
     }
     assert_eq!(git(&yard.root, &["log", "--format=%s"]).trim(), "first");
+}
+
+/// A path that is hidden or protected cannot be moved away from its name.
+#[tokio::test]
+async fn denied_files_stay_where_they_are() {
+    let yard = Yard::new();
+    for (file, text) in [("a/secret/k", "KEY"), ("b/prot/f", "x"), (".env", "KEY"), ("free/f", "x")] {
+        yard.write(file, text);
+    }
+    let at = |name: &str| yard.root.join(name);
+    let confinement = Confinement {
+        hidden: vec![at("a/secret/k"), at(".env")],
+        protected: vec![at("b/prot/f")],
+        ..yard.confinement()
+    };
+    let moves = "mv a a2; mv a/secret s2; mv .env e2; mv b b2; mv b/prot p2; ln .env e3; ln a/secret/k k2; mv free f2 && echo WORKS";
+    let (text, _) = yard.run_in(confinement.clone(), Profile::Workspace, moves).await;
+    assert!(text.ends_with("WORKS"), "{text}");
+    let look = "grep -r KEY .; echo y >> b/prot/f; grep y b/prot/f; touch a/new a/secret/new b/prot/new && echo WORKS";
+    let (text, _) = yard.run_in(confinement, Profile::Workspace, look).await;
+    assert!(!text.contains("KEY") && !text.contains("y\n") && text.ends_with("WORKS"), "{text}");
+    assert_eq!(fs::read_to_string(at("b/prot/f")).unwrap(), "x");
+}
+
+/// Of a home directory programs see what they need, not what lies beside it.
+#[tokio::test]
+async fn directories_of_programs_are_not_their_neighbours() {
+    let yard = Yard::new();
+    let files = [
+        (".local/share/uv/credentials/c.toml", false),
+        (".local/share/uv/python/p", true),
+        (".rye/credentials", false),
+        (".rye/shims/s", true),
+        (".dotnet/corefx/key", false),
+        (".dotnet/sdk/s", true),
+        ("miniconda3/.condarc", false),
+        ("miniconda3/lib/l", true),
+        ("go/src/other/secret", false),
+        ("go/pkg/p", true),
+        (".fly/config.yml", false),
+        (".fly/bin/fly", true),
+        ("tools/notes", false),
+        ("tools/bin/t", true),
+        ("tools/lib/l", true),
+    ];
+    for (file, _) in files {
+        let at = yard.home.join(file);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, "KEY").unwrap();
+    }
+    let home = yard.home.display();
+    let path = format!("{home}/.fly/bin:{home}/tools/bin:/usr/bin:/bin");
+    for (file, is_seen) in files {
+        let mut launch = yard.launch(yard.confinement(), Profile::Workspace, &format!("cat {home}/{file}"));
+        launch.inherited = vec![("PATH".into(), path.clone()), ("GOPATH".into(), format!("{home}/go"))];
+        let (text, _) = super::output(launch.start().await.unwrap()).await;
+        assert_eq!(text == "KEY", is_seen, "{file}: {text}");
+    }
+}
+
+/// A call that is given up does not leave what it made; one that ended as it should is not looked at again.
+#[tokio::test]
+async fn files_of_authority_do_not_outlive_a_call_that_is_given_up() {
+    for is_given_up in [true, false] {
+        let yard = Yard::new();
+        let line = "echo '{}' > .mcp.json; mkdir -p .claude; echo WORKS; sleep 30";
+        let mut launched = yard.launch(yard.confinement(), Profile::Workspace, line).start().await.unwrap();
+        launched.authority.guard();
+        while !yard.root.join(".claude").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        if is_given_up {
+            drop(launched);
+        } else {
+            launched.processes.kill_all().await;
+            assert_eq!(launched.authority.restore().len(), 2);
+            yard.write("CLAUDE.md", "mine");
+        }
+        let begun = std::time::Instant::now();
+        let is_left = || [".mcp.json", ".claude"].iter().any(|name| yard.root.join(name).exists());
+        while is_left() && begun.elapsed().as_secs() < 30 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(!is_left(), "given up: {is_given_up}");
+        assert_eq!(yard.root.join("CLAUDE.md").exists(), !is_given_up);
+    }
 }
