@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, openat2, statvfs};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
     mount_remount, unmount,
@@ -101,7 +103,7 @@ impl Builder<'_> {
             }
             Place::Read => {
                 self.target(path, path)?;
-                mount_bind_recursive(old(path), &at)?;
+                self.bind(path, path)?;
                 self.read_only(path)
             }
             Place::Copy => {
@@ -115,7 +117,7 @@ impl Builder<'_> {
             }
             Place::Write { source } => {
                 self.target(path, source)?;
-                Ok(mount_bind_recursive(old(source), &at)?)
+                self.bind(source, path)
             }
             Place::Link { target } => {
                 self.parent(path)?;
@@ -131,13 +133,14 @@ impl Builder<'_> {
                 self.parent(path)?;
                 fs::write(at, text)
             }
-            Place::Hidden if at.is_dir() => {
-                private(&at, c"mode=0555,size=4k")?;
-                read_only(&at)
-            }
             Place::Hidden => {
-                mount_bind(EMPTY, &at)?;
-                read_only(&at)
+                let opened = self.opened(&at, path)?;
+                if opened.at().is_dir() {
+                    private(opened.at(), c"mode=0555,size=4k")?;
+                } else {
+                    mount_bind(EMPTY, opened.at())?;
+                }
+                read_only(self.opened(&at, path)?.at())
             }
             Place::Device => {
                 self.target(path, path)?;
@@ -157,6 +160,28 @@ impl Builder<'_> {
     fn is_on_host(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find_map(|above| self.view.get(above));
         matches!(above, Some(Place::Read | Place::Copy | Place::Write { .. }))
+    }
+
+    fn bind(&self, source: &Path, path: &Path) -> io::Result<()> {
+        let (from, to) = (self.opened(&old(source), path)?, self.opened(&new(path), path)?);
+        Ok(mount_bind_recursive(from.at(), to.at())?)
+    }
+
+    /// Opens a path without following links if programs can write there: another one that runs at this moment could put a
+    /// link in its way.
+    fn opened(&self, at: &Path, path: &Path) -> io::Result<Opened> {
+        if !self.is_written(path) {
+            return Ok(Opened { _held: None, at: at.to_owned() });
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match openat2(CWD, at, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(held) => {
+                let at = PathBuf::from(format!("{OLD}/proc/self/fd/{}", held.as_raw_fd()));
+                Ok(Opened { _held: Some(held), at })
+            }
+            Err(Errno::NOSYS) => Ok(Opened { _held: None, at: at.to_owned() }),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Returns true if a path lies in a place that programs write.
@@ -189,12 +214,24 @@ impl Builder<'_> {
 
     /// Makes a bound tree read-only, with the file systems below it.
     fn read_only(&self, path: &Path) -> io::Result<()> {
-        read_only(&new(path))?;
+        read_only(self.opened(&new(path), path)?.at())?;
         for below in self.mounted.iter().filter(|mounted| mounted.starts_with(path) && *mounted != path) {
             // One that is covered by another is not reachable.
             let _ = read_only(&new(below));
         }
         Ok(())
+    }
+}
+
+/// A path that stays what it is.
+struct Opened {
+    _held: Option<OwnedFd>,
+    at: PathBuf,
+}
+
+impl Opened {
+    fn at(&self) -> &Path {
+        &self.at
     }
 }
 

@@ -115,6 +115,15 @@ pub(crate) fn submodules(project: &Path) -> Vec<PathBuf> {
     listed.map(|path| project.join(path)).filter(|path| has_git(path) && is_direct(path)).collect()
 }
 
+/// The git directories of the submodules of a project: `git status` in the project obeys them.
+pub fn submodule_directories(project: &Path) -> Vec<PathBuf> {
+    let own = git_directories(project);
+    let below = own.iter().flat_map(|git| directories_below(git).split_off(1));
+    let nested = submodules(project).into_iter().map(|submodule| submodule.join(".git"));
+    let nested = nested.filter(|git| git.symlink_metadata().is_ok_and(|found| found.is_dir()));
+    below.chain(nested).collect()
+}
+
 /// Directories inside a project with a `.git` of their own: submodules, and what a short search finds.
 pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
     let mut found = submodules(project);

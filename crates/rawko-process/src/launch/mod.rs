@@ -26,6 +26,7 @@ mod watch;
 pub use authority::AUTHORITY;
 pub use confinement::Confinement;
 pub use environment::is_inherited;
+pub use git::submodule_directories;
 pub use helper_file::set_helper;
 pub(crate) use helper_file::this_binary_helps;
 pub use layers::{Layer, Layers};

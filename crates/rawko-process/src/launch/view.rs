@@ -212,9 +212,9 @@ impl View {
 
     /// Makes existing files read-only, although they lie in a writable place.
     fn protect(&mut self, protected: &[PathBuf]) {
-        for path in protected {
-            if self.is_on_host(path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
-                self.places.insert(path.clone(), Place::Read);
+        for path in protected.iter().filter_map(|path| without_links(path)) {
+            if self.is_on_host(&path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+                self.places.insert(path, Place::Read);
             }
         }
     }
@@ -242,6 +242,7 @@ impl View {
     }
 
     fn hide(&mut self, hidden: &[PathBuf]) {
+        let hidden: &[PathBuf] = &hidden.iter().filter_map(|path| without_links(path)).collect::<Vec<_>>();
         for path in hidden {
             // The project may lie below something that is hidden, and stays visible.
             let is_kept = self.writable.iter().any(|kept| kept.starts_with(path) && kept != path);
@@ -334,6 +335,11 @@ fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
         open.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()));
     }
     kept
+}
+
+/// The same file by a way without links; the file itself may be one.
+fn without_links(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
 fn is_plain(name: &str) -> bool {
