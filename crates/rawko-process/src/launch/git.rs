@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{git_config, git_index};
+use super::{git_config, git_index, regular};
 
 /// In a git directory: what git executes, and what leads it to another directory.
 pub(crate) const GIT_AUTHORITY: [&str; 4] = ["config", "config.worktree", "hooks", "commondir"];
@@ -34,7 +34,7 @@ pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
     }
     let Some(named) = named_directory(&own) else { return Vec::new() };
     // Git writes the way back; a file that came with a project cannot have made one elsewhere.
-    let back = fs::read_to_string(named.join("gitdir")).unwrap_or_default();
+    let back = regular::text(&named.join("gitdir")).unwrap_or_default();
     let is_worktree =
         named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
     // The layout is git's own. The file `commondir` says the same, and agents may have written it.
@@ -47,7 +47,7 @@ pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
 
 /// The directory that a `.git` file names.
 fn named_directory(file: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = regular::text(file)?;
     file.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
 }
 
@@ -82,7 +82,7 @@ fn worktrees_of_others(git: &Path, project: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for worktree in directories(&git.join("worktrees")) {
         found.extend(["config.worktree", "hooks"].map(|name| worktree.join(name)));
-        let place = fs::read_to_string(worktree.join("gitdir")).unwrap_or_default();
+        let place = regular::text(&worktree.join("gitdir")).unwrap_or_default();
         let tree = Path::new(place.trim()).parent();
         if !tree.is_some_and(|tree| tree != project && tree.starts_with(project)) {
             found.extend(["commondir", "gitdir"].map(|name| worktree.join(name)));
@@ -95,7 +95,7 @@ fn worktrees_of_others(git: &Path, project: &Path) -> Vec<PathBuf> {
 fn named_files(git: &Path, project: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for file in ["config", "config.worktree"].map(|name| git.join(name)) {
-        for name in git_config::named(&fs::read_to_string(&file).unwrap_or_default()) {
+        for name in git_config::named(&regular::text(&file).unwrap_or_default()) {
             // A program is named from the working tree, further configuration from the file.
             let places =
                 [project.join(&name), git.join(&name)].into_iter().filter_map(|at| at.canonicalize().ok());
@@ -154,7 +154,7 @@ fn is_worktree_of(file: &Path, project: &Path) -> bool {
     let Some(named) = named_directory(file).filter(|_| !file.is_symlink()) else { return false };
     git_directories(project).iter().filter_map(|git| git.canonicalize().ok()).any(|git| {
         let is_in = named.parent() == Some(&git.join("worktrees"));
-        let common = fs::read_to_string(named.join("commondir")).unwrap_or_default();
+        let common = regular::text(&named.join("commondir")).unwrap_or_default();
         is_in && common.trim() == "../.."
     })
 }
@@ -165,9 +165,7 @@ pub(crate) fn suspicious(git: &Path) -> Vec<PathBuf> {
     for file in ["config", "config.worktree"].map(|name| git.join(name)) {
         let is_there = file.symlink_metadata().is_ok();
         let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
-        if is_there
-            && !(is_file && fs::read_to_string(&file).is_ok_and(|text| git_config::is_harmless(&text)))
-        {
+        if is_there && !(is_file && regular::text(&file).is_some_and(|text| git_config::is_harmless(&text))) {
             found.push(file);
         }
     }

@@ -4,17 +4,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::regular;
+
 /// The mode of a submodule.
 const LINK: u32 = 0o160_000;
 /// Bytes of an entry before its name; with the second word of flags two more.
 const FIXED: usize = 62;
-/// A larger index is not read.
-const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The paths of the submodules in an index, relative to the working tree. A path that leads out of it is none.
 pub(crate) fn submodules(index: &Path) -> Vec<PathBuf> {
-    let is_small = index.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() <= BYTES_MAX);
-    let bytes = if is_small { std::fs::read(index).unwrap_or_default() } else { Vec::new() };
+    let bytes = regular::read(index).unwrap_or_default();
     let mut found = Vec::new();
     // What is cut off has been read as far as it goes.
     let _ = read(&bytes, &mut found);

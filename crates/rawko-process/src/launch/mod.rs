@@ -17,6 +17,7 @@ mod links;
 mod needed;
 mod plain;
 mod profile;
+mod regular;
 mod spec;
 mod start;
 mod view;

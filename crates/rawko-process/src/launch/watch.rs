@@ -11,6 +11,7 @@ use super::any_path;
 use super::authority;
 use super::git;
 use super::guard::Guard;
+use super::regular;
 
 /// The state before a call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct AuthorityWatch {
     links: BTreeMap<PathBuf, Target>,
     /// What git obeys in repositories inside the project, which programs make and remove.
     #[serde(with = "any_path::keys")]
-    obeyed: BTreeMap<PathBuf, Vec<u8>>,
+    obeyed: BTreeMap<PathBuf, Content>,
     #[serde(skip)]
     guard: Option<Guard>,
 }
@@ -47,8 +48,7 @@ impl AuthorityWatch {
             links.filter_map(|path| Some((path.clone(), Target(fs::read_link(path).ok()?)))).collect();
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
-        let obeyed =
-            obeyed(&project).into_iter().map(|path| (path.clone(), fs::read(path).unwrap_or_default()));
+        let obeyed = obeyed(&project).into_iter().map(|path| (path.clone(), Content::of(&path)));
         Self { obeyed: obeyed.collect(), project, absent: paths, links, guard: None }
     }
 
@@ -83,17 +83,44 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
-        for path in obeyed(&self.project) {
+        for path in obeyed(&self.project).into_iter().filter(|path| !self.links.contains_key(path)) {
             let before = self.obeyed.get(&path);
-            if before.is_some() && fs::read(&path).ok().as_ref() == before {
+            if before == Some(&Content::of(&path)) {
                 continue;
             }
             lines.push(set_aside(&path));
-            if let Some(Err(error)) = before.map(|text| fs::write(&path, text)) {
+            if let Some(Err(error)) = before.map(|content| content.put(&path)) {
                 lines.push(format!("{} is lost: {error}", path.display()));
             }
         }
         lines
+    }
+}
+
+/// What is at a path.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Content {
+    File(Vec<u8>),
+    Link(Target),
+    /// A directory, or nothing that can be read.
+    Other,
+}
+
+impl Content {
+    fn of(path: &Path) -> Self {
+        match (fs::read_link(path), regular::read(path)) {
+            (Ok(target), _) => Content::Link(Target(target)),
+            (Err(_), Some(bytes)) => Content::File(bytes),
+            (Err(_), None) => Content::Other,
+        }
+    }
+
+    fn put(&self, path: &Path) -> std::io::Result<()> {
+        match self {
+            Content::File(bytes) => fs::write(path, bytes),
+            Content::Link(target) => std::os::unix::fs::symlink(&target.0, path),
+            Content::Other => Ok(()),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ async fn what_a_program_leaves_does_not_weaken_the_next() {
         ("a link to the root", "mkdir -p .git/modules; ln -s /proc/self/root .git/modules/r"),
         ("submodules as a link", "mkdir -p e/x; touch e/x/HEAD e/x/config; ln -s ../e .git/modules"),
         ("a pipe", "mkdir -p .git/modules/y; touch .git/modules/y/HEAD; mkfifo .git/modules/y/config"),
+        ("a pipe as a repository", "mkdir near; mkfifo near/.git"),
         (
             "no rights",
             "mkdir -p .git/modules/y/hooks; touch .git/modules/y/HEAD .git/modules/y/config; chmod 0 .git/modules/y/*",
@@ -273,6 +274,8 @@ async fn starts(name: &str, lines: &[String], profile: Profile) -> Option<String
     let made = made.into_iter().find(|file| yard.root.join(file).exists());
     let text = |file: &str| fs::read_to_string(yard.root.join(file)).unwrap_or_default();
     let changed = ["docs/words.md", "conf/c.json", ".idea/x.xml"].into_iter().find(|file| text(file) != "x");
+    let hooks = yard.root.join(".git/hooks");
+    assert_eq!(hooks.is_symlink(), name.contains("hooks through"), "{name}");
     let module = Some(".git/modules/x/config").filter(|file| text(file).contains("PWNED"));
     made.or(changed).or(module).map(str::to_owned)
 }

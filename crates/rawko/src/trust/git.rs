@@ -59,7 +59,7 @@ pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
         let submodule =
             submodule.strip_prefix(&full).map_or_else(|_| submodule.clone(), |below| root.join(below));
         let path = submodule.join("config");
-        let text = fs::read(&path).unwrap_or_default();
+        let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
         let commands = commands(&String::from_utf8_lossy(&text));
         // Every submodule says where its files are.
         let commands: Vec<&str> =
