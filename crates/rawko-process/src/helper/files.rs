@@ -55,7 +55,7 @@ fn rules(
     writable.into_iter().try_fold(rules, |rules, path| allowed(rules, &path, rights(&path)))?.restrict_self()
 }
 
-/// Returns true if something below a path is hidden. Without a view, only what is listed as readable may be read there: files
+/// Returns true if something below a path is hidden. Without a view, only listed files may be read there: files
 /// that the program makes beside something hidden are not.
 fn hides(confined: &Confined, path: &Path) -> bool {
     confined.view.iter().any(|(hidden, place)| *place == Place::Hidden && hidden.starts_with(path))

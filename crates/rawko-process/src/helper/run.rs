@@ -75,7 +75,7 @@ struct Prepared {
 }
 
 fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
-    // Before the namespaces: inside, nobody is root.
+    // Before the namespaces: inside, root has another number.
     let is_root = rustix::process::getuid().is_root();
     let session = setsid().map(|_| String::new()).map_err(|error| error.to_string());
     layers.add(Layer::Session, session);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Text, or the bytes of what is none.
+/// Text, or the bytes of another name.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Bytes {

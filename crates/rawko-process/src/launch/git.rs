@@ -1,5 +1,5 @@
-//! Git directories of a project: where they are, and what in them git executes or follows. Whatever an agent can write there
-//! is looked at, never obeyed: it does not decide what a program sees.
+//! Git directories of a project: where they are, and what in them git executes or follows. Files that an agent can write there
+//! are looked at, never obeyed: they do not decide what a program sees.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MODULES_MAX: usize = 500;
 /// Depth and number of directories in which repositories inside the project are looked for.
 const NESTED_DEPTH: usize = 3;
 const NESTED_DIRECTORIES_MAX: usize = 1000;
-/// Directories in which nobody works.
+/// Directories of tools, which are large.
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
 
 /// The git directory of a project, or the one that it shares with other worktrees. A `.git` file of a worktree names it;
@@ -37,7 +37,7 @@ pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
     let back = regular::text(&named.join("gitdir")).unwrap_or_default();
     let is_worktree =
         named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
-    // The layout is git's own. The file `commondir` says the same, and agents may have written it.
+    // The layout is git's own. The file `commondir` has the same, and agents may have written it.
     let above = named.parent().filter(|above| above.file_name().is_some_and(|name| name == "worktrees"));
     match above.and_then(Path::parent) {
         Some(common) if is_worktree && common.join("objects").is_dir() => vec![common.to_owned()],

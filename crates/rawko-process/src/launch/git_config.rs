@@ -7,7 +7,7 @@ struct Entry {
     value: String,
 }
 
-/// Keys that everyday commands write and that start nothing. A list of what is known to be harmless: git has many keys that
+/// Keys that everyday commands write and that start nothing. A list of harmless ones: git has many keys that
 /// name commands, and gets new ones.
 const HARMLESS: [(&str, &[&str]); 22] = [
     (

@@ -1,4 +1,4 @@
-//! The submodules that git's index lists. `git status` enters them, whatever the working tree holds there by then.
+//! The submodules that git's index lists. `git status` enters them, with any content of the working tree.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ const FIXED: usize = 62;
 pub(crate) fn submodules(index: &Path) -> Vec<PathBuf> {
     let bytes = regular::read(index).unwrap_or_default();
     let mut found = Vec::new();
-    // What is cut off has been read as far as it goes.
+    // An index that ends early counts as far as it goes.
     let _ = read(&bytes, &mut found);
     found
 }

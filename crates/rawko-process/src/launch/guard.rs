@@ -50,7 +50,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             drop(child.stdin.take());
-            // It takes a moment, and nobody has to wait for it.
+            // It takes a moment, for which the caller does not wait.
             std::thread::spawn(move || child.wait());
         }
     }

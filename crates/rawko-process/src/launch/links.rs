@@ -1,4 +1,4 @@
-//! Links on the way to a path. Resolved step by step, because one that an agent can write must not decide what is mounted.
+//! Links on the way to a path. Resolved step by step, because one that an agent can write must not decide about mounts.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

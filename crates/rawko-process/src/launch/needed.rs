@@ -37,7 +37,7 @@ pub(crate) fn of_launch(launch: &Launch, program: &Path) -> Vec<PathBuf> {
     if !matches!(launch.profile, Profile::Program(_)) {
         return Vec::new();
     }
-    // A link that agents can write does not decide what is seen.
+    // A link that agents can write does not widen the view.
     let written = launch.confinement.extra_write.iter().chain([&launch.confinement.root]);
     let written: Vec<PathBuf> = written.filter_map(|path| path.canonicalize().ok()).collect();
     let is_own = |path: &Path| !links::leads_through(&launch.cwd.join(path), &written);

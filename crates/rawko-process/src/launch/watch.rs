@@ -97,7 +97,7 @@ impl AuthorityWatch {
     }
 }
 
-/// What is at a path.
+/// The content of a path.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
     File(Vec<u8>),

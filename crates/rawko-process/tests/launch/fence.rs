@@ -55,7 +55,7 @@ async fn what_a_program_leaves_does_not_weaken_the_next() {
     }
 }
 
-/// No link or file that a program can write decides what is mounted.
+/// No link or file that a program can write decides about mounts.
 #[tokio::test]
 async fn what_a_program_leaves_does_not_widen_the_view() {
     let yard = Yard::new();

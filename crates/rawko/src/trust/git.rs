@@ -61,7 +61,7 @@ pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
         let path = submodule.join("config");
         let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
         let commands = commands(&String::from_utf8_lossy(&text));
-        // Every submodule says where its files are.
+        // Every submodule has the place of its files.
         let commands: Vec<&str> =
             commands.lines().filter(|line| !line.to_lowercase().starts_with("[core] worktree")).collect();
         if !commands.is_empty() {
