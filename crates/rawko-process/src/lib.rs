@@ -52,7 +52,7 @@ pub use egress::{Egress, EgressRefusal};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
-    Output, Profile, ProjectAccess, Sandbox, is_inherited, set_helper,
+    Output, Profile, ProjectAccess, Sandbox, is_inherited, set_helper, submodule_directories,
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use processes::Processes;

@@ -7,7 +7,7 @@ use landlock::{
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-use crate::launch::Confined;
+use crate::launch::{Confined, Place};
 
 /// The newest rights this code knows; an older kernel enforces the subset it supports.
 const RIGHTS: ABI = ABI::V9;
@@ -51,7 +51,14 @@ fn rules(
     let private = if has_view { confined.private.as_slice() } else { &[] };
     let writable = confined.writable.iter().chain(private).cloned().chain(devices);
     let all = AccessFs::from_all(RIGHTS);
-    writable.into_iter().try_fold(rules, |rules, path| allowed(rules, &path, all))?.restrict_self()
+    let rights = |path: &Path| if has_view || !hides(confined, path) { all } else { all & !reading };
+    writable.into_iter().try_fold(rules, |rules, path| allowed(rules, &path, rights(&path)))?.restrict_self()
+}
+
+/// Returns true if something below a path is hidden. Without a view, only listed files may be read there: files
+/// that the program makes beside something hidden are not.
+fn hides(confined: &Confined, path: &Path) -> bool {
+    confined.view.iter().any(|(hidden, place)| *place == Place::Hidden && hidden.starts_with(path))
 }
 
 /// Adds a rule for a path. A path that is missing or inaccessible needs no rule.

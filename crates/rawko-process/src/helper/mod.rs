@@ -23,6 +23,8 @@ mod system_calls;
 
 /// The first argument that makes a process of this binary a helper.
 pub(crate) const WORD: &str = "__launch";
+/// The second argument of the process that restores files of authority.
+pub(crate) const GUARD: &str = "guard";
 #[cfg(target_os = "linux")]
 const INIT: &str = "init";
 
@@ -33,6 +35,9 @@ pub fn run_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == WORD) {
         let what = arguments.next();
+        if what.as_ref().is_some_and(|what| what == GUARD) {
+            std::process::exit(i32::from(crate::launch::guard::run().is_err()));
+        }
         std::process::exit(become_helper(what.as_deref()));
     }
 }

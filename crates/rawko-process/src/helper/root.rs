@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, openat2, statvfs};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change,
     mount_remount, unmount,
@@ -15,7 +17,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::init::Init;
-use crate::launch::Place;
+use crate::launch::{Place, Refusal};
 
 /// The new root while it is built, and the host beside it.
 pub(super) const NEW: &str = "/new";
@@ -26,10 +28,11 @@ const EMPTY: &str = "/empty";
 const BASES: [&str; 4] = ["/tmp", "/var", "/usr", "/etc"];
 
 /// Replaces the root. `init` mounts `/proc`, because it shows the processes of the namespace that mounts it.
-pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), String> {
+pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Result<(), Refusal> {
     let mounted = mount_points();
-    init.is_ready().map_err(|error| format!("the namespace has no first process: {error}"))?;
-    begin().map_err(|error| format!("cannot make a new root: {error}"))?;
+    let failed = |what: &str, error: &io::Error| refusal(format!("{what}: {error}"), error, true);
+    init.is_ready().map_err(|error| failed("the namespace has no first process", &error))?;
+    begin().map_err(|error| failed("cannot make a new root", &error))?;
     let builder = Builder { view, mounted };
     for (path, place) in view {
         let built = if *place == Place::Processes {
@@ -37,16 +40,28 @@ pub(super) fn replace(view: &BTreeMap<PathBuf, Place>, init: &mut Init) -> Resul
         } else {
             builder.put(path, place)
         };
-        built.map_err(|error| format!("cannot place {}: {error}", path.display()))?;
+        built.map_err(|error| {
+            let is_of_host =
+                !matches!(place, Place::Write { .. } | Place::Hidden) && !builder.is_written(path);
+            refusal(format!("cannot place {}: {error}", path.display()), &error, is_of_host)
+        })?;
     }
-    end().map_err(|error| format!("cannot change to the new root: {error}"))
+    end().map_err(|error| failed("cannot change to the new root", &error))
+}
+
+/// Files that an agent can write must not lead to a weaker confinement; neither must a machine that is short of something.
+fn refusal(message: String, error: &io::Error, is_of_host: bool) -> Refusal {
+    const OF_KERNEL: [i32; 6] =
+        [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::ENODEV, libc::EINVAL, libc::EOPNOTSUPP];
+    let is_of_kernel = error.raw_os_error().is_some_and(|code| OF_KERNEL.contains(&code));
+    if is_of_host && is_of_kernel { Refusal::View { message } } else { Refusal::Place { message } }
 }
 
 /// Moves the root of the host to `/old`, with an empty `/new` beside it.
 fn begin() -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let base = BASES.iter().find(|base| Path::new(base).is_dir()).unwrap_or(&"/");
-    private(Path::new(base), c"mode=0755")?;
+    private(Path::new(base), c"mode=0755,size=1g")?;
     chdir(*base)?;
     fs::create_dir("old")?;
     pivot_root(".", "old")?;
@@ -54,7 +69,7 @@ fn begin() -> io::Result<()> {
     fs::create_dir(NEW)?;
     fs::write(EMPTY, "")?;
     fs::set_permissions(EMPTY, fs::Permissions::from_mode(0o000))?;
-    private(Path::new(NEW), c"mode=0755")
+    private(Path::new(NEW), c"mode=0755,size=16m")
 }
 
 fn end() -> io::Result<()> {
@@ -82,11 +97,13 @@ impl Builder<'_> {
         match place {
             Place::Private => {
                 self.directory(path)?;
-                private(&at, if path == Path::new("/tmp") { c"mode=1777" } else { c"mode=0755" })
+                // Memory of the machine: half of it would be the kernel's limit for each.
+                let is_shared = path == Path::new("/tmp") || path == Path::new("/dev/shm");
+                private(&at, if is_shared { c"mode=1777,size=512m" } else { c"mode=0755,size=512m" })
             }
             Place::Read => {
                 self.target(path, path)?;
-                mount_bind_recursive(old(path), &at)?;
+                self.bind(path, path)?;
                 self.read_only(path)
             }
             Place::Copy => {
@@ -100,7 +117,7 @@ impl Builder<'_> {
             }
             Place::Write { source } => {
                 self.target(path, source)?;
-                Ok(mount_bind_recursive(old(source), &at)?)
+                self.bind(source, path)
             }
             Place::Link { target } => {
                 self.parent(path)?;
@@ -116,13 +133,14 @@ impl Builder<'_> {
                 self.parent(path)?;
                 fs::write(at, text)
             }
-            Place::Hidden if at.is_dir() => {
-                private(&at, c"mode=0555")?;
-                read_only(&at)
-            }
             Place::Hidden => {
-                mount_bind(EMPTY, &at)?;
-                read_only(&at)
+                let opened = self.opened(&at, path)?;
+                if opened.at().is_dir() {
+                    private(opened.at(), c"mode=0555,size=4k")?;
+                } else {
+                    mount_bind(EMPTY, opened.at())?;
+                }
+                read_only(self.opened(&at, path)?.at())
             }
             Place::Device => {
                 self.target(path, path)?;
@@ -142,6 +160,33 @@ impl Builder<'_> {
     fn is_on_host(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).find_map(|above| self.view.get(above));
         matches!(above, Some(Place::Read | Place::Copy | Place::Write { .. }))
+    }
+
+    fn bind(&self, source: &Path, path: &Path) -> io::Result<()> {
+        let (from, to) = (self.opened(&old(source), path)?, self.opened(&new(path), path)?);
+        Ok(mount_bind_recursive(from.at(), to.at())?)
+    }
+
+    /// Opens a path without following links if programs can write there: another one that runs at this moment could put a
+    /// link in its way.
+    fn opened(&self, at: &Path, path: &Path) -> io::Result<Opened> {
+        if !self.is_written(path) {
+            return Ok(Opened { _held: None, at: at.to_owned() });
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match openat2(CWD, at, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(held) => {
+                let at = PathBuf::from(format!("{OLD}/proc/self/fd/{}", held.as_raw_fd()));
+                Ok(Opened { _held: Some(held), at })
+            }
+            Err(Errno::NOSYS) => Ok(Opened { _held: None, at: at.to_owned() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns true if a path lies in a place that programs write.
+    fn is_written(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| matches!(self.view.get(above), Some(Place::Write { .. })))
     }
 
     /// Makes sure that something of the same kind as the source is there to be mounted on.
@@ -169,12 +214,24 @@ impl Builder<'_> {
 
     /// Makes a bound tree read-only, with the file systems below it.
     fn read_only(&self, path: &Path) -> io::Result<()> {
-        read_only(&new(path))?;
+        read_only(self.opened(&new(path), path)?.at())?;
         for below in self.mounted.iter().filter(|mounted| mounted.starts_with(path) && *mounted != path) {
             // One that is covered by another is not reachable.
             let _ = read_only(&new(below));
         }
         Ok(())
+    }
+}
+
+/// A path that stays what it is.
+struct Opened {
+    _held: Option<OwnedFd>,
+    at: PathBuf,
+}
+
+impl Opened {
+    fn at(&self) -> &Path {
+        &self.at
     }
 }
 

@@ -75,13 +75,15 @@ struct Prepared {
 }
 
 fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
+    // Before the namespaces: inside, root has another number.
+    let is_root = rustix::process::getuid().is_root();
     let session = setsid().map(|_| String::new()).map_err(|error| error.to_string());
     layers.add(Layer::Session, session);
     let Some(confined) = &spec.confined else {
         privileges::limit(&spec.limits, spec.mark);
         return Ok(Prepared::default());
     };
-    let prepared = confine(confined, layers)?;
+    let prepared = confine(confined, is_root, layers)?;
     privileges::limit(&spec.limits, spec.mark);
     let missing: Vec<String> = layers.missing().map(|(layer, why)| format!("{layer}: {why}")).collect();
     if confined.is_required && !missing.is_empty() {
@@ -96,12 +98,17 @@ fn prepare(spec: &Spec, layers: &mut Layers) -> Result<Prepared, Refusal> {
     Ok(prepared)
 }
 
-fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal> {
+fn confine(confined: &Confined, is_root: bool, layers: &mut Layers) -> Result<Prepared, Refusal> {
     namespaces::enter(layers);
     let mut prepared = Prepared::default();
     if layers.has(Layer::PidNamespace) {
         match Init::start() {
             Ok(init) => prepared.init = Some(init),
+            // Too many processes, or no memory: agents could bring that about.
+            Err(error) if [Some(libc::EAGAIN), Some(libc::ENOMEM)].contains(&error.raw_os_error()) => {
+                let message = format!("the namespace has no first process: {error}");
+                return Err(Refusal::Place { message });
+            }
             Err(error) => layers.lose(Layer::PidNamespace, format!("its first process: {error}")),
         }
     }
@@ -114,7 +121,7 @@ fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal
     }
     let mounted = match (&mut prepared.init, &confined.without_view) {
         (Some(init), None) => {
-            root::replace(&confined.view, init).map_err(|message| Refusal::View { message })?;
+            root::replace(&confined.view, init)?;
             Ok(String::new())
         }
         (_, Some(why)) => Err(why.clone()),
@@ -131,7 +138,7 @@ fn confine(confined: &Confined, layers: &mut Layers) -> Result<Prepared, Refusal
     // Without a network of its own a program gets no socket.
     let has_network = layers.has(Layer::NetworkNamespace);
     let network = if has_network { confined.network } else { Network::None };
-    layers.add(Layer::Seccomp, system_calls::restrict(network).map(|()| String::new()));
+    layers.add(Layer::Seccomp, system_calls::restrict(network, is_root).map(|()| String::new()));
     Ok(prepared)
 }
 
@@ -150,7 +157,6 @@ fn start(spec: Spec, pipes: Vec<OwnedFd>, prepared: &Prepared, layers: &Layers) 
         let proxy = format!("http://127.0.0.1:{port}");
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"];
         command.envs(names.map(|name| (name, proxy.as_str())));
-        command.envs([("NO_PROXY", "localhost,127.0.0.1,::1"), ("no_proxy", "localhost,127.0.0.1,::1")]);
     }
     let mut pipes = pipes.into_iter().map(Stdio::from);
     let mut next = || pipes.next().unwrap_or_else(Stdio::null);

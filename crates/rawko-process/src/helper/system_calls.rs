@@ -91,10 +91,12 @@ const NAMESPACES: [i32; 8] = [
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filters on this process and everything that it starts.
-pub(super) fn restrict(network: Network) -> Result<(), String> {
-    let refused = program(rules(network)?, libc::EPERM)?;
-    // Libraries use `clone3`, whose flags a filter cannot see, and turn to `clone` if the kernel does not have it.
-    let absent = program(Rules::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?;
+pub(super) fn restrict(network: Network, is_root: bool) -> Result<(), String> {
+    let refused = program(rules(network, is_root)?, libc::EPERM)?;
+    // Libraries use these, whose arguments a filter cannot see, and turn to `clone` and `openat` if the kernel does not
+    // have them.
+    let absent = [libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new()));
+    let absent = program(Rules::from(absent), libc::ENOSYS)?;
     for filter in [absent, refused] {
         seccompiler::apply_filter(&filter).map_err(|error| error.to_string())?;
     }
@@ -108,7 +110,7 @@ fn program(rules: Rules, error: i32) -> Result<BpfProgram, String> {
     filter.and_then(BpfProgram::try_from).map_err(|error| error.to_string())
 }
 
-fn rules(network: Network) -> Result<Rules, String> {
+fn rules(network: Network, is_root: bool) -> Result<Rules, String> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_socket, vec![families(network)?]);
     let flags = |argument: u8| -> Result<Vec<SeccompRule>, String> {
@@ -122,6 +124,10 @@ fn rules(network: Network) -> Result<Rules, String> {
     // Typing into a terminal, and pasting into a console.
     let terminal = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| equals(1, request));
     rules.insert(libc::SYS_ioctl, terminal.into_iter().collect::<Result<_, String>>()?);
+    rules.insert(libc::SYS_socketpair, pairs()?);
+    for (call, modes) in modes(is_root)? {
+        rules.insert(call, modes);
+    }
     if cfg!(target_arch = "x86_64") {
         let x32: Rules = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
         rules.extend(x32);
@@ -146,6 +152,58 @@ fn families(network: Network) -> Result<SeccompRule, String> {
     if conditions.is_empty() {
         conditions.push(condition(0, SeccompCmpOp::Ge, 0)?);
     }
+    SeccompRule::new(conditions).map_err(|error| error.to_string())
+}
+
+/// Matches pairs that are not connected for good: a datagram socket can be sent to any address, also one of the host.
+fn pairs() -> Result<Vec<SeccompRule>, String> {
+    const KIND: u64 = 0xf;
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
+    let others = (0..=KIND).filter(|kind| !connected.contains(kind));
+    others.map(|kind| rule(vec![condition(1, SeccompCmpOp::MaskedEq(KIND), kind)?])).collect()
+}
+
+/// Matches calls that give a file the rights of its owner. Those of its group too if that is root's; otherwise they are
+/// usual for directories.
+fn modes(is_root: bool) -> Result<Rules, String> {
+    // `FCHMODAT2` is the same on all architectures.
+    const FCHMODAT2: i64 = 452;
+    let bits: &[u32] = if is_root { &[libc::S_ISUID, libc::S_ISGID] } else { &[libc::S_ISUID] };
+    let mut calls: Vec<(i64, u8)> = vec![
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (FCHMODAT2, 2),
+        (libc::SYS_mkdirat, 2),
+        (libc::SYS_mknodat, 2),
+    ];
+    #[cfg(target_arch = "x86_64")]
+    calls.extend([libc::SYS_chmod, libc::SYS_creat, libc::SYS_mkdir, libc::SYS_mknod].map(|call| (call, 1)));
+    let mut rules = Rules::new();
+    for (call, mode) in calls {
+        let of_call: Result<_, String> = bits.iter().map(|bit| has_bit(mode, (*bit).into())).collect();
+        rules.insert(call, of_call?);
+    }
+    // These look at a mode only if they make a file.
+    let mut calls: Vec<(i64, u8)> = vec![(libc::SYS_openat, 2)];
+    #[cfg(target_arch = "x86_64")]
+    calls.push((libc::SYS_open, 1));
+    let making =
+        [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY].map(|flag| u64::from(flag.cast_unsigned()));
+    for (call, flags) in calls {
+        let mut of_call = Vec::new();
+        for (flag, bit) in making.iter().flat_map(|flag| bits.iter().map(move |bit| (*flag, u64::from(*bit))))
+        {
+            of_call.push(rule(vec![
+                condition(flags, SeccompCmpOp::MaskedEq(flag), flag)?,
+                condition(flags + 1, SeccompCmpOp::MaskedEq(bit), bit)?,
+            ])?);
+        }
+        rules.insert(call, of_call);
+    }
+    Ok(rules)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, String> {
     SeccompRule::new(conditions).map_err(|error| error.to_string())
 }
 

@@ -4,19 +4,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::git;
+
 /// Files of a project that decide which programs start and what agents may do. Relative to the project.
 pub const AUTHORITY: [&str; 6] =
     [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 
-/// In a git directory: what git executes.
-const GIT_AUTHORITY: [&str; 3] = ["config", "config.worktree", "hooks"];
+/// Files that other programs of the person obey: editors, git hooks, shells and other agents. Relative to the project.
+pub(crate) const OBEYED: [&str; 14] = [
+    ".codex",
+    ".cursor",
+    ".cursorrules",
+    ".devcontainer",
+    ".direnv",
+    ".envrc",
+    ".gemini",
+    ".githooks",
+    ".husky",
+    ".idea",
+    ".pre-commit-config.yaml",
+    ".vscode",
+    ".windsurfrules",
+    "GEMINI.md",
+];
 
-/// Depth to which submodules are looked for.
-const MODULES_DEPTH: usize = 4;
+/// Depth and number of entries of the search for links in files of authority.
+const LINKS_DEPTH: usize = 4;
+const LINKS_MAX: usize = 4000;
 
 /// Keys, tokens and profiles, relative to the home directory. A private home has none of them; they are listed for
 /// projects that contain a home directory.
-const CREDENTIALS: [&str; 50] = [
+const CREDENTIALS: [&str; 62] = [
     ".ssh",
     ".aws",
     ".gnupg",
@@ -67,6 +85,18 @@ const CREDENTIALS: [&str; 50] = [
     ".zsh_history",
     ".python_history",
     ".psql_history",
+    "miniconda3/.condarc",
+    "anaconda3/.condarc",
+    ".nvm/.npmrc",
+    ".npm/_logs",
+    ".dotnet/corefx",
+    ".rye/credentials",
+    ".rye/config.toml",
+    ".local/share/uv/credentials",
+    ".volta/.npmrc",
+    ".bun/.npmrc",
+    ".pulumi/credentials.json",
+    ".fly/config.yml",
 ];
 
 /// What no program sees: credentials, rawko's own state, and what only some users of this machine may read.
@@ -96,12 +126,15 @@ fn state_directories() -> impl Iterator<Item = PathBuf> {
     [of("RAWKO_STATE_DIR"), state, configured].into_iter().flatten().map(absolute)
 }
 
-/// Paths in `/etc` that not every user may read. Root could: it owns them. Looked up once.
+/// Directories of the system in which administrators keep files of their own.
+const ADMINISTERED: [&str; 3] = ["/etc", "/opt", "/usr/local"];
+
+/// Paths of the system that not every user may read. Root could: it owns them. Looked up once.
 fn system_secrets() -> &'static [PathBuf] {
     static SECRETS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     SECRETS.get_or_init(|| {
         let mut found = Vec::new();
-        unreadable(Path::new("/etc"), &mut found);
+        ADMINISTERED.iter().for_each(|directory| unreadable(Path::new(directory), &mut found));
         found
     })
 }
@@ -122,61 +155,36 @@ fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files of authority that a project has.
-pub(crate) fn protected(project: &Path, git: Option<&Path>) -> Vec<PathBuf> {
-    let mut protected: Vec<PathBuf> = AUTHORITY.iter().map(|name| project.join(name)).collect();
-    if let Some(git) = git {
-        git_authority(git, MODULES_DEPTH, &mut protected);
-    }
+/// The files of authority that a project has, and what links in them lead to.
+pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
+    let mut protected: Vec<PathBuf> = names().map(|name| project.join(name)).collect();
+    protected.extend(git::authority(project));
     // The file of a worktree; a directory is written to.
     protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));
     protected.retain(|path| path.symlink_metadata().is_ok());
+    let (mut targets, mut left) = (Vec::new(), LINKS_MAX);
+    for path in &protected {
+        link_targets(path, LINKS_DEPTH, &mut left, &mut targets);
+    }
+    protected.extend(targets.into_iter().filter(|target| target != project && target.starts_with(project)));
+    protected.sort();
+    protected.dedup();
     protected
 }
 
-fn git_authority(git: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    found.extend(GIT_AUTHORITY.iter().map(|name| git.join(name)));
-    for below in ["modules", "worktrees"] {
-        modules(&git.join(below), depth, found);
-    }
+/// The names of files of authority in a project.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    AUTHORITY.into_iter().chain(OBEYED)
 }
 
-/// Git directories of submodules: `git status` in the project obeys their configuration.
-fn modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
-        let path = entry.path();
-        if path.join("HEAD").is_file() {
-            git_authority(&path, depth, found);
-        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            modules(&path, depth, found);
+fn link_targets(path: &Path, depth: usize, left: &mut usize, targets: &mut Vec<PathBuf>) {
+    *left = left.saturating_sub(1);
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    if metadata.is_symlink() {
+        targets.extend(path.canonicalize());
+    } else if metadata.is_dir() && depth > 0 && *left > 0 {
+        for entry in fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
+            link_targets(&entry.path(), depth - 1, left, targets);
         }
-    }
-}
-
-/// The git directory of a project, and the one that it shares with other worktrees. A `.git` file of a worktree names it;
-/// one that does not lead to a git directory is not followed.
-pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
-    let own = project.join(".git");
-    let Ok(metadata) = own.symlink_metadata() else { return Vec::new() };
-    if metadata.is_dir() {
-        return vec![own];
-    }
-    let Some(named) = fs::read_to_string(&own)
-        .ok()
-        .and_then(|text| Some(project.join(text.strip_prefix("gitdir:")?.trim())))
-    else {
-        return Vec::new();
-    };
-    let Ok(named) = named.canonicalize() else { return Vec::new() };
-    // Git writes the way back; a file that came with a project cannot have made one elsewhere.
-    let back = fs::read_to_string(named.join("gitdir")).unwrap_or_default();
-    let is_worktree =
-        named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
-    let common = fs::read_to_string(named.join("commondir")).ok();
-    let common = common.and_then(|text| named.join(text.trim()).canonicalize().ok());
-    match common {
-        Some(common) if is_worktree && common.join("objects").is_dir() => vec![common],
-        Some(_) | None => Vec::new(),
     }
 }

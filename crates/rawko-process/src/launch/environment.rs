@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::egress::Egress;
+
 /// Locale, user and tool chains. Nothing that is a secret, that injects code (`LD_PRELOAD`, `BASH_ENV`, `GIT_CONFIG_*`,
 /// `NODE_OPTIONS`), or that points to a service of the host (`SSH_AUTH_SOCK`, `XDG_RUNTIME_DIR`, `DOCKER_HOST`).
 const INHERITED: [&str; 38] = [
@@ -47,9 +49,8 @@ const INHERITED: [&str; 38] = [
 ];
 
 /// Variables of the list above whose value is a directory that programs read.
-const DIRECTORIES: [&str; 17] = [
+const DIRECTORIES: [&str; 16] = [
     "RUSTUP_HOME",
-    "GOPATH",
     "GOROOT",
     "GOCACHE",
     "GOMODCACHE",
@@ -91,7 +92,7 @@ pub(crate) fn places(home: &Path, temporary: &Path) -> [(String, String); 2] {
     [("HOME".to_owned(), text(home)), ("TMPDIR".to_owned(), text(temporary))]
 }
 
-/// The directories that the variables name. Of cargo's not the whole one: it may hold a token.
+/// The directories that the variables name. Of cargo's and Go's not the whole one: they may hold a token, and sources.
 pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item = PathBuf> {
     let value =
         |name: &str| variables.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
@@ -99,8 +100,10 @@ pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item 
     let path = variables.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
     let cargo = value("CARGO_HOME").map(Path::new).into_iter();
     let cargo = cargo.flat_map(|home| ["bin", "registry", "git"].map(|name| home.join(name)));
+    let go = value("GOPATH").unwrap_or_default().split(':').map(Path::new);
+    let go = go.flat_map(|path| ["bin", "pkg"].map(|name| path.join(name)));
     let named = named.chain(path.split(':').map(Path::new)).map(Path::to_owned);
-    named.chain(cargo).filter(|path| path.is_absolute())
+    named.chain(cargo).chain(go).filter(|path| path.is_absolute())
 }
 
 /// Variables that switch the network off in tools that would otherwise try for a minute.
@@ -108,9 +111,38 @@ pub(crate) fn offline() -> [(String, String); 2] {
     ["CARGO_NET_OFFLINE", "npm_config_offline"].map(|name| (name.to_owned(), "true".to_owned()))
 }
 
+/// Names that do not go through the proxy: servers that the program starts itself. Not those that settings list: they are
+/// servers of this machine.
+pub(crate) fn direct(egress: &Egress) -> [(String, String); 2] {
+    const OWN: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+    let host = |pattern: &str| {
+        let pattern = pattern.trim_start_matches('[');
+        let is_address = pattern.matches(':').count() > 1;
+        let end = if is_address { pattern.find(']') } else { pattern.find(':') };
+        pattern[..end.unwrap_or(pattern.len())].to_lowercase()
+    };
+    let listed: Vec<String> = egress.private.iter().map(|pattern| host(pattern)).collect();
+    let own: Vec<&str> = OWN.into_iter().filter(|own| !listed.iter().any(|host| host == own)).collect();
+    ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), own.join(",")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listed_servers_of_this_machine_go_through_the_proxy() {
+        for (private, expected) in [
+            (&[][..], "localhost,127.0.0.1,::1"),
+            (&["localhost:5432"], "127.0.0.1,::1"),
+            (&["127.0.0.1", "[::1]:80"], "localhost"),
+            (&["::1", "db.example.com:1"], "localhost,127.0.0.1"),
+        ] {
+            let private = private.iter().map(|host| (*host).to_owned()).collect();
+            let [(_, names), _] = direct(&Egress { hosts: None, private });
+            assert_eq!(names, expected);
+        }
+    }
 
     #[test]
     fn only_listed_variables_are_inherited() {

@@ -1,16 +1,23 @@
 //! The launcher: the one place where a child process is started. It plans the confinement of a profile, starts the helper
 //! process that sets it up, and hands over the program's pipes.
 
+mod any_path;
 mod authority;
 mod confinement;
 mod environment;
 pub(crate) mod frame;
+mod git;
+mod git_config;
+mod git_index;
+pub(crate) mod guard;
 mod helper_file;
 mod home;
 mod layers;
+mod links;
 mod needed;
 mod plain;
 mod profile;
+mod regular;
 mod spec;
 mod start;
 mod view;
@@ -20,6 +27,7 @@ mod watch;
 pub use authority::AUTHORITY;
 pub use confinement::Confinement;
 pub use environment::is_inherited;
+pub use git::submodule_directories;
 pub use helper_file::set_helper;
 pub(crate) use helper_file::this_binary_helps;
 pub use layers::{Layer, Layers};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::any_path;
 use super::layers::Layers;
 
 /// What the helper starts, and how it is confined. Sent over a socket: arguments and environments of processes can be
@@ -31,12 +32,16 @@ pub(crate) struct Spec {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Confined {
     /// The file system that the program sees, by path. Parents come before children.
+    #[serde(with = "any_path::keys")]
     pub(crate) view: BTreeMap<PathBuf, Place>,
     /// What may be written on the host; a place in the view can narrow it.
+    #[serde(with = "any_path::list")]
     pub(crate) writable: Vec<PathBuf>,
     /// What may be written in the view, and is something else on the host.
+    #[serde(with = "any_path::list")]
     pub(crate) private: Vec<PathBuf>,
     /// What may be read where there is no mount namespace.
+    #[serde(with = "any_path::list")]
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) network: Network,
     /// The view could not be built, for this reason: the program starts without it.
@@ -57,9 +62,15 @@ pub(crate) enum Place {
     /// A directory of the host with a layer in memory above it: what the program writes is gone with the call.
     Copy,
     /// A path of the host.
-    Write { source: PathBuf },
+    Write {
+        #[serde(with = "any_path")]
+        source: PathBuf,
+    },
     /// A symbolic link.
-    Link { target: PathBuf },
+    Link {
+        #[serde(with = "any_path")]
+        target: PathBuf,
+    },
     /// A small file with this text.
     Text { text: String },
     /// Exists on the host below another place, and is shown empty.
@@ -111,8 +122,10 @@ pub(crate) struct Started {
 pub(crate) enum Refusal {
     /// The program could not be executed.
     Program { errno: i32 },
-    /// The file system could not be replaced, and is not usable as it is.
+    /// The kernel does not let the file system be replaced.
     View { message: String },
+    /// The kernel would, but something on this machine is in the way: starting with less could be what an agent is after.
+    Place { message: String },
     /// A required layer is missing.
     Confinement { message: String },
 }

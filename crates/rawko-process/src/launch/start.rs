@@ -68,6 +68,9 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     let launched = if retry { attempt(&helper, &spec, &launch) } else { first };
     launched.map_err(|failed| match failed {
         Failed::Program(error) => LaunchError::Program(error),
+        Failed::Place(why) => LaunchError::Confinement(format!(
+            "refused: the sandbox cannot be built, and programs are not started with less: {why}"
+        )),
         Failed::View(why) | Failed::Confinement(why) if needs_boundary.is_some() && !is_required => {
             no_boundary(&why)
         }
@@ -80,6 +83,7 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
 enum Failed {
     Program(io::Error),
     View(String),
+    Place(String),
     Confinement(String),
 }
 
@@ -113,6 +117,7 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     let started = report.started.map_err(|refusal| match refusal {
         Refusal::Program { errno } => Failed::Program(io::Error::from_raw_os_error(errno)),
         Refusal::View { message } => Failed::View(message),
+        Refusal::Place { message } => Failed::Place(message),
         Refusal::Confinement { message } => Failed::Confinement(message),
     })?;
     warning::missing(&report.layers);
@@ -195,8 +200,9 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
             .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
-    if confinement.egress.is_none() {
-        spec.env.extend(environment::offline());
+    match &confinement.egress {
+        Some(egress) => spec.env.extend(environment::direct(egress)),
+        None => spec.env.extend(environment::offline()),
     }
     spec.env.extend(launch.set.iter().cloned());
     let scratch = confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::authority;
 use super::confinement::Confinement;
+use super::git;
 use super::profile::Profile;
 use super::spec::Place;
-use super::{environment, home, needed};
+use super::{environment, home, links, needed};
 
 /// Read-only, where the host has them.
 const SYSTEM: [&str; 14] = [
@@ -46,6 +47,8 @@ pub(crate) struct View {
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) home: PathBuf,
     pub(crate) temporary: PathBuf,
+    /// What agents write: a link in there does not lead the view anywhere.
+    of_agents: Vec<PathBuf>,
 }
 
 impl View {
@@ -74,14 +77,21 @@ impl View {
             readable: vec![PathBuf::from("/proc")],
             home: home.clone(),
             temporary: PathBuf::from(TEMPORARY),
+            of_agents: confinement
+                .extra_write
+                .iter()
+                .filter_map(|path| path.canonicalize().ok())
+                .chain([root.clone()])
+                .collect(),
         };
         view.system();
         view.identity(&home);
         view.home(&home, &root);
         let directories = environment::directories(variables);
         let mut seen = Vec::new();
-        for path in
-            directories.flat_map(|path| [needed::installation(&path), path]).chain(own.iter().cloned())
+        for path in directories
+            .flat_map(|path| needed::installation(&path, real_home.as_deref()))
+            .chain(own.iter().cloned())
         {
             // A home directory as a whole is never needed.
             if !home.starts_with(&path) && !root.starts_with(&path) && !seen.contains(&path) {
@@ -96,6 +106,7 @@ impl View {
         view.protect(&confinement.protected);
         view.hide(&authority::hidden(real_home.as_deref(), &root));
         view.hide(&confinement.hidden);
+        view.pin();
         Ok(view)
     }
 
@@ -162,7 +173,7 @@ impl View {
     }
 
     fn project(&mut self, confinement: &Confinement, root: &Path, profile: Profile) {
-        let git = authority::git_directories(root);
+        let git = git::git_directories(root);
         if !profile.writes_project() {
             self.read(&confinement.root);
             git.iter().for_each(|path| self.read(path));
@@ -171,10 +182,7 @@ impl View {
         self.write(&confinement.root);
         // A place of its own, so that it cannot be moved away from under the files that are protected in it.
         git.iter().for_each(|path| self.write(path));
-        let protected = authority::protected(root, git.first().map(PathBuf::as_path));
-        for path in protected.into_iter().filter(|path| !path.is_symlink()) {
-            self.places.insert(path, Place::Read);
-        }
+        self.protect(&authority::protected(root));
     }
 
     /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links
@@ -204,14 +212,37 @@ impl View {
 
     /// Makes existing files read-only, although they lie in a writable place.
     fn protect(&mut self, protected: &[PathBuf]) {
-        for path in protected {
-            if self.is_on_host(path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
-                self.places.insert(path.clone(), Place::Read);
+        for path in protected.iter().filter_map(|path| without_links(path)) {
+            if self.is_on_host(&path) && path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
+                self.places.insert(path, Place::Read);
             }
         }
     }
 
+    /// Binds every directory between a writable place and something protected or hidden in it onto itself: a mount point
+    /// cannot be renamed, so nothing else can be put at the same path.
+    fn pin(&mut self) {
+        let mut pinned = Vec::new();
+        for (path, place) in &self.places {
+            if !matches!(place, Place::Read | Place::Hidden) {
+                continue;
+            }
+            let above = path.ancestors().skip(1).take_while(|above| !self.places.contains_key(*above));
+            let above: Vec<&Path> = above.collect();
+            let nearest = above.last().unwrap_or(&path.as_path()).parent();
+            if let Some(Place::Write { source }) = nearest.and_then(|nearest| self.places.get(nearest))
+                && nearest == Some(source)
+            {
+                pinned.extend(above.into_iter().map(Path::to_owned));
+            }
+        }
+        for path in pinned {
+            self.places.insert(path.clone(), Place::Write { source: path });
+        }
+    }
+
     fn hide(&mut self, hidden: &[PathBuf]) {
+        let hidden: &[PathBuf] = &hidden.iter().filter_map(|path| without_links(path)).collect::<Vec<_>>();
         for path in hidden {
             // The project may lie below something that is hidden, and stays visible.
             let is_kept = self.writable.iter().any(|kept| kept.starts_with(path) && kept != path);
@@ -246,6 +277,9 @@ impl View {
     }
 
     fn read(&mut self, path: &Path) {
+        if links::leads_through(path, &self.of_agents) {
+            return;
+        }
         let Ok(real) = path.canonicalize() else { return };
         let is_seen = self.is_on_host(&real);
         if real != path {
@@ -258,6 +292,9 @@ impl View {
     }
 
     fn write(&mut self, path: &Path) {
+        if links::leads_through(path, &self.of_agents) {
+            return;
+        }
         let Ok(real) = path.canonicalize() else { return };
         if real != path {
             self.link(path);
@@ -298,6 +335,11 @@ fn without(path: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
         open.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| !kind.is_symlink())).map(|e| e.path()));
     }
     kept
+}
+
+/// The same file by a way without links; the file itself may be one.
+fn without_links(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
 fn is_plain(name: &str) -> bool {

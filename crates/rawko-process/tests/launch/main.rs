@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod fence;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -43,20 +45,34 @@ impl Yard {
     }
 
     async fn run_in(&self, confinement: Confinement, profile: Profile, script: &str) -> (String, ExitStatus) {
-        let launch = Launch {
+        output(self.launch(confinement, profile, script).start().await.unwrap()).await
+    }
+
+    fn launch(&self, confinement: Confinement, profile: Profile, script: &str) -> Launch {
+        Launch {
             args: vec!["-c".into(), script.into()],
             inherited: std::env::vars().collect(),
             input: Input::Null,
             output: Output::Merged,
             ..Launch::new("bash", profile, confinement)
-        };
-        let mut launched = launch.start().await.unwrap();
-        let mut text = String::new();
-        launched.child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
-        let status = launched.child.wait().await.unwrap();
-        launched.processes.kill_all().await;
-        (text.trim().to_owned(), status)
+        }
     }
+}
+
+/// Waits for a program whose output is merged, and ends its call.
+async fn output(mut launched: rawko_process::Launched) -> (String, ExitStatus) {
+    let ended = ended(&mut launched).await;
+    launched.authority.restore();
+    ended
+}
+
+/// Waits for a program, and leaves what it made.
+async fn ended(launched: &mut rawko_process::Launched) -> (String, ExitStatus) {
+    let mut text = String::new();
+    launched.child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
+    let status = launched.child.wait().await.unwrap();
+    launched.processes.kill_all().await;
+    (text.trim().to_owned(), status)
 }
 
 /// Starts under load: a helper that is interrupted or slow is not an error.

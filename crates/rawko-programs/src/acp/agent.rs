@@ -29,7 +29,9 @@ impl AcpAgent {
             profile: self.profile,
             confinement: self.confinement.clone(),
         };
-        let (child, stdin, stdout) = launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
+        let (mut child, stdin, stdout) =
+            launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
+        child.guard_authority();
         let (wire, channel, closed) = Wire::new(stdin, stdout);
         let (tell, from_agent) = mpsc::unbounded_channel();
         let (updates, permissions, reads, writes) = (tell.clone(), tell.clone(), tell.clone(), tell);

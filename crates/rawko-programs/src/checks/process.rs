@@ -23,7 +23,8 @@ pub(super) enum Ending {
 }
 
 pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, LaunchError> {
-    let launched = Launch { input: Input::Null, ..launch }.start().await?;
+    let mut launched = Launch { input: Input::Null, ..launch }.start().await?;
+    launched.authority.guard();
     let (mut child, processes) = (launched.child, launched.processes);
     let _restored = Restored(launched.authority);
     let ending = match timeout(time, exchange(&mut child, &processes)).await {

@@ -58,7 +58,9 @@ impl ProcessAgent {
             profile: self.profile,
             confinement: self.confinement.clone(),
         };
-        let (child, stdin, stdout) = launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
+        let (mut child, stdin, stdout) =
+            launch.start(&self.environment).await.map_err(TurnError::NotStarted)?;
+        child.guard_authority();
         let limits = Limits {
             silence: self.timeout,
             cancel_grace: self.cancel_grace,

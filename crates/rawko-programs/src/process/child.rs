@@ -108,8 +108,13 @@ fn watched(
 
 impl Child {
     /// Puts files of authority right after a turn. Not for servers: they stay so long that a person may have written one.
-    pub(crate) fn restore_authority(&self) {
+    pub(crate) fn restore_authority(&mut self) {
         self.authority.restore();
+    }
+
+    /// The same if rawko is killed in a turn.
+    pub(crate) fn guard_authority(&mut self) {
+        self.authority.guard();
     }
 
     #[cfg(feature = "mcp")]

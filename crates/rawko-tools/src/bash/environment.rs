@@ -65,12 +65,11 @@ impl BashSettings {
 
 /// Settings of git for read-only commands, above those of any repository: nothing that a repository names is run.
 fn quiet_git() -> Vec<(String, String)> {
-    const SETTINGS: [(&str, &str); 8] = [
+    const SETTINGS: [(&str, &str); 7] = [
         ("core.fsmonitor", "false"),
         ("core.hooksPath", "/dev/null"),
         ("core.pager", "cat"),
         ("core.sshCommand", "false"),
-        ("diff.external", ""),
         ("credential.helper", ""),
         ("protocol.allow", "never"),
         ("safe.bareRepository", "explicit"),

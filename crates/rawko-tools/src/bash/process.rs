@@ -39,6 +39,7 @@ pub(super) struct Running {
 
 pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
     let mut launched = launch.start().await?;
+    launched.authority.guard();
     let output = launched.child.stdout.take();
     let sandbox = launched.confinement_in_words();
     Ok(Running {

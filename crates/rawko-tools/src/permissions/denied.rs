@@ -11,6 +11,9 @@ use crate::builtin::Builtin;
 /// Limit of files that patterns are compared with.
 const FILES_MAX: usize = 20_000;
 
+/// A name that no pattern names.
+const ANY_NAME: &str = "\u{1}any";
+
 /// Existing files and directories that a command must not read, or must not write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeniedFiles {
@@ -46,7 +49,14 @@ pub(crate) fn denied_files(all: &[Permissions], roots: &Roots) -> DeniedFiles {
     let mut walk = ignore::WalkBuilder::new(&roots.project);
     walk.standard_filters(false).follow_links(false);
     for entry in walk.build().filter_map(Result::ok).take(FILES_MAX) {
-        for (tool, _) in patterns.iter().filter(|(_, pattern)| pattern.matches(entry.path(), roots)) {
+        // A directory is denied as a whole if anything in it would be: nothing can be renamed into or out of it.
+        let anything = entry.file_type().filter(|kind| kind.is_dir() && entry.depth() > 0);
+        let anything = anything.map(|_| entry.path().join(ANY_NAME));
+        let is_denied = |pattern: &PathPattern| {
+            pattern.matches(entry.path(), roots)
+                || anything.as_ref().is_some_and(|path| pattern.matches(path, roots))
+        };
+        for (tool, _) in patterns.iter().filter(|(_, pattern)| is_denied(pattern)) {
             note(*tool, entry.path().to_owned());
         }
     }

@@ -104,3 +104,21 @@ async fn files_and_processes_are_limited() {
     let limits: Vec<&str> = outcome.content.lines().collect();
     assert_eq!(limits, ["4194304", "3600", "0"], "{}", outcome.content);
 }
+
+/// Git is kept from starting what a repository names, and still shows differences.
+#[tokio::test]
+async fn differences_are_shown_under_a_read_only_grant() {
+    let bench = Bench::new();
+    bench.write("file", "one\n");
+    let made = bench
+        .bash("git init -q . && git add file && git -c user.name=a -c user.email=a@b commit -qm first")
+        .await;
+    assert_eq!(made.content, "[no output]");
+    bench.write("file", "two\n");
+    let grant = Grant::new([allowing(&["Read", "Bash"])]);
+    for (line, expected) in [("git diff", "+two"), ("git diff --stat", "1 insertion"), ("git log -p", "+one")]
+    {
+        let outcome = bench.run_in(&grant, "Bash", json!({ "command": line })).await;
+        assert!(outcome.content.contains(expected), "{line}: {}", outcome.content);
+    }
+}

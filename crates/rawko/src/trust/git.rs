@@ -53,7 +53,27 @@ pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
             all.insert(root, &path, commands.as_bytes())?;
         }
     }
-    let Ok(hooks) = fs::read_dir(common.join("hooks")) else { return Ok(()) };
+    hooks(root, &common, all)?;
+    let full = root.canonicalize()?;
+    for submodule in rawko_process::submodule_directories(&full) {
+        let submodule =
+            submodule.strip_prefix(&full).map_or_else(|_| submodule.clone(), |below| root.join(below));
+        let path = submodule.join("config");
+        let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
+        let commands = commands(&String::from_utf8_lossy(&text));
+        // Every submodule has the place of its files.
+        let commands: Vec<&str> =
+            commands.lines().filter(|line| !line.to_lowercase().starts_with("[core] worktree")).collect();
+        if !commands.is_empty() {
+            all.insert(root, &path, commands.join("\n").as_bytes())?;
+        }
+        hooks(root, &submodule, all)?;
+    }
+    Ok(())
+}
+
+fn hooks(root: &Path, directory: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
+    let Ok(hooks) = fs::read_dir(directory.join("hooks")) else { return Ok(()) };
     for hook in hooks {
         let path = hook?.path();
         if path.extension().is_none_or(|ending| ending != "sample") {

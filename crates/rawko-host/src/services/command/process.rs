@@ -48,7 +48,8 @@ pub(super) async fn supervised(
 ) -> Result<Ending, ServiceError> {
     let (waiting, abandoned) = oneshot::channel::<()>();
     let ending = tokio::spawn(async move {
-        let Launched { child, processes, authority, .. } = start.await?;
+        let Launched { child, processes, mut authority, .. } = start.await?;
+        authority.guard();
         let ending = supervise((child, processes), input, limits, abandoned).await;
         authority.restore();
         ending.map_err(|error| lost(&error))

@@ -177,6 +177,11 @@ pub(crate) const TABLE: &[Attempt] = &[
         "try 'socket.socketpair(); print(\"WORKS\")'",
     ),
     row(
+        "a datagram to a socket of the host",
+        "try 'a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); print(\"ESCAPED\")'",
+        "try 'socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET); print(\"WORKS\")'",
+    ),
+    row(
         "docker",
         "ls /var/run/docker.sock /run/docker.sock 2>/dev/null | grep . && echo ESCAPED",
         "ls /usr/bin | grep . && echo WORKS",
@@ -284,6 +289,11 @@ pub(crate) const TABLE: &[Attempt] = &[
         "capabilities",
         "grep CapBnd /proc/self/status | grep -v 0000000000000000 && echo ESCAPED",
         "grep NoNewPrivs:.1 /proc/self/status && echo WORKS",
+    ),
+    row(
+        "a file with the rights of its owner",
+        "cp /usr/bin/id $MARK; chmod 4755 $MARK && echo ESCAPED; rm -f $MARK",
+        "cp /usr/bin/id id-$$; chmod 755 id-$$ && ./id-$$ && echo WORKS; rm id-$$",
     ),
     row("another user", "su -c true nobody < /dev/null && echo ESCAPED", "sh -c true && echo WORKS"),
     // Writing.

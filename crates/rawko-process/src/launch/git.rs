@@ -1,0 +1,231 @@
+//! Git directories of a project: where they are, and what in them git executes or follows. Files that an agent can write there
+//! are looked at, never obeyed: they do not decide what a program sees.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{git_config, git_index, regular};
+
+/// In a git directory: what git executes, and what leads it to another directory.
+pub(crate) const GIT_AUTHORITY: [&str; 4] = ["config", "config.worktree", "hooks", "commondir"];
+
+/// Depth to which submodules are looked for.
+const MODULES_DEPTH: usize = 4;
+/// With more submodules than this, all of them are read-only.
+const MODULES_MAX: usize = 500;
+/// Depth and number of directories in which repositories inside the project are looked for.
+const NESTED_DEPTH: usize = 3;
+const NESTED_DIRECTORIES_MAX: usize = 1000;
+/// Directories of tools, which are large.
+const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
+
+/// The git directory of a project, or the one that it shares with other worktrees. A `.git` file of a worktree names it;
+/// one that does not lead to a git directory is not followed.
+pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
+    let own = project.join(".git");
+    let Ok(metadata) = own.symlink_metadata() else { return Vec::new() };
+    if metadata.is_dir() {
+        return vec![own];
+    }
+    if metadata.is_symlink() {
+        let is_inside =
+            |real: &PathBuf| real.is_dir() && real.parent().is_some_and(|parent| parent.starts_with(project));
+        return own.canonicalize().ok().filter(is_inside).into_iter().collect();
+    }
+    let Some(named) = named_directory(&own) else { return Vec::new() };
+    // Git writes the way back; a file that came with a project cannot have made one elsewhere.
+    let back = regular::text(&named.join("gitdir")).unwrap_or_default();
+    let is_worktree =
+        named.join("HEAD").is_file() && Path::new(back.trim()).canonicalize().ok() == own.canonicalize().ok();
+    // The layout is git's own. The file `commondir` has the same, and agents may have written it.
+    let above = named.parent().filter(|above| above.file_name().is_some_and(|name| name == "worktrees"));
+    match above.and_then(Path::parent) {
+        Some(common) if is_worktree && common.join("objects").is_dir() => vec![common.to_owned()],
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// The directory that a `.git` file names.
+fn named_directory(file: &Path) -> Option<PathBuf> {
+    let text = regular::text(file)?;
+    file.parent()?.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
+}
+
+/// The files of a project that git executes or follows, in its git directories and beside them.
+pub(crate) fn authority(project: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for git in git_directories(project) {
+        for directory in directories_below(&git) {
+            found.extend(GIT_AUTHORITY.iter().map(|name| directory.join(name)));
+        }
+        let modules = git.join("modules");
+        if found.len() > MODULES_MAX * GIT_AUTHORITY.len() {
+            found.retain(|path| !path.starts_with(&modules));
+            found.push(modules);
+        }
+        found.extend(worktrees_of_others(&git, project));
+        found.extend(named_files(&git, project));
+    }
+    for repository in submodules(project).into_iter().take(MODULES_MAX) {
+        let own = repository.join(".git");
+        if own.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            found.extend(GIT_AUTHORITY.iter().map(|name| own.join(name)));
+        } else if !is_worktree_of(&own, project) {
+            found.push(own);
+        }
+    }
+    found
+}
+
+/// What leads from a worktree to its repository and back. A worktree inside the project is one that agents make and remove.
+fn worktrees_of_others(git: &Path, project: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for worktree in directories(&git.join("worktrees")) {
+        found.extend(["config.worktree", "hooks"].map(|name| worktree.join(name)));
+        let place = regular::text(&worktree.join("gitdir")).unwrap_or_default();
+        let tree = Path::new(place.trim()).parent();
+        if !tree.is_some_and(|tree| tree != project && tree.starts_with(project)) {
+            found.extend(["commondir", "gitdir"].map(|name| worktree.join(name)));
+        }
+    }
+    found
+}
+
+/// Files of the project that the configuration names: programs, directories of hooks, further configuration.
+fn named_files(git: &Path, project: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for file in ["config", "config.worktree"].map(|name| git.join(name)) {
+        for name in git_config::named(&regular::text(&file).unwrap_or_default()) {
+            // A program is named from the working tree, further configuration from the file.
+            let places =
+                [project.join(&name), git.join(&name)].into_iter().filter_map(|at| at.canonicalize().ok());
+            found
+                .extend(places.filter(|at| at != project && at.starts_with(project) && !git.starts_with(at)));
+        }
+    }
+    found
+}
+
+/// Directories that the index lists as submodules, and that have a `.git`. The index of an agent may name anything.
+pub(crate) fn submodules(project: &Path) -> Vec<PathBuf> {
+    let directories = git_directories(project);
+    let listed = directories.iter().flat_map(|git| git_index::submodules(&git.join("index")));
+    let has_git = |path: &PathBuf| path.join(".git").symlink_metadata().is_ok();
+    let is_direct = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == *path);
+    listed.map(|path| project.join(path)).filter(|path| has_git(path) && is_direct(path)).collect()
+}
+
+/// The git directories of the submodules of a project: `git status` in the project obeys them.
+pub fn submodule_directories(project: &Path) -> Vec<PathBuf> {
+    let own = git_directories(project);
+    let below = own.iter().flat_map(|git| directories_below(git).split_off(1));
+    let nested = submodules(project).into_iter().map(|submodule| submodule.join(".git"));
+    let nested = nested.filter(|git| git.symlink_metadata().is_ok_and(|found| found.is_dir()));
+    below.chain(nested).collect()
+}
+
+/// Directories inside a project with a `.git` of their own: submodules, and what a short search finds.
+pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
+    let mut found = submodules(project);
+    let (mut level, mut left) = (vec![project.to_owned()], NESTED_DIRECTORIES_MAX);
+    for _ in 0..NESTED_DEPTH {
+        let mut below = Vec::new();
+        for directory in level.iter().flat_map(|above| directories(above)) {
+            let is_skipped =
+                directory.file_name().is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped));
+            if is_skipped || left == 0 {
+                continue;
+            }
+            left -= 1;
+            if directory.join(".git").symlink_metadata().is_ok() {
+                found.push(directory.clone());
+            }
+            below.push(directory);
+        }
+        level = below;
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Returns true if a `.git` file is that of a worktree of the project's own repository.
+fn is_worktree_of(file: &Path, project: &Path) -> bool {
+    let Some(named) = named_directory(file).filter(|_| !file.is_symlink()) else { return false };
+    git_directories(project).iter().filter_map(|git| git.canonicalize().ok()).any(|git| {
+        let is_in = named.parent() == Some(&git.join("worktrees"));
+        let common = regular::text(&named.join("commondir")).unwrap_or_default();
+        is_in && common.trim() == "../.."
+    })
+}
+
+/// The files of a git directory that was not there before and that git would obey.
+pub(crate) fn suspicious(git: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for file in ["config", "config.worktree"].map(|name| git.join(name)) {
+        let is_there = file.symlink_metadata().is_ok();
+        let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
+        if is_there && !(is_file && regular::text(&file).is_some_and(|text| git_config::is_harmless(&text))) {
+            found.push(file);
+        }
+    }
+    found.extend(Some(git.join("commondir")).filter(|file| file.symlink_metadata().is_ok()));
+    let hooks = git.join("hooks");
+    if hooks.is_symlink() {
+        found.push(hooks);
+    } else {
+        let entries =
+            fs::read_dir(hooks).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+        found.extend(entries.filter(|hook| hook.extension().is_none_or(|ending| ending != "sample")));
+    }
+    found
+}
+
+/// The `.git` of a repository inside the project that does not lead where git itself would have led it.
+pub(crate) fn is_led_astray(file: &Path, project: &Path) -> bool {
+    let Ok(metadata) = file.symlink_metadata() else { return false };
+    if metadata.is_dir() {
+        return false;
+    }
+    let named = named_directory(file).filter(|_| metadata.is_file());
+    let modules = git_directories(project)
+        .into_iter()
+        .filter_map(|git| git.canonicalize().ok())
+        .flat_map(|git| directories_below(&git).split_off(1));
+    !is_worktree_of(file, project)
+        && !named.is_some_and(|named| modules.into_iter().any(|module| module == named))
+}
+
+/// A git directory, and those of its submodules: `git status` in the project obeys their configuration.
+pub(crate) fn directories_below(git: &Path) -> Vec<PathBuf> {
+    let mut found = vec![git.to_owned()];
+    modules(&git.join("modules"), MODULES_DEPTH, &mut found);
+    for worktree in directories(&git.join("worktrees")) {
+        modules(&worktree.join("modules"), MODULES_DEPTH, &mut found);
+    }
+    found
+}
+
+fn modules(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for path in directories(directory) {
+        if path.join("HEAD").is_file() {
+            modules(&path.join("modules"), depth, found);
+            found.push(path);
+        } else {
+            modules(&path, depth, found);
+        }
+    }
+}
+
+/// The directories in a directory. A link is none: it leads anywhere.
+fn directories(directory: &Path) -> Vec<PathBuf> {
+    if !directory.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! The submodules that git's index lists. `git status` enters them, with any content of the working tree.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::regular;
+
+/// The mode of a submodule.
+const LINK: u32 = 0o160_000;
+/// Bytes of an entry before its name; with the second word of flags two more.
+const FIXED: usize = 62;
+
+/// The paths of the submodules in an index, relative to the working tree. A path that leads out of it is none.
+pub(crate) fn submodules(index: &Path) -> Vec<PathBuf> {
+    let bytes = regular::read(index).unwrap_or_default();
+    let mut found = Vec::new();
+    // An index that ends early counts as far as it goes.
+    let _ = read(&bytes, &mut found);
+    found
+}
+
+fn read(bytes: &[u8], found: &mut Vec<PathBuf>) -> Option<()> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    if bytes.get(..4)? != b"DIRC" {
+        return None;
+    }
+    let (version, count) = (word(4)?, word(8)?);
+    let (mut at, mut name) = (12, Vec::new());
+    for _ in 0..count {
+        let mode = word(at + 24)?;
+        let is_extended = version > 2 && bytes.get(at + 60)? & 0x40 != 0;
+        let mut start = at + FIXED + if is_extended { 2 } else { 0 };
+        if version == 4 {
+            let (removed, next) = number(bytes, start)?;
+            name.truncate(name.len().checked_sub(removed)?);
+            start = next;
+        } else {
+            name.clear();
+        }
+        let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+        name.extend_from_slice(&bytes[start..start + length]);
+        let end = start + length;
+        at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
+        if mode == LINK {
+            let path = PathBuf::from(OsStr::from_bytes(&name));
+            if path.components().all(|part| matches!(part, Component::Normal(_))) {
+                found.push(path);
+            }
+        }
+    }
+    Some(())
+}
+
+/// A number in the index: seven bits in each byte, and one more than that for every byte that follows.
+fn number(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut byte = *bytes.get(at)?;
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        at += 1;
+        byte = *bytes.get(at)?;
+        value = (value + 1).checked_mul(128)? + usize::from(byte & 0x7f);
+    }
+    Some((value, at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn submodules_of_an_index() {
+        let entry = |mode: u32, name: &str| {
+            let mut entry = vec![0; FIXED];
+            entry[24..28].copy_from_slice(&mode.to_be_bytes());
+            entry.extend(name.as_bytes());
+            let padded = (entry.len() + 8) & !7;
+            entry.resize(padded, 0);
+            entry
+        };
+        let header = [&b"DIRC"[..], &2_u32.to_be_bytes(), &4_u32.to_be_bytes()].concat();
+        let entries = [(LINK, "sub"), (0o100_644, "a/file"), (LINK, "../out"), (LINK, "lib/deep")];
+        let all: Vec<u8> = entries.iter().flat_map(|(mode, name)| entry(*mode, name)).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [header, all].concat()).unwrap();
+        assert_eq!(submodules(file.path()), [PathBuf::from("sub"), PathBuf::from("lib/deep")]);
+        std::fs::write(file.path(), "DIRC").unwrap();
+        assert_eq!(submodules(file.path()), Vec::<PathBuf>::new());
+    }
+}
