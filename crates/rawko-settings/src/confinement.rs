@@ -15,32 +15,45 @@ impl Environment {
         Confinement { home, ..usual }
     }
 
-    /// Returns the bounds that the section `tools` describes. Mistakes are reported where the section is read in full; an
-    /// unknown mode is the strictest here.
-    pub fn confinement_of(&self, root: impl Into<PathBuf>, tools: Option<&Document>) -> Confinement {
+    /// Returns the bounds that the sections `tools` describe, the nearest to the project first. Each only narrows those
+    /// outside of it. Mistakes are reported where the sections are read in full; an unknown mode is the strictest here.
+    pub fn confinement_of(&self, root: impl Into<PathBuf>, tools: &[&Document]) -> Confinement {
         let mut confinement = self.confinement(root);
-        let Some(tools) = tools else { return confinement };
-        if let Some(sandbox) = tools.get("bash").and_then(|bash| bash.get("sandbox")) {
-            confinement.sandbox = match sandbox.to_json() {
-                serde_json::Value::String(mode) if mode == "auto" => Sandbox::Auto,
-                serde_json::Value::String(mode) if mode == "off" => Sandbox::Off,
-                serde_json::Value::Bool(false) => Sandbox::Off,
-                _ => Sandbox::Require,
+        for (at, inner) in tools.iter().enumerate().rev() {
+            let outer = &tools[at + 1..];
+            let is_outside = |keys: &[&str]| outer.iter().any(|document| find(document, keys).is_some());
+            let had = confinement.sandbox;
+            if let Some(sandbox) = sandbox_of(inner) {
+                let is_set = is_outside(&["bash", "sandbox"]);
+                confinement.sandbox = if is_set { stricter(had, sandbox) } else { sandbox };
+            }
+            if let Some(network) = inner.get("network") {
+                let egress = egress(network);
+                confinement.egress = match is_outside(&["network"]) {
+                    true => within(confinement.egress.take(), egress),
+                    false => egress,
+                };
+            }
+            // A sandbox that an outer file requires is required for every program.
+            if inner.get("unconfined").is_some()
+                && !(had == Sandbox::Require && is_outside(&["bash", "sandbox"]))
+            {
+                let own = list(inner, "unconfined").into_iter().map(str::to_owned).collect();
+                narrow(&mut confinement.unconfined, own, is_outside(&["unconfined"]));
+            }
+            let paths = |key: &str| -> Vec<PathBuf> {
+                let all = list(inner, key).into_iter().map(|text| self.expanded(text));
+                all.filter(|path| path.is_absolute()).collect()
             };
+            if inner.get("extra_read_paths").is_some() {
+                let own = paths("extra_read_paths");
+                narrow(&mut confinement.extra_read, own, is_outside(&["extra_read_paths"]));
+            }
+            if inner.get("extra_write_paths").is_some() {
+                let own = paths("extra_write_paths");
+                narrow(&mut confinement.extra_write, own, is_outside(&["extra_write_paths"]));
+            }
         }
-        let texts = |key: &str| list(tools, key);
-        let paths = |key: &str| -> Vec<PathBuf> {
-            texts(key).into_iter().map(|text| self.expanded(text)).filter(|path| path.is_absolute()).collect()
-        };
-        if let Some(network) = tools.get("network") {
-            let own = |key: &str| list(network, key).into_iter().map(str::to_owned).collect::<Vec<_>>();
-            let (hosts, private) = (own("hosts"), own("private"));
-            let is_any = !hosts.is_empty() || !private.is_empty();
-            confinement.egress = is_any.then_some(Egress { hosts: Some(hosts), private });
-        }
-        confinement.unconfined = texts("unconfined").into_iter().map(str::to_owned).collect();
-        confinement.extra_read = paths("extra_read_paths");
-        confinement.extra_write = paths("extra_write_paths");
         confinement
     }
 
@@ -54,4 +67,105 @@ impl Environment {
 
 fn list<'d>(at: &'d Document, key: &str) -> Vec<&'d str> {
     at.get(key).and_then(Document::items).into_iter().flatten().filter_map(Document::text).collect()
+}
+
+/// Returns true if a section `tools` requires a sandbox.
+pub fn requires_sandbox(tools: &Document) -> bool {
+    sandbox_of(tools) == Some(Sandbox::Require)
+}
+
+fn find<'d>(document: &'d Document, keys: &[&str]) -> Option<&'d Document> {
+    keys.iter().try_fold(document, |document, key| document.get(key))
+}
+
+fn sandbox_of(tools: &Document) -> Option<Sandbox> {
+    Some(match find(tools, &["bash", "sandbox"])?.to_json() {
+        serde_json::Value::String(mode) if mode == "auto" => Sandbox::Auto,
+        serde_json::Value::String(mode) if mode == "off" => Sandbox::Off,
+        serde_json::Value::Bool(false) => Sandbox::Off,
+        _ => Sandbox::Require,
+    })
+}
+
+fn stricter(one: Sandbox, other: Sandbox) -> Sandbox {
+    match (one, other) {
+        (Sandbox::Require, _) | (_, Sandbox::Require) => Sandbox::Require,
+        (Sandbox::Auto, _) | (_, Sandbox::Auto) => Sandbox::Auto,
+        (Sandbox::Off, Sandbox::Off) => Sandbox::Off,
+    }
+}
+
+/// Replaces a list by that of an inner file, without entries that the outer files do not have.
+fn narrow<T: PartialEq>(all: &mut Vec<T>, mut own: Vec<T>, is_set_outside: bool) {
+    if is_set_outside {
+        own.retain(|entry| all.contains(entry));
+    }
+    *all = own;
+}
+
+fn egress(network: &Document) -> Option<Egress> {
+    let own = |key: &str| list(network, key).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (hosts, private) = (own("hosts"), own("private"));
+    let is_any = !hosts.is_empty() || !private.is_empty();
+    is_any.then_some(Egress { hosts: Some(hosts), private })
+}
+
+/// Returns the hosts of an inner file that the outer ones allow, too.
+fn within(outer: Option<Egress>, inner: Option<Egress>) -> Option<Egress> {
+    let (outer, inner) = (outer?, inner?);
+    let kept = |own: Vec<String>, wide: &[String]| -> Vec<String> {
+        own.into_iter().filter(|host| wide.iter().any(|wide| covers(wide, host))).collect()
+    };
+    let private = kept(inner.private, &outer.private);
+    let hosts = match (inner.hosts, outer.hosts) {
+        (Some(inner), Some(outer)) => Some(kept(inner, &outer)),
+        (inner, outer) => inner.or(outer),
+    };
+    Some(Egress { hosts, private })
+}
+
+/// Returns true if a pattern names everything that another does: the same, all hosts, or all below a domain.
+fn covers(wide: &str, narrow: &str) -> bool {
+    let (wide, narrow) = (wide.to_ascii_lowercase(), narrow.to_ascii_lowercase());
+    wide == narrow
+        || wide == "*"
+        || wide.strip_prefix('*').is_some_and(|end| end.starts_with('.') && narrow.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools(yaml: &str) -> Document {
+        Document::read(yaml).unwrap()
+    }
+
+    /// The project's file against the person's: only what both allow.
+    #[test]
+    fn a_file_only_narrows_those_outside_of_it() {
+        let bounds = |project: &str, person: &str| {
+            let (project, person) = (tools(project), tools(person));
+            let found = Environment::none().confinement_of("/p", &[&project, &person]);
+            let hosts = found.egress.and_then(|egress| egress.hosts).unwrap_or_default();
+            (found.sandbox, found.unconfined, hosts, found.extra_read)
+        };
+        let none = || (Vec::<String>::new(), Vec::<String>::new(), Vec::<PathBuf>::new());
+        let (unconfined, hosts, read) = none();
+        let require = "bash: {sandbox: require}";
+        for project in ["bash: {sandbox: off}", "unconfined: ['service:own']", "bash: {sandbox: auto}"] {
+            let found = bounds(project, require);
+            assert_eq!(
+                found,
+                (Sandbox::Require, unconfined.clone(), hosts.clone(), read.clone()),
+                "{project}"
+            );
+        }
+        let wide = "network: {hosts: [a.example, b.example]}\nextra_read_paths: [/x]";
+        assert_eq!(bounds(wide, "network: {hosts: []}\nextra_read_paths: []").2, hosts);
+        assert_eq!(bounds(wide, "network: {hosts: ['*.example']}").2, ["a.example", "b.example"]);
+        assert_eq!(bounds(wide, "network: {hosts: [b.example]}").2, ["b.example"]);
+        assert_eq!(bounds(wide, "extra_read_paths: []").3, read);
+        assert_eq!(bounds(wide, "{}").3, [PathBuf::from("/x")]);
+        assert_eq!(bounds("unconfined: ['mcp:a']", "{}").1, ["mcp:a"]);
+    }
 }

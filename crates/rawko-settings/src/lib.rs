@@ -26,6 +26,7 @@ mod section;
 mod size;
 mod state;
 
+pub use confinement::requires_sandbox;
 pub use environment::{Environment, TOKEN_VARIABLE, is_variable_name};
 pub use reader::{Reader as SettingsReader, SIZE_HELP, quoted};
 pub use redactor::Redactor;

@@ -17,11 +17,12 @@ use crate::services::command::Command;
 use crate::services::http::{Client, Http, TIMEOUT};
 use crate::services::{Environment, Service, Services};
 use rawko_instance::{Checklist, Gate};
+use rawko_settings::requires_sandbox;
 
 impl Settings {
     /// Returns the services that charts can invoke. Programs run in the project.
     pub fn services(&self, project_root: &Path) -> Services {
-        built(&self.said.services, &self.confinement(project_root), &self.environment)
+        self.built(&self.said.services, project_root)
     }
 
     /// Returns the specs of the services that these settings define.
@@ -37,14 +38,33 @@ impl Settings {
 
     /// Returns the targets of `send`.
     pub fn endpoints(&self, project_root: &Path) -> Services {
-        built(&self.said.endpoints, &self.confinement(project_root), &self.environment)
+        self.built(&self.said.endpoints, project_root)
     }
 
     /// Returns the bounds of the project's programs.
     pub fn confinement(&self, project_root: &Path) -> Confinement {
         let root = std::path::absolute(project_root).unwrap_or_else(|_| project_root.to_owned());
-        let tools = self.sections("tools").next().map(|section| &section.document);
-        self.environment.confinement_of(root, tools)
+        let tools: Vec<_> = self.sections("tools").map(|section| &section.document).collect();
+        self.environment.confinement_of(root, &tools)
+    }
+
+    /// Returns true if a file outside of this one requires a sandbox, which a service in it cannot lift.
+    fn requires_sandbox_outside(&self, file: &str) -> bool {
+        let outer = self.sources.iter().skip_while(|(name, _)| &**name != file).skip(1);
+        let outer: Vec<&str> = outer.map(|(name, _)| &**name).collect();
+        let mut sections = self.sections("tools").filter(|section| outer.contains(&&*section.file));
+        sections.any(|section| requires_sandbox(&section.document))
+    }
+
+    fn built(&self, definitions: &BTreeMap<String, Definition>, project_root: &Path) -> Services {
+        let (client, confinement) = (Arc::new(Client::default()), self.confinement(project_root));
+        definitions.iter().fold(Services::new(), |services, (name, definition)| {
+            let is_confined = self.requires_sandbox_outside(&definition.file);
+            match definition.service((name, is_confined), &confinement, &self.environment, &client) {
+                Some(service) => services.add(name, service),
+                None => services,
+            }
+        })
     }
 
     pub fn gate(&self) -> Gate {
@@ -99,24 +119,10 @@ impl Settings {
     }
 }
 
-fn built(
-    definitions: &BTreeMap<String, Definition>,
-    confinement: &Confinement,
-    environment: &Environment,
-) -> Services {
-    let client = Arc::new(Client::default());
-    definitions.iter().fold(Services::new(), |services, (name, definition)| {
-        match definition.service(name, confinement, environment, &client) {
-            Some(service) => services.add(name, service),
-            None => services,
-        }
-    })
-}
-
 impl Definition {
     fn service(
         &self,
-        name: &str,
+        (name, is_confined): (&str, bool),
         confinement: &Confinement,
         environment: &Environment,
         client: &Arc<Client>,
@@ -125,6 +131,7 @@ impl Definition {
         Some(match self.form.clone()? {
             Form::Command(mut form) => {
                 let usual = Profile::Program(ProjectAccess::Write);
+                form.is_trusted &= !is_confined;
                 form.is_trusted |= confinement.profile_of("service", name, usual) == Profile::Trusted;
                 Arc::new(Command::new(form, confinement.clone(), self.timeout, environment, kept))
             }
