@@ -3,7 +3,7 @@
 
 use rawko_agents::agent::Kind;
 use rawko_agents::work::{ATTACHMENTS_BYTES_MAX, Workshop};
-use rawko_core::{Map, Value};
+use rawko_core::{Map, Value, duration};
 use rawko_host::{Decision, Edition, Question, Settings};
 use rawko_model::Part;
 use rawko_model::provider::{ErrorCode, ProviderProblem};
@@ -149,6 +149,31 @@ pub(crate) fn insist_on_prices(workshop: &Workshop, wish: &Wish) -> Result<(), F
              {{{shown}: {{input: 3, output: 15}}}}}}` (USD per million tokens) into .rawko/config.yaml, or drop \
              --max-budget-usd"
         )));
+    }
+    Ok(())
+}
+
+/// Fails if a limit of a person exceeds one that an administrator set.
+pub(crate) fn insist_on_managed(
+    settings: &Settings,
+    iterations: Option<u32>,
+    timeout_ms: Option<i64>,
+) -> Result<(), Failure> {
+    for section in settings.sections("task").filter(|section| settings.is_managed(section)) {
+        let json = section.document.to_json();
+        let most = json.get("max_iterations").and_then(serde_json::Value::as_i64);
+        let time = json.get("timeout").and_then(serde_json::Value::as_str);
+        let time = time.and_then(|text| duration::parse_ms(text).ok());
+        let exceeds =
+            |given: Option<i64>, most: Option<i64>| given.zip(most).is_some_and(|(given, most)| given > most);
+        let option = if exceeds(iterations.map(i64::from), most) {
+            "--max-iterations"
+        } else if exceeds(timeout_ms, time.and_then(|ms| i64::try_from(ms).ok())) {
+            "--timeout"
+        } else {
+            continue;
+        };
+        return Err(Failure::Usage(format!("{option} exceeds the limit of `task` in {}", section.file)));
     }
     Ok(())
 }

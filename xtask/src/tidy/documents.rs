@@ -35,6 +35,8 @@ fn the_architecture_names_what_exists() {
         .filter(|path| !root().join(path).exists())
         .collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
+    let lines = text.lines().count();
+    assert!(lines < 300, "ARCHITECTURE.md has {lines} lines; at most 299");
     for folder in fs::read_dir(root().join("crates")).unwrap().filter_map(Result::ok) {
         let crate_name = folder.file_name().to_string_lossy().into_owned();
         assert!(text.contains(&format!("`{crate_name}`")), "ARCHITECTURE.md does not mention {crate_name}");

@@ -66,6 +66,11 @@ fn managed_files(environment: &Environment) -> Vec<File> {
     named.map(|path| file(path, true)).into_iter().chain([file(MANAGED, false)]).collect()
 }
 
+/// Returns true for the name of a file that an administrator manages.
+pub(super) fn is_managed(file: &str, environment: &Environment) -> bool {
+    file == MANAGED || environment.get(MANAGED_VARIABLE) == Some(file)
+}
+
 /// Returns the path of the user's settings file, and its name in messages.
 pub(super) fn user(environment: &Environment) -> Option<(PathBuf, Arc<str>)> {
     user_file(environment).map(|file| (file.path, file.shown))

@@ -71,6 +71,11 @@ impl Settings {
         (settings, findings)
     }
 
+    /// Returns true if an administrator manages the file of a section: not even a flag of a person exceeds its limits.
+    pub fn is_managed(&self, section: &Section) -> bool {
+        files::is_managed(&section.file, &self.environment)
+    }
+
     /// Returns the path of the user's settings file, which may not exist, and its name in messages.
     pub fn user_file(&self) -> Option<(PathBuf, Arc<str>)> {
         files::user(&self.environment)

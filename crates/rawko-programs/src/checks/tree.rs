@@ -5,15 +5,34 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use rawko_settings::{Environment, StateDir};
+
 /// Larger files are hashed by length and time: reading them after every round would take longer than the round.
 const READ_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Folders that tools write by themselves, also in projects that do not list them for git: no work of an agent.
+const GENERATED: [&str; 8] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".venv",
+    "node_modules",
+    ".hypothesis",
+];
 
 /// Walks over everything that git would not ignore, in one order. Files of rawko and git are left out.
 fn walk(root: &Path) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(root);
     walk.require_git(false).hidden(false).sort_by_file_name(|a, b| a.cmp(b));
-    walk.filter_entry(|entry| {
-        entry.depth() != 1 || (entry.file_name() != ".git" && entry.file_name() != ".rawko")
+    // A home directory may be the project.
+    let state = StateDir::of(&Environment::of_process()).ok();
+    let state = state.and_then(|state| state.below(&root.canonicalize().ok()?)).map(|path| root.join(path));
+    walk.filter_entry(move |entry| {
+        let is_own = entry.depth() == 1 && (entry.file_name() == ".git" || entry.file_name() == ".rawko");
+        let is_state = state.as_deref() == Some(entry.path());
+        !is_own && !is_state && !GENERATED.iter().any(|name| entry.file_name() == *name)
     });
     walk.build()
 }
@@ -83,6 +102,7 @@ mod tests {
         write("out/x", "ignored");
         write(".rawko/state/x", "rawko's own");
         write(".git/x", "git's own");
+        write("src/__pycache__/x.pyc", "a tool's own");
         assert_eq!(tree_hash(dir.path()), first);
         write("a.txt", "2");
         let second = tree_hash(dir.path());

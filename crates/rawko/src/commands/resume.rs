@@ -14,6 +14,7 @@ use crate::known;
 use crate::raising::{Raised, read_dollars, read_ms};
 use crate::standing::Standing;
 use crate::times;
+use crate::wish::insist_on_managed;
 
 const EXAMPLES: &str = "\
 Continues a paused instance, or one whose command or host ended, from the last stored step. An
@@ -71,6 +72,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let raised =
         Raised { iterations: args.max_iterations, budget_usd: args.max_budget_usd, more_ms: args.timeout };
     if raised.is_any() {
+        insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
         return raise(&standing, raised, &place, manner, console);
     }
     let is_task = is_own(standing.chart.id());

@@ -16,7 +16,7 @@ use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, Task
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::loading;
 use crate::raising::{read_dollars, read_ms};
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_prices};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
 
 use super::run::{is_name, texts};
 
@@ -120,6 +120,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
             insist_on_gate(&place.settings, &chart)?;
+            insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
             let wish = wish(args)?;
             if args.max_budget_usd.is_some() {
                 insist_on_prices(&workshop, &wish)?;

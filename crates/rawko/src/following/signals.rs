@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first one pauses or parks the running work, the second one ends the process at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use rawko_host::Wait;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -21,7 +22,11 @@ pub(crate) fn wait_for() -> Option<Wait> {
     }
 }
 
+/// A terminal and `timeout` signal the process and its group, so that one stop may arrive twice at nearly the same time.
+const SAME_STOP: Duration = Duration::from_millis(500);
+
 async fn exit_on_the_next() {
+    tokio::time::sleep(SAME_STOP).await;
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => std::process::exit(130),

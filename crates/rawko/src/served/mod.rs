@@ -23,7 +23,7 @@ use crate::hosting::Place;
 use crate::project::{Project, UPLOADED};
 use crate::raising::read_ms;
 use crate::trust;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_prices};
+use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
 
 /// The parts of the project that the server uses.
 pub(crate) struct ServedProject {
@@ -71,6 +71,7 @@ impl ServedProject {
             ask_people: false,
         };
         insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        insist_on_managed(&self.settings, wish.max_iterations, wish.timeout_ms).map_err(problem)?;
         if !budget.get("cost_usd").is_null() {
             insist_on_prices(&self.workshop, &wish).map_err(problem)?;
         }

@@ -4,11 +4,12 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "init",
     "demo",
     "trust",
     "check",
+    "verify",
     "simulate",
     "graph",
     "test",

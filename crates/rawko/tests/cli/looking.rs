@@ -49,10 +49,10 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
-        plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
+        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
+        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  24beaf8671c5  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -77,11 +77,11 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  fd126eca43ef  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  e0e650de8d53  yes  0  rawko's own dry_run.yaml
+        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        plan_build  1.0.0  e1894545039d  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  1e3087fda504  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  24beaf8671c5  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -401,6 +401,7 @@ governance: {allow: [charge_card, ship]}
         ok       sandbox   network of programs: none
         ok       sandbox   confined: Bash, checks, service:charge_card, service:refund
         ok       agents    ada, builder, explorer, planner
+        ok       search    not configured, so agents have no WebSearch; set `tools.search: {provider: searxng | brave | tavily | model}` in .rawko/config.yaml
         problem  chart     .rawko/charts/bad.yaml: the chart starts in `nowhere`, which is not a state inside it
                            see `rawko check .rawko/charts/bad.yaml`
         warn     chart     .rawko/charts/order.yaml: nothing handles a failure of invoke `payment`

@@ -34,4 +34,5 @@ mod support;
 mod tasks;
 mod telemetry;
 mod typed;
+mod verify;
 mod words;

@@ -163,7 +163,7 @@ impl Plain {
         let table = [
             // First, because later patterns could match a part of a generated id.
             (r"rawko-[a-z0-9]{6}\b", "MADE-UP"),
-            (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?Z?", "MOMENT"),
+            (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?", "MOMENT"),
             (r#"("\w*(_ms|seq)"): ?-?\d+"#, "$1:N"),
             (r"\d[\d.]*(ms|s|m|h)\b( \d+s)?( ago)?|just now", "WHILE"),
             // The prompts contain the elapsed time, and digits count.

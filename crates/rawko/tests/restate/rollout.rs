@@ -80,7 +80,7 @@ fn show(place: &Place, id: &str) -> Json {
 
 /// Waits until it is done; returns its chart version, final state and release.
 pub(crate) fn end(place: &Place, id: &str) -> String {
-    wait_for(&format!("{id} is done"), || show(place, id)["status"] == "done");
+    wait_for(&format!("{id} is done"), || show(place, id)["status"] == "ended");
     let shown = show(place, id);
     format!("{} {} {}", shown["version"], shown["configuration"][0], shown["output"]["by"])
 }

@@ -96,5 +96,5 @@ pub(crate) fn attempts(table: &mut Table) {
     let proven = format!(r#""by":"{}""#, operator());
     let name = "a claimed name".to_owned();
     let by = ensure(shown.replace(' ', "").contains(&proven), shown.clone());
-    table.group("socket", ensure(shown.contains("done"), shown), vec![(name, by)]);
+    table.group("socket", ensure(shown.contains("succeeded"), shown), vec![(name, by)]);
 }
