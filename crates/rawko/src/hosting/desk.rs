@@ -40,7 +40,6 @@ pub(crate) struct Desk {
     serving: Arc<OnceCell<Arc<Serving>>>,
     /// Issues links to the page, once this process serves it.
     inviter: Arc<OnceLock<Inviter>>,
-    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a server asks for it"))]
     pub(crate) workshop: Arc<Workshop>,
 }
 
