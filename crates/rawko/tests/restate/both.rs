@@ -171,6 +171,8 @@ impl Plain {
             (r"is hosted by Restate at \S+|is parked; continue with `rawko resume \S+`", "IS HOSTED"),
             // Columns are as wide as their content.
             (r" {2,}", "  "),
+            // Restate drives every instance; without a host of its own, a store waits for one.
+            (r"waiting  host|running  work", "IS MOVED"),
         ];
         Plain(table.map(|(pattern, instead)| (Regex::new(pattern).unwrap(), instead)).to_vec())
     }
