@@ -131,6 +131,8 @@ impl Instance {
         let refusal = self.chart.refuse_event(event)?;
         match &refusal {
             EventRefusal::Unknown { declared, .. } if !declared || event.invoke_id.is_some() => None,
+            // A driver reports a message that could not be delivered. What charts send has an origin.
+            EventRefusal::Reserved { .. } if event.origin.is_null() => None,
             _ => Some(refusal),
         }
     }
