@@ -2,8 +2,8 @@
 //! presentation is theirs.
 //!
 //! ```
-//! use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, Wait};
-//! use rawko_view::rows::{Life, Row};
+//! use rawko_store::{Head, InstanceKey, InstanceRow, InstanceStatus, NewInstance, Wait};
+//! use rawko_view::rows::Row;
 //!
 //! let new = NewInstance {
 //!     id: "order-17".into(),
@@ -18,8 +18,8 @@
 //! let head = Head { wait: Wait::Person, ..Head::default() };
 //! let stored = InstanceRow { key: InstanceKey(1), new, head, step: 3, updated_ms: 2_000 };
 //!
-//! assert_eq!(Row::of(&stored).chart, "order");
-//! assert_eq!(Life::of(&stored), Life::Waiting);
+//! let row = Row::of(&stored);
+//! assert_eq!((row.chart.as_str(), row.status), ("order", InstanceStatus::Waiting));
 //! ```
 #![warn(missing_docs)]
 
