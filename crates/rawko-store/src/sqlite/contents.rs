@@ -1,5 +1,5 @@
 //! Verifies the large values that records, snapshots and effects refer to, for `doctor` and backups: each blob has the
-//! content that its name says, and each reference leads to one.
+//! content of its name, and each reference leads to one.
 
 use rusqlite::{Connection, Result};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -268,7 +268,7 @@ impl Place {
         }
         let mut log = self.store.clone().into_os_string();
         log.push("-wal");
-        // A log without its file is a lost store, not one that does not exist yet; opening says so.
+        // A log without its file is a lost store, not one that does not exist yet; opening reports it.
         if !self.store.exists() && !Path::new(&log).exists() {
             return Ok(None);
         }
