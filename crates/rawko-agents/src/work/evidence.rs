@@ -43,9 +43,13 @@ pub(super) async fn base(workshop: &Workshop, call: &Call) -> Result<Value, Serv
     let (snapshots, name) = (snapshots(workshop), Snapshot::name_of(&call.idempotency));
     let record = move || {
         let mut base = Base::of(&root, checks, &protected);
-        let taken = snapshots.map(|all| Snapshot::take(&root, &all, &name));
-        // Without a snapshot the result lists no changes; the checks decide as ever.
-        base.snapshot = taken.and_then(Result::ok).map(|_| name);
+        // Without a snapshot the result names the reason in place of the changes; the checks still decide.
+        let taken =
+            snapshots.and_then(|all| Snapshot::take(&root, &all, &name).map_err(|error| error.to_string()));
+        match taken {
+            Ok(_) => base.snapshot = Some(name),
+            Err(why) => base.snapshot_problem = Some(format!("no snapshot of the project: {why}")),
+        }
         let tree = tree_hash(&root);
         (base, tree)
     };
@@ -178,7 +182,7 @@ async fn evidence(
     let (root, now, snapshots) = (workshop.root.clone(), checks_of(workshop), snapshots(workshop));
     let ((restored, lost), redefined, checks, tree, changes) = blocking(move || {
         let restored = base.restore(&root);
-        let taken = snapshots.zip(base.snapshot.as_ref());
+        let taken = snapshots.ok().zip(base.snapshot.as_ref());
         let taken = taken.and_then(|(all, name)| Snapshot::open(&all, name).ok().flatten());
         let changes = taken.map(|snapshot| snapshot.changes(&root));
         (restored, base.redefined(&root), base.with_new(now), tree_hash(&root), changes)
@@ -203,9 +207,9 @@ async fn evidence(
 }
 
 /// Returns the folder of snapshots, in the user's state directory: agents cannot reach it.
-fn snapshots(workshop: &Workshop) -> Option<PathBuf> {
-    let state = StateDir::of(&workshop.environment).ok()?;
-    Some(state.project(&workshop.root).join("snapshots"))
+fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
+    let state = StateDir::of(&workshop.environment).map_err(|error| error.to_string())?;
+    Ok(state.project(&workshop.root).join("snapshots"))
 }
 
 /// Names changed tests to the arbiter: changing them is allowed, and must not go unnoticed.

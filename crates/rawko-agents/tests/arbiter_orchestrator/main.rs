@@ -36,7 +36,7 @@ fn simulation(chart: &Arc<Chart>, services: Json, input: Json) -> Simulation {
 
 /// Returns the inputs and stubs that lead into each resting state of the chart.
 fn resting() -> Vec<(&'static str, Json, Json)> {
-    let plan = json!({"steps": [{"id": "a", "title": "Mend", "status": "pending"}]});
+    let plan = json!({"steps": [{"id": "a", "title": "Fix", "status": "pending"}]});
     let selected = json!({"done": {"agent": {"name": "planner"}, "decision": {"type": "SELECT_MODE"}}});
     let worked = json!({"done": {"text": "Done."}});
     let limited = json!({"error": {"category": "failed", "code": "rate_limited", "message": "slow down"}});

@@ -37,7 +37,7 @@ fn no_path_leads_to_success_while_a_check_fails() {
 fn reachable(clean: bool) -> Vec<String> {
     let (chart, world) = (chart(), world());
     let input = json!({"task": "t", "maxIterations": 2, "maxFailures": 2, "askPeople": true,
-        "plan": {"steps": [{"id": "a", "title": "Mend", "status": "pending"}]}});
+        "plan": {"steps": [{"id": "a", "title": "Fix", "status": "pending"}]}});
     let first = start(&chart, Value::from_json(input), Now::new(0, &world)).unwrap().0;
     let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
     while let Some(snapshot) = open.pop() {

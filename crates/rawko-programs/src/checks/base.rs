@@ -26,6 +26,8 @@ pub struct Base {
     pub settings: BTreeMap<String, String>,
     /// Name of the snapshot of the project's files; `None` if it could not be taken.
     pub snapshot: Option<String>,
+    /// Why there is no snapshot.
+    pub snapshot_problem: Option<String>,
 }
 
 /// A file at the start of the task.

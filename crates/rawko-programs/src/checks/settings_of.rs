@@ -138,9 +138,7 @@ fn cargo(folder: &Path) -> (String, String) {
             is_lints = line.contains("lints");
         }
         let key = line.split('=').next().unwrap_or_default().trim();
-        // `path` of a target, not of a dependency.
-        let is_target = line.starts_with("path");
-        if is_lints || (CARGO_KEYS.contains(&key) && (key != "path" || is_target)) {
+        if is_lints || CARGO_KEYS.contains(&key) {
             kept.push(line);
         }
     }
@@ -208,7 +206,7 @@ fn section(folder: &Path, file: &str, start: &str) -> (String, String) {
         }
     }
     own.retain(|line| !line.is_empty());
-    (format!("`{start}` in `{file}`").replace("[tool.pytest`", "[tool.pytest]`"), own.join("\n"))
+    (format!("`{}` in `{file}`", start.trim_matches(['[', ']'])), own.join("\n"))
 }
 
 #[cfg(test)]

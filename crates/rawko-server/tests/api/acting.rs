@@ -142,7 +142,7 @@ async fn pausing_and_resuming() {
     }
     assert_eq!(api.get("/v1/instances/o-1").await.ok()["context"]["note"], "hurry");
     assert_eq!(api.post("/v1/instances/o-1/retry", json!(null)).await.problem(), "409 paused");
-    assert_eq!(api.post("/v1/instances/nobody/pause", json!(null)).await.problem(), "404 no_instance");
+    assert_eq!(api.post("/v1/instances/missing/pause", json!(null)).await.problem(), "404 no_instance");
     let lines = api.host.reader().store().audit(Some("o-1"), 100).unwrap();
     let by: Vec<_> = lines.iter().map(|line| format!("{} {}", line.decision, line.reason)).collect();
     // Without tokens there is no name; `rawko serve` always has one.

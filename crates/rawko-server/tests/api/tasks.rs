@@ -71,12 +71,12 @@ async fn tasks_are_started_and_listed() {
     assert!(tasks.host.set(api.host.clone()).is_ok());
     assert_eq!(api.get("/v1/tasks").await.ok(), json!({"tasks": [], "total": 0, "next": null}));
     api.order("o-1").await;
-    let started = api.post("/v1/tasks", json!({"task": "Mend the fence", "id": "t-1"})).await;
+    let started = api.post("/v1/tasks", json!({"task": "Fix the fence", "id": "t-1"})).await;
     assert_eq!(started.status, 201);
     assert!(started.head.contains("location: /v1/instances/t-1"), "{}", started.head);
     let list = api.get("/v1/tasks").await.ok();
     let told = ["id", "chart", "status", "task", "iteration", "plan", "current_agent", "configuration"];
-    let expected = r#""t-1" "orchestrator" "waiting" "Mend the fence" 2 null "builder" ["working"]"#;
+    let expected = r#""t-1" "orchestrator" "waiting" "Fix the fence" 2 null "builder" ["working"]"#;
     assert_eq!(keys(&list["tasks"][0], &told), expected);
     assert_eq!(list["total"], 1);
     let table = [

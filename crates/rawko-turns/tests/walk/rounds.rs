@@ -79,7 +79,7 @@ fn channels_without_progress_are_stuck_within_six_rounds() {
             |_| After::Same,
         ),
         ("liars", 2, |_, _| Says("All tests pass now."), |_| After::Same),
-        ("nobody has anything to say", 2, |_, _| Passes, |_| After::Nothing),
+        ("every agent passes", 2, |_, _| Passes, |_| After::Nothing),
         ("three have nothing to say", 3, |_, _| Passes, |_| After::Nothing),
         (
             "one talks, one passes",

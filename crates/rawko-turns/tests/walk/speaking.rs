@@ -147,7 +147,7 @@ fn when_a_whole_cycle_is_quiet_turns_rest_until_somebody_speaks() {
 }
 
 #[test]
-fn a_completed_turn_advances_the_queue_as_the_seed_says_even_if_nobody_spoke() {
+fn a_completed_turn_advances_the_queue_also_without_a_message() {
     let walk = Walk::with(&["pm", "dev"]).complete("pm").complete("dev").complete("pm").complete("dev");
     assert_eq!(walk.grants(), "dev pm dev pm");
 }

@@ -65,7 +65,7 @@ impl Explorer<'_, '_> {
                     }
                     self.record("failures_handled", node, input, reason);
                 }
-                Moment::Invoked { id, src, input: data, invocation, .. } => {
+                Moment::Invoked { id, src, input: data, .. } => {
                     if let Some(why) = tools::written_while_reading(self.model, moment, state) {
                         self.record("read_only_phases", node, input, why);
                     }
@@ -75,7 +75,6 @@ impl Explorer<'_, '_> {
                         self.found.outcomes.is_unbounded = true;
                         self.record("bounded_children", node, input, reason);
                     }
-                    let _ = invocation;
                 }
                 Moment::Called(_) => {
                     if let Some(why) = tools::written_while_reading(self.model, moment, state) {

@@ -49,33 +49,3 @@ fn small_charts() {
     "#]]
     .assert_eq(&text);
 }
-
-/// Run with `--ignored --nocapture` for the speed of an exploration in the current build.
-#[test]
-#[ignore = "prints a measurement"]
-fn speed() {
-    let counter = "
-id: w
-initial: a
-context: {x: 0, y: 0}
-states:
-  a:
-    on:
-      X: {actions: [{type: assign, context_updates: {x: 'context.x + 1'}}]}
-      Y: {target: b, actions: [{type: assign, context_updates: {y: 'context.y + 1'}}]}
-      END: {target: done, guard: 'context.x > 100 and context.y > 100'}
-  b: {on: {X: a, Y: a}}
-  done: {type: final}
-";
-    let models = vec![model(counter)];
-    let began = std::time::Instant::now();
-    let report =
-        verify(&models, &World::default(), &Limits { states_max: 1_000_000, stop: &|| false }).unwrap();
-    let seconds = began.elapsed().as_secs_f64();
-    println!(
-        "{} states, {} transitions, {:.0} states/s",
-        report.states,
-        report.transitions,
-        report.states as f64 / seconds
-    );
-}

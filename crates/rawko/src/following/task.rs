@@ -57,7 +57,8 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     });
     if is_limit && output.get("problem").get("code").as_str() == Some("max_iterations") {
         let reached = iterations.unwrap_or_else(|| "iterations".to_owned());
-        return console.line(&format!("{word}: reached the limit of {reached}"));
+        console.line(&format!("{word}: reached the limit of {reached}"))?;
+        return tell_evidence(output, console);
     }
     let iterations = iterations.map(|count| format!("after {count}"));
     let problem = output.get("problem").get("message").as_str();
@@ -65,10 +66,23 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
         problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
     let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
     console.line(format!("{word}  {}", about.join(": ")).trim_end())?;
-    tell_checks(output, console)
+    tell_evidence(output, console)
 }
 
-/// Prints each check with its result: the evidence for the outcome.
+/// Prints what supports the outcome: the checks, the changed files, and the files that were put back.
+fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), Failure> {
+    tell_checks(output, console)?;
+    tell_changes(output, console)?;
+    let restored: Vec<&str> =
+        output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    if !restored.is_empty() {
+        let word = console.paint(Style::Notice, "put back");
+        console.line(&format!("{word}  {}: agents changed what a check depends on", restored.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Prints each check with its result.
 fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
     if output.get("verified").as_bool() == Some(false) && output.get("outcome").as_str() == Some("complete") {
         let word = console.paint(Style::Notice, "unverified");
@@ -84,18 +98,15 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         let summary = check.get("summary").as_str().unwrap_or_default();
         console.line(format!("{word}  {name}: {summary}").trim_end())?;
     }
-    tell_changes(output, console)?;
-    let restored: Vec<&str> =
-        output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
-    if !restored.is_empty() {
-        let word = console.paint(Style::Notice, "put back");
-        console.line(&format!("{word}  {}: agents changed what a check depends on", restored.join(", ")))?;
-    }
     Ok(())
 }
 
 /// Prints the files that differ from the beginning: `changed  slugs.py (+3 -1), tests/test_slugs.py (+8 -0, test)`
 fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
+    if let Some(why) = output.get("changesProblem").as_str() {
+        let word = console.paint(Style::Notice, "changed");
+        return console.line(&format!("{word}  unknown: {why}"));
+    }
     let changes = output.get("changes").as_list().unwrap_or_default();
     if changes.is_empty() {
         return Ok(());

@@ -73,7 +73,7 @@ fn a_budget_needs_the_price_of_every_model() {
     for (more, is_refused) in [("", true), (free, false)] {
         let text = settings("http://127.0.0.1:9", more);
         let dir = directory(&[(".rawko/config.yaml", &text), (".rawko/agents/worker.md", WORKER)]);
-        let ran = run(dir.path(), &["task", "x", "--max-budget-usd", "1", "--agent", "nobody"], "");
+        let ran = run(dir.path(), &["task", "x", "--max-budget-usd", "1", "--agent", "missing"], "");
         assert_eq!(ran.stderr.contains("the price of `web/x` is unknown"), is_refused, "{}", ran.stderr);
         assert_eq!(ran.code, Some(2));
         assert!(!store_of(dir.path()).exists(), "nothing was started");
@@ -108,7 +108,7 @@ fn doctor_asks_models_and_judges_charts_as_check_does() {
         assert!(charts.len() == 1 && charts[0].0 == "problem chart", "{charts:?}");
         assert_eq!(server.asked().len(), 1);
         checks(dir.path(), &["doctor", "--json", "--offline"]);
-        assert_eq!(server.asked().len(), 1, "--offline asks nobody");
+        assert_eq!(server.asked().len(), 1, "--offline sends no request");
         fs::remove_file(dir.path().join(".rawko/charts/broken.yaml")).unwrap();
     }
 }

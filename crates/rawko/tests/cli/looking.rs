@@ -51,8 +51,8 @@ fn instances_are_listed_newest_first() {
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
-        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  24beaf8671c5  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -80,8 +80,8 @@ fn instances_are_listed_newest_first() {
         agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        plan_build  1.0.0  977c91db9758  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  24beaf8671c5  yes  0  rawko's own orchestrator.yaml
+        plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }

@@ -54,6 +54,7 @@ fn a_task_is_planned_built_tried_mended_and_reviewed() {
 
         complete  after 6 iterations: The change is small and right.
         unverified  this project has no checks that could confirm it
+        changed  stock.py (+2 -2)
         spent … 7 tool calls
         --- stderr
         next: see the decisions with `rawko replay fix --decisions`
