@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Snapshot};
+use rawko_instance::{Instance, Saved};
 use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
 
 use crate::error::HostError;
@@ -94,6 +95,45 @@ impl Reader {
         }
         let snapshot_bytes = base.snapshot.body.len();
         Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes })
+    }
+
+    /// Returns the instance as a driver continues it. Fails if the store contradicts itself about it.
+    pub(crate) fn instance(&self, row: InstanceRow) -> Result<Instance, HostError> {
+        let restored = self.snapshot(&row, None)?;
+        let parent = match &row.new.parent {
+            Some(parent) => self.key(&parent.id)?,
+            None => None,
+        };
+        let saved = Saved {
+            key: row.key,
+            parent,
+            calls: self.calls_so_far(&row.new.id)?,
+            new: row.new,
+            head: row.head,
+            open: self.store.open_effects(Some(row.key))?,
+            last_ms: row.updated_ms,
+            snapshot_bytes: restored.snapshot_bytes,
+            delta_bytes: restored.delta_bytes,
+        };
+        let instance = Instance::restore(saved, restored.chart, restored.snapshot);
+        match instance.contradiction() {
+            None => Ok(instance),
+            Some(what) => {
+                let place = format!("instance `{}`, step {}: {what}", instance.id(), instance.step());
+                Err(StoreError::Damaged(place).into())
+            }
+        }
+    }
+
+    /// Checks what the hash chains do not cover: the chart, the status, the timers and the open effects of an instance.
+    pub fn verify(&self, row: InstanceRow) -> Result<(), HostError> {
+        self.instance(row).map(drop)
+    }
+
+    /// Counts the allowed calls of an instance: the audit has one line for each.
+    fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
+        let lines = self.store.audit(Some(id), usize::MAX)?;
+        Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
     }
 
     /// Expands packed text from the store to plain JSON.

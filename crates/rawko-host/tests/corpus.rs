@@ -42,6 +42,11 @@ fn instances_of_every_format_are_restored_at_every_step() {
         let copy = directory.path().join("store.db");
         std::fs::copy(folder.join("store.db"), &copy).unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&copy, Options::default()).unwrap());
-        expect_file![folder.join("restored.txt")].assert_eq(&restored(&Reader::new(store)));
+        let reader = Reader::new(store);
+        expect_file![folder.join("restored.txt")].assert_eq(&restored(&reader));
+        for row in reader.store().list(&Filter::default()).unwrap().rows {
+            let id = row.new.id.to_string();
+            assert_eq!(reader.verify(row), Ok(()), "{id} of {}", folder.display());
+        }
     }
 }

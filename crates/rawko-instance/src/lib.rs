@@ -13,6 +13,7 @@ mod form;
 mod gate;
 mod input;
 mod instance;
+mod integrity;
 mod ledger;
 mod limits;
 mod message;

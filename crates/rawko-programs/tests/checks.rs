@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rawko_host::Environment;
-use rawko_programs::checks::{Check, CheckReport, Format, detect, run_all};
+use rawko_programs::checks::{Check, CheckReport, Format, LanguageServers, detect, run_all};
 
 fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
@@ -29,11 +29,13 @@ fn own(command: &[&str], format: Format) -> Check {
         report: None,
         pass_env: Vec::new(),
         reason: String::new(),
+        decides: true,
     }
 }
 
 async fn run(checks: &[Check], root: &Path) -> CheckReport {
-    run_all(checks, root, &Environment::of_process(), &Environment::of_process().confinement(root)).await
+    let environment = Environment::of_process();
+    run_all(checks, root, &environment, &environment.confinement(root), &LanguageServers::default()).await
 }
 
 const SUMS: &str = "def add(a, b):\n    return a - b\n";
@@ -225,7 +227,8 @@ async fn a_check_sees_only_what_it_needs() {
         pass_env: vec!["WANTED".into()],
         ..own(&["sh", "-c", "test -z \"$OPENAI_API_KEY\" && test \"$WANTED\" = yes"], Format::Exit)
     };
-    let found =
-        run_all(&[check], project.path(), &environment, &environment.confinement(project.path())).await;
+    let confinement = environment.confinement(project.path());
+    let servers = LanguageServers::default();
+    let found = run_all(&[check], project.path(), &environment, &confinement, &servers).await;
     assert!(found.clean, "{found:?}");
 }

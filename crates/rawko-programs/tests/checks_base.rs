@@ -19,6 +19,7 @@ fn check(command: &[&str]) -> Check {
         report: None,
         pass_env: Vec::new(),
         reason: String::new(),
+        decides: true,
     }
 }
 

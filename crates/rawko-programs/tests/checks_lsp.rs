@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rawko_host::Environment;
-use rawko_programs::checks::{Check, CheckReport, Format, run_all};
+use rawko_programs::checks::{
+    Check, CheckReport, Format, LanguageServers, installed_language_servers, run_all,
+};
 
 /// Reports an `error` for every line with `bad` in it, a `warning` for every line with `odd`.
 const SERVER: &str = r#"
@@ -40,6 +42,18 @@ def look(text):
     return found
 
 texts, is_configured = {}, False
+with open("starts", "a") as starts:
+    starts.write("x")
+
+def tell(uri):
+    if mode in ("push", "forgetful"):
+        send({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": []}})
+        send({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": look(texts[uri])}})
+
+def work(kind):
+    if mode == "pull":
+        send({"method": "$/progress", "params": {"token": "loading", "value": {"kind": kind}}})
+
 while True:
     message = receive()
     method, id, params = message.get("method"), message.get("id"), message.get("params") or {}
@@ -55,10 +69,19 @@ while True:
     elif method == "textDocument/didOpen":
         document = params["textDocument"]
         assert document["languageId"] == "python"
+        work("begin")
         texts[document["uri"]] = document["text"]
-        if mode == "push":
-            send({"method": "textDocument/publishDiagnostics", "params": {"uri": document["uri"], "diagnostics": []}})
-            send({"method": "textDocument/publishDiagnostics", "params": {"uri": document["uri"], "diagnostics": look(document["text"])}})
+        work("end")
+        tell(document["uri"])
+    elif method == "textDocument/didChange":
+        document = params["textDocument"]
+        assert document["version"] > 1
+        if mode == "forgetful":
+            sys.exit("lost the thread")
+        texts[document["uri"]] = params["contentChanges"][0]["text"]
+        tell(document["uri"])
+    elif method == "textDocument/didClose":
+        del texts[params["textDocument"]["uri"]]
     elif method == "textDocument/diagnostic":
         send({"id": id, "result": {"kind": "full", "items": look(texts[params["textDocument"]["uri"]])}})
     elif method == "shutdown":
@@ -69,6 +92,11 @@ while True:
 "#;
 
 async fn ask(mode: &str, files: &[&str], timeout: Duration) -> CheckReport {
+    let project = project();
+    pass(project.path(), &LanguageServers::default(), &check(mode, files, timeout)).await
+}
+
+fn project() -> tempfile::TempDir {
     let project = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("server.txt", SERVER),
@@ -81,7 +109,11 @@ async fn ask(mode: &str, files: &[&str], timeout: Duration) -> CheckReport {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let check = Check {
+    project
+}
+
+fn check(mode: &str, files: &[&str], timeout: Duration) -> Check {
+    Check {
         name: "types".into(),
         command: ["python3", "server.txt", mode].map(str::to_owned).to_vec(),
         format: Format::Lsp { files: files.iter().map(|pattern| (*pattern).to_owned()).collect() },
@@ -90,14 +122,13 @@ async fn ask(mode: &str, files: &[&str], timeout: Duration) -> CheckReport {
         report: None,
         pass_env: Vec::new(),
         reason: String::new(),
-    };
-    run_all(
-        &[check],
-        project.path(),
-        &Environment::of_process(),
-        &Environment::of_process().confinement(project.path()),
-    )
-    .await
+        decides: true,
+    }
+}
+
+async fn pass(root: &Path, servers: &LanguageServers, check: &Check) -> CheckReport {
+    let environment = Environment::of_process();
+    run_all(std::slice::from_ref(check), root, &environment, &environment.confinement(root), servers).await
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -133,4 +164,64 @@ async fn a_server_that_does_not_say() {
         let report = ask(mode, &[files], timeout).await;
         assert_eq!((report.errors_total, report.checks[0].summary.as_str()), (1, expected), "{mode}");
     }
+}
+
+/// Each pass changes, adds or removes a file; the same server answers, and the new one where the old has ended.
+#[tokio::test]
+async fn a_server_keeps_running_between_passes() {
+    for (mode, starts_expected) in [("pull", 1), ("push", 1), ("forgetful", 2)] {
+        let project = project();
+        let (servers, check) = (LanguageServers::default(), check(mode, &["**/*.py"], LONG));
+        let edits: [(&str, Option<&str>, u64); 6] = [
+            ("src/c.py", Some("no errors here, 0 failed\n"), 1),
+            ("src/c.py", Some("bad\nbad\n"), 3),
+            ("src/new.py", Some("bad\n"), 4),
+            ("src/a b.py", None, 3),
+            ("src/new.py", None, 2),
+            ("src/c.py", Some("good\n"), 0),
+        ];
+        let last = if mode == "forgetful" { 2 } else { edits.len() };
+        for (file, text, errors) in &edits[..last] {
+            let path = project.path().join(file);
+            match text {
+                Some(text) => fs::write(path, text).unwrap(),
+                None => fs::remove_file(path).unwrap(),
+            }
+            let report = pass(project.path(), &servers, &check).await;
+            assert_eq!(report.errors_total, *errors, "{mode} after {file}: {report:?}");
+            assert_eq!(servers.len(), 1, "{mode}");
+        }
+        let starts = fs::read_to_string(project.path().join("starts")).unwrap();
+        assert_eq!(starts.len(), starts_expected, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn advice_does_not_decide() {
+    let project = project();
+    let advice = Check { decides: false, ..check("pull", &["**/*.py"], LONG) };
+    let report = pass(project.path(), &LanguageServers::default(), &advice).await;
+    assert!(report.clean && !report.checks[0].ok, "{report:?}");
+    assert_eq!((report.errors_total, report.checks[0].errors), (0, 1));
+}
+
+#[test]
+fn installed_servers_advise_on_the_languages_of_a_project() {
+    let (project, bin) = (project(), tempfile::tempdir().unwrap());
+    for name in ["pyright-langserver", "gopls", "clangd"] {
+        fs::write(bin.path().join(name), "").unwrap();
+    }
+    fs::create_dir_all(project.path().join("node_modules/.bin")).unwrap();
+    for (name, text) in [
+        ("node_modules/.bin/typescript-language-server", ""),
+        ("package.json", "{}"),
+        ("src/a.ts", ""),
+        ("main.c", ""),
+    ] {
+        fs::write(project.path().join(name), text).unwrap();
+    }
+    let found = installed_language_servers(project.path(), bin.path().as_os_str());
+    let found: Vec<String> = found.iter().map(|check| check.command.join(" ")).collect();
+    // No `go.mod` and no `compile_commands.json`, so two of them have nothing to do.
+    assert_eq!(found, ["pyright-langserver --stdio", "node_modules/.bin/typescript-language-server --stdio"]);
 }

@@ -125,6 +125,15 @@ impl<'e> Reader<'e> {
         items.unwrap_or_default().iter().filter_map(item).collect()
     }
 
+    /// Reads `true` or `false`.
+    pub fn flag(&mut self, at: &Document, what: &str) -> Option<bool> {
+        let DocumentData::Bool(flag) = at.data else {
+            self.wrong_type(at, what, "true or false");
+            return None;
+        };
+        Some(flag)
+    }
+
     /// Reads an integer of at least `least`; reports a smaller one as invalid.
     pub fn whole(&mut self, at: &Document, what: &str, least: u64) -> Option<u64> {
         let DocumentData::Int(number) = at.data else {

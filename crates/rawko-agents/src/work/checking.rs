@@ -53,7 +53,8 @@ async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError
 
 async fn run(workshop: &Workshop) -> CheckReport {
     let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
-    let mut report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
+    let Workshop { root, environment, confinement, language_servers, .. } = workshop;
+    let mut report = run_all(&checks, root, environment, confinement, language_servers).await;
     shorten_paths(&mut report, &workshop.root);
     report
 }
@@ -72,7 +73,11 @@ pub(super) fn shorten_paths(report: &mut CheckReport, root: &Path) {
 pub(super) fn text(report: &CheckReport) -> String {
     let mut lines = Vec::new();
     for check in &report.checks {
-        let word = if check.ok { "ok" } else { "failed" };
+        let word = match (check.ok, check.decides) {
+            (true, _) => "ok",
+            (false, true) => "failed",
+            (false, false) => "advice",
+        };
         lines.push(format!("{} ({}): {word}: {}", check.name, check.command, check.summary));
         lines.extend(check.findings.iter().map(|finding| format!("  {}{}", place(finding), finding.message)));
     }

@@ -8,7 +8,7 @@ use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standi
 use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
-use rawko_programs::checks::{Base, Check, CheckReport, detect, run_all, tree_hash};
+use rawko_programs::checks::{Base, Check, CheckReport, LanguageServers, detect, run_all, tree_hash};
 use rawko_settings::StateDir;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,9 @@ pub(super) async fn round(workshop: &Workshop, call: &Call) -> Result<Value, Ser
     let is_decisive = call.input.get("decisive").as_bool() == Some(true);
     let is_unchanged = call.input.get("changes").as_i64() == Some(0);
     let before = before.filter(|_| is_unchanged && !is_decisive);
-    let evidence = evidence(workshop, base, before).await?;
+    // The deciding run trusts no server that worked while agents did.
+    let servers = if is_decisive { LanguageServers::default() } else { workshop.language_servers.clone() };
+    let evidence = evidence(workshop, base, before, &servers).await?;
     let standing = if is_decisive && evidence.clean {
         Standing::Progress
     } else {
@@ -102,7 +104,7 @@ pub(super) async fn progress(workshop: &Workshop, call: &Call) -> Result<Value, 
 pub(super) async fn pass(workshop: &Workshop, call: &Call) -> Result<(CheckReport, Map), ServiceError> {
     let base: Base = part(&call.input, "base")?;
     let mut progress: Progress = part(&call.input, "progress")?;
-    let evidence = evidence(workshop, base, None).await?;
+    let evidence = evidence(workshop, base, None, &workshop.language_servers).await?;
     let standing = if evidence.clean {
         Standing::Progress
     } else {
@@ -151,7 +153,8 @@ pub async fn judge_round(
     let round = match round.filter(|round| round.tree == tree) {
         Some(round) => round,
         None => {
-            let evidence = evidence(workshop, Base::default(), None).await.ok()?;
+            let evidence =
+                evidence(workshop, Base::default(), None, &workshop.language_servers).await.ok()?;
             the_round(workshop, &evidence, &Value::Null)
         }
     };
@@ -178,6 +181,7 @@ async fn evidence(
     workshop: &Workshop,
     base: Base,
     before: Option<Evidence>,
+    servers: &LanguageServers,
 ) -> Result<Evidence, ServiceError> {
     let (root, now, snapshots) = (workshop.root.clone(), checks_of(workshop), snapshots(workshop));
     let ((restored, lost), redefined, checks, tree, changes) = blocking(move || {
@@ -192,11 +196,12 @@ async fn evidence(
     if let Some(known) = before.filter(is_known) {
         return Ok(Evidence { restored, changes, ..known });
     }
-    let report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
+    let report =
+        run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement, servers).await;
     let mut report = CheckReport::of(report.checks.into_iter().chain(lost).chain(redefined).collect());
     shorten_paths(&mut report, &workshop.root);
     Ok(Evidence {
-        verified: !report.checks.is_empty(),
+        verified: report.checks.iter().any(|check| check.decides),
         clean: report.clean,
         text: format!("{}{}", text(&report), changed_tests(changes.as_deref().unwrap_or_default())),
         tree,
@@ -256,7 +261,7 @@ fn is_declared(workshop: &Workshop, agent: &str, verdict: &str) -> bool {
 }
 
 fn failing(report: &CheckReport) -> Failing {
-    let failed = report.checks.iter().filter(|check| !check.ok);
+    let failed = report.checks.iter().filter(|check| !check.ok && check.decides);
     let set: Vec<String> = failed.clone().map(|check| format!("{}: {}", check.name, check.errors)).collect();
     Failing { checks: failed.count() as u64, errors: report.errors_total, set: set.join(", ") }
 }

@@ -54,7 +54,7 @@ use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
 use rawko_model::provider::Providers;
-use rawko_programs::checks::Check;
+use rawko_programs::checks::{Check, LanguageServers};
 use rawko_programs::mcp::McpServers;
 use rawko_tools::{Layer, Permissions, Toolbox};
 
@@ -93,6 +93,8 @@ pub struct Workshop {
     /// The bounds of programs that agents can influence.
     pub confinement: rawko_process::Confinement,
     pub servers: Arc<McpServers>,
+    /// Language servers that keep running between checks.
+    pub language_servers: LanguageServers,
     /// The hash of rawko's own chart `agent`.
     pub own_chart: OnceLock<Option<[u8; 16]>>,
 }

@@ -96,6 +96,7 @@ impl Workshop {
             environment,
             confinement,
             servers,
+            language_servers: checks::LanguageServers::default(),
             own_chart: OnceLock::new(),
         };
         (workshop, problems)

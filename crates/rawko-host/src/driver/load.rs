@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use rawko_instance::{Instance, Receipt, Saved, Transaction};
+use rawko_instance::{Instance, Receipt, Transaction};
 use rawko_store::InstanceKey;
 use tokio::sync::oneshot;
 
@@ -15,29 +15,7 @@ use crate::host::Inner;
 impl Inner {
     pub(crate) fn load(&self, key: InstanceKey) -> Result<Arc<Slot>, HostError> {
         let row = self.store.instance(key)?.ok_or_else(|| HostError::NoInstance(format!("#{}", key.0)))?;
-        let restored = self.reader.snapshot(&row, None)?;
-        let parent = match &row.new.parent {
-            Some(parent) => self.reader.key(&parent.id)?,
-            None => None,
-        };
-        let saved = Saved {
-            key,
-            parent,
-            calls: self.calls_so_far(&row.new.id)?,
-            new: row.new,
-            head: row.head,
-            open: self.store.open_effects(Some(key))?,
-            last_ms: row.updated_ms,
-            snapshot_bytes: restored.snapshot_bytes,
-            delta_bytes: restored.delta_bytes,
-        };
-        Ok(Slot::new(Instance::restore(saved, restored.chart, restored.snapshot)))
-    }
-
-    /// Counts the allowed calls of an instance: the audit has one line for each.
-    fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
-        let lines = self.store.audit(Some(id), usize::MAX)?;
-        Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
+        Ok(Slot::new(self.reader.instance(row)?))
     }
 
     /// Commits a new instance and makes it available.

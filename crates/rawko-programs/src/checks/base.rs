@@ -130,6 +130,7 @@ fn failing(name: &str, why: &str) -> CheckResult {
         name: name.to_owned(),
         command: String::new(),
         ok: false,
+        decides: true,
         errors: 1,
         summary: finding.message.clone(),
         findings: vec![finding],

@@ -23,6 +23,9 @@ pub struct Check {
     pub pass_env: Vec<String>,
     /// The reason for running it.
     pub reason: String,
+    /// False for advice: its errors are shown to agents, and do not keep a task from being complete.
+    #[serde(default = "super::report::decides")]
+    pub decides: bool,
 }
 
 /// The format that errors are counted in.
@@ -53,8 +56,8 @@ pub enum Format {
 
 const FORMATS: [&str; 10] =
     ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go", "lsp"];
-const KEYS: [&str; 9] =
-    ["name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env"];
+const KEYS: [&str; 10] =
+    ["name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env", "decides"];
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";
 
@@ -104,6 +107,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
     let cwd = at.get("cwd").and_then(|at| inside(reader, at, "`cwd` of a check"));
     let report = at.get("report").and_then(|at| inside(reader, at, "`report` of a check"));
     let pass_env = at.get("pass_env").map(|at| reader.texts(at, "`pass_env` of a check")).unwrap_or_default();
+    let decides = at.get("decides").and_then(|at| reader.flag(at, "`decides` of a check"));
     let command = command?;
     Some(Check {
         name: name.unwrap_or_else(|| command.join(" ")),
@@ -114,6 +118,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
         report,
         pass_env: pass_env.into_iter().map(|(name, _)| name.to_owned()).collect(),
         reason: REASON.to_owned(),
+        decides: decides.unwrap_or(true),
     })
 }
 

@@ -36,6 +36,7 @@ fn check(name: &str, command: &[&str], format: Format, reason: impl Into<String>
         report: None,
         pass_env: Vec::new(),
         reason: reason.into(),
+        decides: true,
     }
 }
 

@@ -8,8 +8,9 @@ const MESSAGE_CHARS_MAX: usize = 500;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     pub checks: Vec<CheckResult>,
+    /// Errors of the checks that decide.
     pub errors_total: u64,
-    /// True if every check passed. Also true without any checks: callers inspect `checks`.
+    /// True if every check that decides passed. Also true without any checks: callers inspect `checks`.
     pub clean: bool,
 }
 
@@ -18,6 +19,9 @@ pub struct CheckResult {
     pub name: String,
     pub command: String,
     pub ok: bool,
+    /// False for advice: its errors are shown to agents, and do not fail the whole.
+    #[serde(default = "decides", skip_serializing_if = "Clone::clone")]
+    pub decides: bool,
     pub errors: u64,
     /// One line for display.
     pub summary: String,
@@ -32,10 +36,16 @@ pub struct CheckFinding {
     pub message: String,
 }
 
+/// A check decides unless the settings turn that off.
+pub(super) fn decides() -> bool {
+    true
+}
+
 impl CheckReport {
     pub fn of(checks: Vec<CheckResult>) -> Self {
-        let errors_total = checks.iter().map(|check| check.errors).fold(0, u64::saturating_add);
-        Self { clean: checks.iter().all(|check| check.ok), errors_total, checks }
+        let deciding = || checks.iter().filter(|check| check.decides);
+        let errors_total = deciding().map(|check| check.errors).fold(0, u64::saturating_add);
+        Self { clean: deciding().all(|check| check.ok), errors_total, checks }
     }
 }
 

@@ -10,7 +10,7 @@ use rawko_settings::Environment;
 
 use super::definition::{Check, Format};
 use super::formats::{Counted, Output, count, without_report};
-use super::lsp;
+use super::lsp::{self, LanguageServers};
 use super::process::{self, Ending};
 use super::report::{CheckFinding, CheckReport, CheckResult};
 
@@ -18,21 +18,25 @@ use super::report::{CheckFinding, CheckReport, CheckResult};
 const REPORT: &str = "{report}";
 /// A larger report is not read.
 const REPORT_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Runs all checks in the project. A check that cannot start counts as an error; none is skipped.
+
+/// Runs all checks in the project. A check that cannot start counts as an error; none is skipped. Language servers come
+/// from `servers` and stay there for the next run.
 pub async fn run_all(
     checks: &[Check],
     project_root: &Path,
     environment: &Environment,
     confinement: &Confinement,
+    servers: &LanguageServers,
 ) -> CheckReport {
     let mut results = Vec::new();
     for check in checks {
-        let counted =
-            run(check, project_root, environment, confinement).await.unwrap_or_else(|why| not_run(&why));
+        let counted = run(check, project_root, environment, confinement, servers).await;
+        let counted = counted.unwrap_or_else(|why| not_run(&why));
         results.push(CheckResult {
             name: check.name.clone(),
             command: shown(&check.command),
             ok: counted.errors == 0,
+            decides: check.decides,
             errors: counted.errors,
             summary: counted.summary,
             findings: counted.findings,
@@ -59,6 +63,7 @@ async fn run(
     root: &Path,
     environment: &Environment,
     confinement: &Confinement,
+    servers: &LanguageServers,
 ) -> Result<Counted, String> {
     let cwd = directory(root, &check.cwd)?;
     let folder =
@@ -66,7 +71,7 @@ async fn run(
     let mut launch = launch(check, folder.as_ref(), environment, confinement)?;
     launch.cwd.clone_from(&cwd);
     if let Format::Lsp { files } = &check.format {
-        return lsp::ask(launch, &cwd, files, check.timeout).await;
+        return lsp::ask(servers, launch, &cwd, files, check.timeout).await;
     }
     let report =
         folder.as_ref().map(Folder::report).or_else(|| check.report.as_ref().map(|path| root.join(path)));

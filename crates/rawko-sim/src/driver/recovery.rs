@@ -105,6 +105,10 @@ impl Driver {
             snapshot_bytes: base.snapshot.body.len(),
             delta_bytes,
         };
-        Ok(Instance::restore(saved, chart, snapshot))
+        let instance = Instance::restore(saved, chart, snapshot);
+        match instance.contradiction() {
+            None => Ok(instance),
+            Some(what) => Err(StoreError::Damaged(format!("instance `{}`: {what}", id())).into()),
+        }
     }
 }

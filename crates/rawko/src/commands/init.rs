@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return Ok(Verdict::Done);
     }
     trust_written(&args.dir, &wrote, console)?;
-    if settings.checks.is_empty() {
+    if !settings.checks.iter().any(|check| check.decides) {
         let text = "no test command found; add one under `phases` in .rawko/config.yaml";
         console.note(Style::Notice, "note", text);
     }

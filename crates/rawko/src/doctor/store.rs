@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use rawko_host::Reader;
 use rawko_store::{Lock, Report, StoreError};
 
-use super::{Check, State};
+use super::{Check, State, contradictions};
 use crate::authority::{credential_problem, leftover};
 use crate::files::shown;
 use crate::hosting::Place;
@@ -35,7 +36,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
 fn file(place: &Place) -> (Check, Option<Report>) {
     let name = place.shown();
     let report = match place.reader() {
-        Ok(Some(reader)) => reader.store().report(),
+        Ok(Some(reader)) => report(&reader),
         Ok(None) => {
             let text = format!("{name}: not created yet; `rawko run` creates it");
             return (Check::new("store", State::Ok, text), None);
@@ -46,6 +47,15 @@ fn file(place: &Place) -> (Check, Option<Report>) {
     };
     let known = report.as_ref().ok().cloned();
     (judged(&name, report), known)
+}
+
+/// Returns the store's own report; if it finds nothing, contradictions between its tables.
+fn report(reader: &Reader) -> Result<Report, StoreError> {
+    let mut report = reader.store().report()?;
+    if report.problems.is_empty() {
+        report.problems = contradictions::find(reader)?;
+    }
+    Ok(report)
 }
 
 /// Warns about a store that agents may reach, and about one that is not used.

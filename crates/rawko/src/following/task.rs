@@ -89,8 +89,10 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         return console.line(&format!("{word}  this project has no checks that could confirm it"));
     }
     for check in output.get("checks").as_list().unwrap_or_default() {
+        let is_advice = check.get("decides").as_bool() == Some(false);
         let (style, word) = match check.get("ok").as_bool() {
             Some(true) => (Style::Good, "passed"),
+            Some(false) | None if is_advice => (Style::Notice, "advice"),
             Some(false) | None => (Style::Bad, "failed"),
         };
         let word = console.paint(style, word);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rawko_programs::checks::{Check, detect};
+use rawko_programs::checks::{Check, Format, detect, installed_language_servers};
 
 const TEXT: &str = include_str!("project/config.yaml");
 
@@ -40,7 +40,9 @@ impl Settings {
         let [(_, usual), ..] = MODELS;
         let found = MODELS.into_iter().find(|(key, _)| is_set(key));
         let (key, model) = found.map_or((None, usual), |(key, model)| (Some(key), model));
-        Settings { key, model, checks: detect(dir) }
+        let mut checks = detect(dir);
+        checks.extend(installed_language_servers(dir, &std::env::var_os("PATH").unwrap_or_default()));
+        Settings { key, model, checks }
     }
 
     /// Returns the providers to choose from: the variables of their keys, and their models.
@@ -78,14 +80,18 @@ fn checks(checks: &[Check]) -> String {
 
 /// Formats one check as a line of the settings; JSON is valid YAML.
 fn line(check: &Check) -> Option<String> {
-    let Check { name, command, format, timeout, reason, .. } = check;
+    let Check { name, command, format, timeout, reason, decides, .. } = check;
     let name = serde_json::to_string(name).ok()?;
     let command = serde_json::to_string(command).ok()?.replace("\",\"", "\", \"");
-    // A format with parameters is never detected.
-    let format = serde_json::to_value(format).ok()?;
-    let (format, timeout) = (format.as_str()?, minutes(*timeout));
+    let format = match format {
+        Format::Lsp { files } => format!("lsp, files: {}", serde_json::to_string(files).ok()?),
+        // Another format with parameters is never detected.
+        other => serde_json::to_value(other).ok()?.as_str()?.to_owned(),
+    };
+    let timeout = minutes(*timeout);
+    let decides = if *decides { "" } else { ", decides: false" };
     Some(format!(
-        "      # Because {reason}\n      - {{name: {name}, command: {command}, format: {format}, timeout: {timeout}}}\n"
+        "      # Because {reason}\n      - {{name: {name}, command: {command}, format: {format}, timeout: {timeout}{decides}}}\n"
     ))
 }
 

@@ -31,6 +31,7 @@ mod scenarios;
 mod serving;
 mod simulate;
 mod support;
+mod tampering;
 mod tasks;
 mod telemetry;
 mod typed;

@@ -1,7 +1,9 @@
-//! A language server as a check: starts it, opens the files, requests diagnostics and ends it. As with any check, a
-//! missing result is an error, never silence.
+//! A language server as a check: opens the files and requests diagnostics. As with any check, a missing result is an
+//! error, never silence. Servers keep running between the passes of a task, because starting one takes long.
 
 mod files;
+mod servers;
+mod session;
 mod talk;
 mod wire;
 
@@ -10,67 +12,26 @@ use std::time::Duration;
 
 use rawko_process::Launch;
 use serde_json::Value;
-use tokio::io::AsyncReadExt;
-use tokio::process::ChildStderr;
-use tokio::time::timeout;
 
 use super::formats::{Counted, many};
-use super::process;
 use super::report::{CheckFinding, first};
 use files::OpenFile;
-use talk::Talk;
+pub use servers::LanguageServers;
 
-/// Limit of captured stderr.
-const STDERR_BYTES_MAX: usize = 16 * 1024;
-/// Time for stderr to arrive after the exit.
-const GRACE: Duration = Duration::from_secs(1);
 /// Severity 1 of the protocol.
 const ERROR: u64 = 1;
 
 /// Counts the errors that a language server reports for some files.
 pub(super) async fn ask(
+    servers: &LanguageServers,
     launch: Launch,
     root: &Path,
     patterns: &[String],
     time: Duration,
 ) -> Result<Counted, String> {
     let opened = files::open(root, patterns)?;
-    let launched = launch.start().await;
-    let launched = launched.map_err(|error| format!("the language server could not be started: {error}"))?;
-    let (mut child, processes) = (launched.child, launched.processes);
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the language server has no pipes".to_owned());
-    };
-    let complaints = tokio::spawn(last_line(child.stderr.take()));
-    let mut talk = Talk::new(stdin, stdout, root);
-    let answer = match timeout(time, talk.diagnostics(&opened)).await {
-        Ok(answer) => answer,
-        Err(_) => Err(format!("the language server did not answer within {time:?}")),
-    };
-    // Ended before its pipes are closed: an error about closed pipes would hide the cause.
-    processes.end(process::GRACE).await;
-    let _ = timeout(process::GRACE, child.wait()).await;
-    drop(talk);
-    match answer {
-        Ok(diagnostics) => Ok(counted(&opened, &diagnostics)),
-        Err(why) => match timeout(GRACE, complaints).await {
-            Ok(Ok(line)) if !line.is_empty() => Err(format!("{why}: {line}")),
-            _ => Err(why),
-        },
-    }
-}
-
-/// Returns the last line of stderr.
-async fn last_line(pipe: Option<ChildStderr>) -> String {
-    let mut kept = Vec::new();
-    let Some(mut pipe) = pipe else { return String::new() };
-    while let Ok(1..) = pipe.read_buf(&mut kept).await {
-        if kept.len() > 2 * STDERR_BYTES_MAX {
-            kept.drain(..kept.len() - STDERR_BYTES_MAX);
-        }
-    }
-    let text = String::from_utf8_lossy(&kept);
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    let diagnostics = servers.diagnostics(launch, root, &opened, time).await?;
+    Ok(counted(&opened, &diagnostics))
 }
 
 /// Diagnostics are in the order of the files.

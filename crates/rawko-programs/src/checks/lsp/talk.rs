@@ -1,7 +1,7 @@
-//! The session with a language server: initialise, open the files, collect diagnostics. Servers that support pull
-//! diagnostics are queried; for others this waits until every file has diagnostics and no more arrive.
+//! Messages to and from a language server: initialise it, open and change files, collect diagnostics. Servers that
+//! support pull diagnostics are queried; for others this waits until every file has diagnostics and no more arrive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,46 +16,92 @@ use super::wire::{encode, take};
 /// A server that pushes may correct itself; after this much silence its diagnostics are final.
 const QUIET: Duration = Duration::from_millis(750);
 
+#[derive(Debug)]
 pub(super) struct Talk {
     stdin: ChildStdin,
     stdout: ChildStdout,
     root: String,
     read: Vec<u8>,
     last_id: u64,
+    /// True if the server supports pull diagnostics.
+    can_be_asked: bool,
     /// The latest pushed diagnostics, by file.
     pushed: BTreeMap<String, Vec<Value>>,
+    /// Work that the server has reported as begun, such as loading the project.
+    working: BTreeSet<String>,
 }
 
 impl Talk {
     pub(super) fn new(stdin: ChildStdin, stdout: ChildStdout, root: &Path) -> Self {
-        Self { stdin, stdout, root: uri(root), read: Vec::new(), last_id: 0, pushed: BTreeMap::new() }
-    }
-
-    /// Returns the diagnostics of each file, in order.
-    pub(super) async fn diagnostics(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
-        let can_be_asked = self.introduce().await?;
-        for file in opened {
-            let document =
-                json!({ "uri": file.uri, "languageId": file.language, "version": 1, "text": file.text });
-            self.notify("textDocument/didOpen", json!({ "textDocument": document })).await?;
+        Self {
+            stdin,
+            stdout,
+            root: uri(root),
+            read: Vec::new(),
+            last_id: 0,
+            can_be_asked: false,
+            pushed: BTreeMap::new(),
+            working: BTreeSet::new(),
         }
-        let diagnostics = if can_be_asked { self.ask(opened).await? } else { self.wait(opened).await? };
-        self.request("shutdown", Value::Null).await?;
-        self.notify("exit", Value::Null).await?;
-        Ok(diagnostics)
     }
 
-    /// Initialises the server; returns true if it supports pull diagnostics.
-    async fn introduce(&mut self) -> Result<bool, String> {
+    pub(super) async fn introduce(&mut self) -> Result<(), String> {
         let parameters = json!({
             "processId": std::process::id(),
             "rootUri": self.root,
             "workspaceFolders": [{ "uri": self.root, "name": "project" }],
-            "capabilities": { "textDocument": { "publishDiagnostics": {}, "diagnostic": {} } },
+            "capabilities": {
+                "textDocument": { "publishDiagnostics": {}, "diagnostic": {} },
+                "window": { "workDoneProgress": true },
+            },
         });
         let answer = self.request("initialize", parameters).await?;
         self.notify("initialized", json!({})).await?;
-        Ok(answer.pointer("/capabilities/diagnosticProvider").is_some_and(|provider| !provider.is_null()))
+        let provider = answer.pointer("/capabilities/diagnosticProvider");
+        self.can_be_asked = provider.is_some_and(|provider| !provider.is_null());
+        Ok(())
+    }
+
+    pub(super) async fn open(&mut self, file: &OpenFile) -> Result<(), String> {
+        let document =
+            json!({ "uri": file.uri, "languageId": file.language, "version": 1, "text": file.text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document })).await?;
+        self.changed_on_disk(&file.uri, FileEvent::Changed).await
+    }
+
+    /// Sends a new text. Diagnostics of the old one no longer count.
+    pub(super) async fn change(&mut self, file: &OpenFile, version: u64) -> Result<(), String> {
+        self.pushed.remove(&file.uri);
+        let document = json!({ "uri": file.uri, "version": version });
+        let changes = json!([{ "text": file.text }]);
+        let change = json!({ "textDocument": document, "contentChanges": changes });
+        self.notify("textDocument/didChange", change).await?;
+        let saved = json!({ "textDocument": { "uri": file.uri }, "text": file.text });
+        self.notify("textDocument/didSave", saved).await?;
+        self.changed_on_disk(&file.uri, FileEvent::Changed).await
+    }
+
+    pub(super) async fn close(&mut self, uri: &str) -> Result<(), String> {
+        self.pushed.remove(uri);
+        self.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } })).await?;
+        self.changed_on_disk(uri, FileEvent::Deleted).await
+    }
+
+    async fn changed_on_disk(&mut self, uri: &str, event: FileEvent) -> Result<(), String> {
+        let change = json!({ "uri": uri, "type": event as u8 });
+        self.notify("workspace/didChangeWatchedFiles", json!({ "changes": [change] })).await
+    }
+
+    /// Returns the diagnostics of each open file, in order.
+    pub(super) async fn diagnostics(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
+        if self.can_be_asked {
+            self.until_quiet(opened, |_, _| true).await?;
+            return self.ask(opened).await;
+        }
+        let has_all =
+            |talk: &Self, opened: &[OpenFile]| opened.iter().all(|file| talk.pushed.contains_key(&file.uri));
+        self.until_quiet(opened, has_all).await?;
+        Ok(opened.iter().map(|file| self.pushed.get(&file.uri).cloned().unwrap_or_default()).collect())
     }
 
     async fn ask(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
@@ -74,19 +120,22 @@ impl Talk {
         Ok(all)
     }
 
-    async fn wait(&mut self, opened: &[OpenFile]) -> Result<Vec<Vec<Value>>, String> {
+    /// Waits until the server works no more, has sent what is needed, and is silent.
+    async fn until_quiet(
+        &mut self,
+        opened: &[OpenFile],
+        has_all: fn(&Self, &[OpenFile]) -> bool,
+    ) -> Result<(), String> {
         loop {
-            let is_complete = opened.iter().all(|file| self.pushed.contains_key(&file.uri));
-            let heard = match is_complete {
-                false => self.hear().await.map(drop),
-                true => match timeout(QUIET, self.hear()).await {
-                    Ok(heard) => heard.map(drop),
-                    Err(_) => break,
-                },
-            };
-            heard?;
+            if !has_all(self, opened) || !self.working.is_empty() {
+                self.hear().await?;
+                continue;
+            }
+            match timeout(QUIET, self.hear()).await {
+                Ok(heard) => heard.map(drop)?,
+                Err(_) => return Ok(()),
+            }
         }
-        Ok(opened.iter().map(|file| self.pushed.remove(&file.uri).unwrap_or_default()).collect())
     }
 
     async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
@@ -129,6 +178,7 @@ impl Talk {
         };
         match (message.get("method").and_then(Value::as_str), message.get("id")) {
             (Some("textDocument/publishDiagnostics"), None) => self.keep(&message),
+            (Some("$/progress"), None) => self.note_work(&message),
             (Some(method), Some(id)) => {
                 let answer = json!({ "jsonrpc": "2.0", "id": id, "result": answer(method, &message) });
                 self.send(&answer).await?;
@@ -146,6 +196,23 @@ impl Talk {
             self.pushed.insert(uri.to_owned(), diagnostics.clone());
         }
     }
+
+    fn note_work(&mut self, message: &Value) {
+        let Some(token) = message.pointer("/params/token").map(Value::to_string) else { return };
+        match message.pointer("/params/value/kind").and_then(Value::as_str) {
+            Some("begin") => drop(self.working.insert(token)),
+            Some("end") => drop(self.working.remove(&token)),
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// A change of a file, by its number in the protocol.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum FileEvent {
+    Changed = 2,
+    Deleted = 3,
 }
 
 fn ended() -> String {

@@ -1,0 +1,75 @@
+//! Rows that were deleted or modified behind rawko's back, beside the journal: `doctor` names the instance and the step,
+//! and a command that would continue the instance refuses.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::support::{directory, run, store_of};
+
+/// A question to a person, a reminder and an order that is over.
+const REVIEW: &str = "
+id: review
+initial: asking
+states:
+  asking:
+    invoke: {id: approval, src: human, onDone: accepted, onError: refused}
+    after: {1h: refused}
+    on: {NOTE: {actions: [{type: log, message: noted}]}}
+  accepted: {type: final}
+  refused: {type: final}
+";
+
+fn damaged(sql: &str) -> (tempfile::TempDir, String) {
+    let dir = directory(&[("review.yaml", REVIEW)]);
+    let started = run(dir.path(), &["run", "review.yaml", "--id", "r-1"], "");
+    assert_eq!(started.code, Some(55), "{}", started.stderr);
+    run(dir.path(), &["run", "review.yaml", "--id", "r-2"], "");
+    let changed = Connection::open(store_of(dir.path())).unwrap().execute(sql, []).unwrap();
+    assert_eq!(changed, 1, "{sql}");
+    let told = doctor(dir.path());
+    (dir, told)
+}
+
+/// Returns the line about the store.
+fn doctor(dir: &Path) -> String {
+    let told = run(dir, &["doctor", "--offline"], "").stdout;
+    told.lines().find(|line| line.contains("store")).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn doctor_and_commands_refuse_rows_that_contradict_the_journal() {
+    let table = [
+        ("DELETE FROM effects WHERE instance = 1", "step 0: the open effect of `approval` (human) is missing"),
+        ("UPDATE effects SET invocation = 99 WHERE instance = 1", "the open effect of `approval` (human) is missing"),
+        (
+            "INSERT INTO effects SELECT instance, step, 7, kind, 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt
+             FROM effects WHERE instance = 1",
+            "step 0: the open effect `human` belongs to no state",
+        ),
+        ("UPDATE instances SET status = 'done' WHERE key = 1", "step 0: its status is done, but its journal ends with active"),
+        ("UPDATE instances SET next_due_ms = 1 WHERE key = 1", "step 0: the due time of its next timer was modified"),
+        (
+            "UPDATE instances SET next_due_ms = NULL WHERE key = 1",
+            "step 0: the due time of its next timer was modified",
+        ),
+        (
+            "UPDATE charts SET text = replace(text, 'onDone: accepted', 'onDone: refused')",
+            "instance `r-2`: cannot use the stored snapshot",
+        ),
+    ];
+    for (sql, expected) in table {
+        let (dir, told) = damaged(sql);
+        assert!(told.contains("damaged: instance `r-") && told.contains(expected), "{sql}\n{told}");
+        let sent = run(dir.path(), &["send", "r-1", "NOTE"], "");
+        assert_ne!(sent.code, Some(0), "{sql}\n{}{}", sent.stdout, sent.stderr);
+    }
+}
+
+#[test]
+fn a_sound_store_has_no_contradictions() {
+    let (dir, told) = damaged("UPDATE instances SET created_ms = created_ms WHERE key = 1");
+    assert!(told.contains("intact"), "{told}");
+    assert_eq!(run(dir.path(), &["send", "r-1", "NOTE"], "").code, Some(0));
+    assert!(doctor(dir.path()).contains("intact"));
+}
