@@ -7,7 +7,7 @@ use crate::instance::Instance;
 use crate::records::{EffectKind, OpenEffect};
 
 impl Instance {
-    /// Returns the first contradiction between the snapshot and the rest of what was restored, for people.
+    /// Returns the first contradiction between the snapshot and everything restored beside it, for people.
     pub fn contradiction(&self) -> Option<String> {
         self.status_contradiction()
             .or_else(|| self.missing_effect())

@@ -23,7 +23,7 @@ pub struct LanguageServers {
 #[derive(Debug, Default)]
 struct Kept {
     sessions: Vec<(ServerKey, Session)>,
-    /// Number of uses so far; tells whether a session was used since.
+    /// Number of uses so far; marks the last use of a session.
     uses: u64,
 }
 

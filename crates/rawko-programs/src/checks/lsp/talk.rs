@@ -120,7 +120,7 @@ impl Talk {
         Ok(all)
     }
 
-    /// Waits until the server works no more, has sent what is needed, and is silent.
+    /// Waits until the server works no more, every file it must report has diagnostics, and it is silent.
     async fn until_quiet(
         &mut self,
         opened: &[OpenFile],
