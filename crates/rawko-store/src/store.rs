@@ -94,6 +94,9 @@ pub trait Store: Send + Sync {
 
     /// Returns the highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;
+    /// Closes the store for writing, once everything is committed; later commits fail. Without it, the store is closed
+    /// when its last reference is dropped, which an ending process may not reach.
+    fn close(&self) {}
     /// Tests that a commit would succeed now, with a small write. `Ok` in a store where writing cannot fail.
     fn probe(&self) -> Result<(), StoreError> {
         Ok(())

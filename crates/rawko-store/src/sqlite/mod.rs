@@ -293,6 +293,13 @@ impl Store for SqliteStore {
         self.write_side()?.probe()
     }
 
+    fn close(&self) {
+        // A read-only store has nothing to close.
+        if let Ok(mut side) = self.write_side() {
+            side.close();
+        }
+    }
+
     fn report(&self) -> Result<Report, StoreError> {
         self.readers.visit(|connection| check::report(connection, &self.place))
     }

@@ -186,6 +186,19 @@ impl WriteSide {
         }
     }
 
+    /// Closes the file: indexes all records, removes the mark and checkpoints the log. A handle that has stopped
+    /// writing leaves the log alone.
+    pub(super) fn close(&mut self) {
+        self.index();
+        if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {
+            // Explicit, because with an open reader closing alone would leave the mark in the log.
+            let _ = owner::checkpoint(&self.connection);
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+            let closed = format!("{} was closed", self.place.display());
+            self.ended = Some(StoreError::Io(closed));
+        }
+    }
+
     fn roll_back(&mut self) {
         self.tips.undo();
         // SQLite ends a transaction by itself after some errors. If the rollback fails, too, the next BEGIN reports the
@@ -197,15 +210,8 @@ impl WriteSide {
 }
 
 impl Drop for WriteSide {
-    /// Closes the file: indexes all records, removes the mark and checkpoints the log. A handle that has stopped
-    /// writing leaves the log alone.
     fn drop(&mut self) {
-        self.index();
-        if self.transact(|batch| batch.run("UPDATE owner SET is_open = 0", [])).is_ok() {
-            // Explicit, because with an open reader closing alone would leave the mark in the log.
-            let _ = owner::checkpoint(&self.connection);
-            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
-        }
+        self.close();
     }
 }
 

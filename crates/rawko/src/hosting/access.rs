@@ -253,7 +253,10 @@ impl Access {
             }
             host.drain(wait, grace).await;
         }
+        let store = Arc::clone(host.reader().store());
         host.close().await;
+        // Other tasks may still hold the store, and the process may end before they let go.
+        let _ = tokio::task::spawn_blocking(move || store.close()).await;
         if let Some(telemetry) = telemetry {
             telemetry.close().await;
         }
