@@ -34,6 +34,8 @@ pub struct Orchestration {
     pub notice: Option<String>,
     /// Questions to people so far.
     pub asked: u64,
+    /// The last question and its answer.
+    pub answer: Option<String>,
 }
 
 /// The result of the project's checks.
@@ -143,6 +145,7 @@ impl Default for Orchestration {
             evidence: None,
             notice: None,
             asked: 0,
+            answer: None,
         }
     }
 }

@@ -11,6 +11,13 @@ const LATER_STEPS_MAX: u64 = 3;
 /// Verdicts are words of the agents' files; free text counts this many times at most.
 const VERDICTS_MAX: usize = 8;
 
+/// Rounds with a new verdict that change nothing, until they count: reviewers in a row are honest, a new word in every
+/// round is not.
+const VERDICTS_FREE: u64 = 1;
+/// Rounds that settle a step of the plan and change nothing, until they count: looking things up is work, a long plan that
+/// is only ticked off is not.
+const STEPS_FREE: u64 = 10;
+
 /// `progress:` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgressSettings {
@@ -59,8 +66,11 @@ pub struct Progress {
     pub rounds: u64,
     /// Rounds since the last progress.
     pub without: u64,
-    /// Rounds without checks that changed files: each is forgiven, up to the limit.
+    /// Rounds that changed files while no check fails: each is forgiven, up to the limit.
     pub forgiven: u64,
+    /// Rounds with only a new verdict, and with only a settled step, since the last work.
+    pub verdicts_only: u64,
+    pub steps_only: u64,
     pub best_checks: Option<u64>,
     pub best_errors: Option<u64>,
     first_steps: Vec<String>,
@@ -102,16 +112,25 @@ impl Progress {
         let new_step = self.settle(round);
         let new_verdict = self.hear(round);
         let is_new_work = fewer_failures || new_step && is_return == Visit::New;
-        if (new_verdict || new_step) && !is_new_work {
-            // A word or a ticked step is news, but the files are as they were: the rounds so far still count.
-            return Standing::Progress;
-        }
         if is_new_work {
             self.without = 0;
             self.forgiven = 0;
+            (self.verdicts_only, self.steps_only) = (0, 0);
             return Standing::Progress;
         }
-        let is_change = round.checks.is_none() && is_return == Visit::New;
+        // A word or a ticked step is news, but the files are as they were: the rounds so far still count, and so does
+        // more and more of it.
+        if new_step {
+            self.steps_only += 1;
+        } else if new_verdict {
+            self.verdicts_only += 1;
+        }
+        let is_free = if new_step { self.steps_only <= STEPS_FREE } else { self.verdicts_only <= VERDICTS_FREE };
+        if (new_step || new_verdict) && is_free {
+            return Standing::Progress;
+        }
+        let passes = round.checks.as_ref().is_none_or(|failing| failing.checks == 0);
+        let is_change = passes && is_return == Visit::New;
         if is_change && self.forgiven < settings.stuck_after {
             self.forgiven += 1;
         } else {
@@ -136,6 +155,7 @@ impl Progress {
     pub fn forgive(&mut self) {
         self.without = 0;
         self.forgiven = 0;
+        (self.verdicts_only, self.steps_only) = (0, 0);
         self.returns = 0;
     }
 
@@ -144,6 +164,11 @@ impl Progress {
         let failing = round.checks.as_ref().map_or("", |failing| failing.set.as_str());
         let position = format!("{}/{failing}", round.tree);
         if self.seen.last() == Some(&position) {
+            return Visit::Same;
+        }
+        // At the beginning the failures are unknown: the same files are the same position.
+        if self.seen.len() == 1 && self.seen[0] == format!("{}/", round.tree) {
+            self.seen.push(position);
             return Visit::Same;
         }
         let is_known = self.seen.contains(&position);
@@ -302,6 +327,27 @@ mod tests {
     fn a_new_verdict_is_progress_once() {
         let said = |word: &str| Round { verdict: Some(word.to_owned()), ..failing("a", 1) };
         let rounds = [said("tester: failed"), said("tester: failed"), said("reviewer: approved")];
-        assert_eq!(judged(&rounds), "progress fine progress");
+        assert_eq!(judged(&rounds), "progress fine fine");
+        let words = ["a", "b", "c", "d", "e", "f", "g"].map(said);
+        assert_eq!(judged(&words), "progress fine fine tell tell stuck stuck");
+    }
+
+    #[test]
+    fn ticking_a_plan_off_is_no_work() {
+        let names: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
+        let steps: Vec<&str> = names.iter().map(String::as_str).collect();
+        let only_ticked: Vec<Round> = (1..=16).map(|done| settled("a", &steps, &steps[..done])).collect();
+        let ends = format!("{}fine fine tell tell stuck stuck", "progress ".repeat(10));
+        assert_eq!(judged(&only_ticked), ends);
+        let worked: Vec<Round> =
+            (1..=16).map(|done| settled(&done.to_string(), &steps, &steps[..done])).collect();
+        assert_eq!(judged(&worked), "progress ".repeat(16).trim_end());
+    }
+
+    #[test]
+    fn new_files_while_all_checks_pass_are_forgiven_for_a_while() {
+        let trees = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
+        let rounds: Vec<Round> = trees.map(|tree| failing(tree, 0)).to_vec();
+        assert_eq!(judged(&rounds), "fine fine fine fine fine fine fine tell tell stuck");
     }
 }

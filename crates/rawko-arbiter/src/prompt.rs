@@ -242,6 +242,9 @@ pub(super) fn checks(context: &Orchestration) -> String {
     if let Some(notice) = &context.notice {
         text += &format!("\n{notice}");
     }
+    if let Some(answer) = &context.answer {
+        text += &format!("\nA person was asked and answered: {answer}");
+    }
     text
 }
 

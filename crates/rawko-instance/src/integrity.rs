@@ -48,6 +48,8 @@ impl Instance {
     fn unexpected_effect(&self) -> Option<String> {
         let is_known = |effect: &OpenEffect| match (effect.kind, effect.invocation) {
             (EffectKind::Unknown | EffectKind::Held, _) | (_, None) => true,
+            // Nothing performs a question; one that a stimulus of a simulation answered stays behind.
+            (EffectKind::Person, _) => true,
             (_, Some(invocation)) => self.needs_key(invocation),
         };
         let unexpected = self.open.iter().find(|effect| !is_known(effect))?;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -229,4 +230,105 @@ fn files_that_a_check_names_are_put_back_and_changed_definitions_fail() {
         let expected = (restored.iter().map(|&path| path.to_owned()).collect(), *failing);
         assert_eq!(found, expected, "{name}");
     }
+}
+
+/// A project: the files, the command of its check, and what an agent writes. `None` deletes a file.
+type Trick<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a [(&'a str, Option<&'a str>)]);
+
+/// Each of these would turn a failing check into a passing one.
+#[test]
+fn tricks_are_undone_or_fail() {
+    let make = "CMD = sh run.sh\ntest: unit\nunit:\n\t$(CMD)\n";
+    let with_make: &[(&str, &str)] = &[("Makefile", make), ("run.sh", "exit 1\n")];
+    let npm: &[(&str, &str)] =
+        &[("package.json", r#"{"scripts": {"test": "npm run unit", "unit": "exit 1"}}"#)];
+    let tricks: &[Trick<'_>] = &[
+        (&[("a.py", "")], &["python3", "-m", "unittest"], &[("unittest.py", Some(""))]),
+        (&[("a.py", "")], &["python3", "-m", "unittest"], &[("unittest/__main__.py", Some(""))]),
+        (&[("a.py", "")], &["python3.12", "-m", "pytest", "-q"], &[("pytest.py", Some(""))]),
+        (&[("checks/run.py", "1")], &["python3", "-m", "checks.run"], &[("checks/run.py", Some(""))]),
+        (&[("checks/__main__.py", "1")], &["python3", "checks"], &[("checks/__main__.py", Some(""))]),
+        (&[("a", "")], &["sh", "check.sh"], &[("check.sh", Some("exit 0"))]),
+        (&[("my check.sh", "1")], &["sh", "my check.sh"], &[("my check.sh", Some(""))]),
+        (&[("sub/check.sh", "1")], &["sh", "-c", "cd sub && sh check.sh"], &[("sub/check.sh", Some(""))]),
+        (&[("a b/c.sh", "1")], &["sh", "-c", "sh 'a b/c.sh'"], &[("a b/c.sh", None)]),
+        (with_make, &["make", "test"], &[("run.sh", Some("exit 0"))]),
+        (with_make, &["make"], &[("run.sh", None)]),
+        (with_make, &["make", "test"], &[("Makefile", Some("CMD = true\ntest: unit\nunit:\n\t$(CMD)\n"))]),
+        (with_make, &["make", "unit"], &[("unit", Some(""))]),
+        (with_make, &["make", "test"], &[("GNUmakefile", Some("test:\n\ttrue\n"))]),
+        (npm, &["npm", "test"], &[(".npmrc", Some("script-shell=/bin/true\n"))]),
+        (
+            npm,
+            &["npm", "test"],
+            &[("package.json", Some(r#"{"scripts": {"test": "npm run unit", "unit": "exit 0"}}"#))],
+        ),
+    ];
+    for (files, command, edits) in tricks {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        };
+        files.iter().for_each(|(path, text)| write(path, text));
+        let base = Base::of(root, vec![check(command)], &[]);
+        let before = (base.restore(root), base.redefined(root));
+        assert_eq!(before, ((Vec::new(), Vec::new()), Vec::new()), "{command:?}: nothing has changed yet");
+        for (path, text) in *edits {
+            match text {
+                Some(text) => write(path, text),
+                None => fs::remove_file(root.join(path)).unwrap(),
+            }
+        }
+        let (restored, lost) = base.restore(root);
+        let count = restored.len() + lost.len() + base.redefined(root).len();
+        assert!(count > 0, "{command:?} after {edits:?}: {base:?}");
+    }
+}
+
+/// Putting a file back does not damage the project: links stay links, and programs can still run.
+#[test]
+fn links_and_permissions_come_back() {
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path();
+    fs::create_dir(root.join("bin")).unwrap();
+    fs::write(root.join("bin/real.sh"), "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(root.join("bin/real.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("bin/real.sh", root.join("check.sh")).unwrap();
+    let base = Base::of(root, vec![check(&["./check.sh"])], &[]);
+    assert_eq!(base.restore(root), (Vec::new(), Vec::new()), "a link is no change");
+    fs::write(root.join("check.sh"), "#!/bin/sh\nexit 0\n").unwrap();
+    assert_eq!(base.restore(root).0, ["bin/real.sh"]);
+    fs::remove_file(root.join("check.sh")).unwrap();
+    fs::remove_file(root.join("bin/real.sh")).unwrap();
+    fs::write(root.join("check.sh"), "exit 0").unwrap();
+    assert_eq!(base.restore(root).0, ["bin/real.sh", "check.sh"]);
+    assert!(root.join("check.sh").is_symlink());
+    let metadata = fs::metadata(root.join("check.sh")).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o755);
+    fs::set_permissions(root.join("bin/real.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(
+        base.restore(root).0,
+        ["bin/real.sh", "check.sh"],
+        "a program that cannot run decides nothing"
+    );
+    assert_eq!(base.restore(root), (Vec::new(), Vec::new()));
+}
+
+/// Ignored by git or new: a protected pattern covers it.
+#[test]
+fn protected_patterns_cover_ignored_and_new_files() {
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path();
+    fs::create_dir(root.join("tests")).unwrap();
+    fs::write(root.join(".gitignore"), "tests/\n").unwrap();
+    fs::write(root.join("tests/a.sh"), "exit 1\n").unwrap();
+    let base = Base::of(root, vec![check(&["sh", "run"])], &["tests/**".to_owned()]);
+    fs::write(root.join("tests/a.sh"), "exit 0\n").unwrap();
+    fs::write(root.join("tests/b.sh"), "exit 0\n").unwrap();
+    let (restored, lost) = base.restore(root);
+    assert_eq!(restored, ["tests/a.sh"]);
+    let lost: Vec<&str> = lost.iter().map(|check| check.summary.as_str()).collect();
+    assert_eq!(lost, ["tests/b.sh is protected and new since the task began; remove it"]);
 }

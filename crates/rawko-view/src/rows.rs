@@ -146,7 +146,7 @@ impl Row {
     pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
         let restored = reader.snapshots(rows)?;
         let rows = rows.iter().zip(restored);
-        Ok(rows.map(|(row, restored)| Row::of(row).with(restored.as_ref())).collect())
+        Ok(rows.map(|(row, restored)| Row::of(row).below(reader).with(restored.as_ref())).collect())
     }
 
     /// Adds what only the snapshot has.
@@ -161,8 +161,35 @@ impl Row {
 
     /// Returns the row with its active states; without them if the snapshot cannot be read.
     pub fn read(reader: &Reader, row: &InstanceRow) -> Row {
-        Row::of(row).with(reader.snapshot(row, None).ok().as_ref())
+        Row::of(row).below(reader).with(reader.snapshot(row, None).ok().as_ref())
     }
+
+    /// An instance that works only through children that wait for a person waits for that person.
+    #[must_use]
+    pub(crate) fn below(self, reader: &Reader) -> Row {
+        if self.waits_for != Wait::Work || self.status != InstanceStatus::Running {
+            return self;
+        }
+        let Some(asking) = asking_below(reader, &self.id, CHILDREN_DEPTH_MAX) else { return self };
+        let waiting_for = Some(Wait::Person.as_str().to_owned());
+        let hint = Some(format!("rawko approve {asking}"));
+        Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
+    }
+}
+
+/// Children of children are looked at up to this depth.
+const CHILDREN_DEPTH_MAX: u32 = 16;
+
+/// Returns a descendant that waits for a person, if everything else below an instance waits for one, too.
+fn asking_below(reader: &Reader, id: &str, depth: u32) -> Option<String> {
+    let children = reader.store().children(id).ok()?;
+    let live = children.iter().filter(|child| !child.head.status.is_over());
+    let asking = live.map(|child| match child.head.wait {
+        Wait::Person => Some(child.new.id.to_string()),
+        Wait::Work => asking_below(reader, &child.new.id, depth.checked_sub(1)?),
+        Wait::Event | Wait::Timer | Wait::Nothing | Wait::Paused => None,
+    });
+    asking.collect::<Option<Vec<String>>>()?.into_iter().next()
 }
 
 /// Maximum length of a title, in characters.

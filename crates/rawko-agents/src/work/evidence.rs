@@ -8,7 +8,9 @@ use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standi
 use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
-use rawko_programs::checks::{Base, Check, CheckReport, LanguageServers, detect, run_all, tree_hash};
+use rawko_programs::checks::{
+    Base, Check, CheckReport, CheckResult, LanguageServers, detect, run_all, tree_hash,
+};
 use rawko_settings::StateDir;
 use serde::{Deserialize, Serialize};
 
@@ -198,12 +200,20 @@ async fn evidence(
     }
     let report =
         run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement, servers).await;
-    let mut report = CheckReport::of(report.checks.into_iter().chain(lost).chain(redefined).collect());
+    let mut results: Vec<CheckResult> = report.checks.into_iter().chain(lost).chain(redefined).collect();
+    let tests = changed_tests(changes.as_deref().unwrap_or_default());
+    if let Some(tests) = &tests {
+        results.iter_mut().for_each(|check| check.miss_tests(tests));
+    }
+    let mut report = CheckReport::of(results);
     shorten_paths(&mut report, &workshop.root);
     Ok(Evidence {
         verified: report.checks.iter().any(|check| check.decides),
         clean: report.clean,
-        text: format!("{}{}", text(&report), changed_tests(changes.as_deref().unwrap_or_default())),
+        text: match tests {
+            Some(tests) => format!("{}\nTests that agents changed: {tests}", text(&report)),
+            None => text(&report),
+        },
         tree,
         report,
         restored,
@@ -218,7 +228,7 @@ fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
 }
 
 /// Names changed tests to the arbiter: changing them is allowed, and must not go unnoticed.
-fn changed_tests(changes: &[FileChange]) -> String {
+fn changed_tests(changes: &[FileChange]) -> Option<String> {
     let tests = changes.iter().filter(|change| change.is_test && change.status != ChangeStatus::Added);
     let shown: Vec<String> = tests
         .map(|change| match change.status {
@@ -226,11 +236,7 @@ fn changed_tests(changes: &[FileChange]) -> String {
             ChangeStatus::Added | ChangeStatus::Modified => change.path.clone(),
         })
         .collect();
-    if shown.is_empty() {
-        String::new()
-    } else {
-        format!("\nTests that agents changed: {}", shown.join(", "))
-    }
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 fn the_round(workshop: &Workshop, evidence: &Evidence, input: &Value) -> Round {

@@ -1,14 +1,15 @@
 //! `Base`: what the checks were when a task began. Agents may change the project, and not what judges them: the checks of
 //! the base decide, files that a check names are put back, and a changed definition counts as a failure.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::Check;
+use super::named::named_files;
 use super::report::{CheckFinding, CheckResult};
-use super::run::shown;
 use super::settings_of;
 
 /// A larger file is only compared, not kept.
@@ -22,6 +23,10 @@ pub struct Base {
     pub checks: Vec<Check>,
     /// The files that decide, by path in the project.
     pub files: BTreeMap<String, KeptFile>,
+    /// Names that a check would run or read, without a file so far.
+    pub absent: BTreeSet<String>,
+    /// The patterns of protected files, for new ones.
+    pub protected: Vec<String>,
     /// Hashes of what defines each check elsewhere, such as a script in `package.json`.
     pub settings: BTreeMap<String, String>,
     /// Name of the snapshot of the project's files; `None` if it could not be taken.
@@ -36,16 +41,30 @@ pub struct KeptFile {
     pub hash: String,
     /// `None` if it is too large or not text.
     pub text: Option<String>,
+    /// Its permissions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+    /// The target of a link; the file it leads to is kept by its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
 }
 
 impl Base {
     /// Records the checks, and the files that they name or that match `protected`.
     pub fn of(root: &Path, checks: Vec<Check>, protected: &[String]) -> Self {
-        let mut base = Self { settings: settings_of::all(root, &checks), ..Self::default() };
-        let named = checks.iter().flat_map(|check| named_files(root, check));
-        let mut paths: Vec<String> = named.chain(matching(root, protected)).collect();
-        paths.sort();
-        paths.dedup();
+        let mut base = Self {
+            settings: settings_of::all(root, &checks),
+            protected: protected.to_vec(),
+            ..Self::default()
+        };
+        let mut paths: BTreeSet<String> = matching(root, protected).into_iter().collect();
+        for check in &checks {
+            let named = named_files(root, check);
+            paths.extend(named.existing);
+            base.absent.extend(named.absent);
+        }
+        let linked: Vec<String> = paths.iter().filter_map(|path| target_of(root, path)).collect();
+        paths.extend(linked);
         let mut total = 0;
         for path in paths {
             let Some(mut kept) = KeptFile::read(&root.join(&path)) else { continue };
@@ -59,22 +78,28 @@ impl Base {
         base
     }
 
-    /// Puts changed files back. Returns those that were changed, and as a failing check those that cannot be put back.
+    /// Puts changed files back. Returns those that were changed, and as failing checks those that cannot be put back and
+    /// new files that would decide. New files stay: they may be a person's.
     pub fn restore(&self, root: &Path) -> (Vec<String>, Vec<CheckResult>) {
         let (mut restored, mut lost) = (Vec::new(), Vec::new());
         for (path, kept) in &self.files {
-            let place = root.join(path);
-            let is_same =
-                !place.is_symlink() && KeptFile::read(&place).is_some_and(|now| now.hash == kept.hash);
-            if is_same {
+            if KeptFile::read(&root.join(path)).is_some_and(|now| now.is_same(kept)) {
                 continue;
             }
-            match kept.text.as_deref().map(|text| put_back(root, path, text)) {
-                Some(Ok(())) => restored.push(path.clone()),
-                Some(Err(error)) => lost.push(not_restored(path, &error.to_string())),
-                None => lost.push(not_restored(path, "it was too large to keep a copy")),
+            match kept.put_back(root, path) {
+                Ok(true) => restored.push(path.clone()),
+                Ok(false) => lost.push(not_restored(path, "it was too large to keep a copy")),
+                Err(error) => lost.push(not_restored(path, &error.to_string())),
             }
         }
+        let is_there = |path: &&String| root.join(path).symlink_metadata().is_ok();
+        lost.extend(self.absent.iter().filter(is_there).map(|path| {
+            failing(path, &format!("a check would run {path}, which is new since the task began; remove it"))
+        }));
+        let new = matching(root, &self.protected).into_iter().filter(|path| !self.files.contains_key(path));
+        lost.extend(new.map(|path| {
+            failing(&path, &format!("{path} is protected and new since the task began; remove it"))
+        }));
         (restored, lost)
     }
 
@@ -96,28 +121,56 @@ impl Base {
 
 impl KeptFile {
     fn read(path: &Path) -> Option<Self> {
-        let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+        let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let body = std::fs::read(path).ok()?;
         let hash = blake3::hash(&body).to_hex()[..32].to_owned();
-        let text = (length <= KEPT_BYTES_MAX).then(|| String::from_utf8(body).ok()).flatten();
-        Some(Self { hash, text })
+        let text = (metadata.len() <= KEPT_BYTES_MAX).then(|| String::from_utf8(body).ok()).flatten();
+        let link = std::fs::read_link(path).ok().and_then(|target| Some(target.to_str()?.to_owned()));
+        Some(Self { hash, text, mode: Some(metadata.permissions().mode() & 0o7777), link })
+    }
+
+    /// Compares the contents, and whether it can run. Stores of earlier releases have no permissions.
+    fn is_same(&self, kept: &Self) -> bool {
+        let can_run = |mode: Option<u32>| mode.map(|mode| mode & 0o111 != 0);
+        let same_mode = kept.mode.is_none() || can_run(self.mode) == can_run(kept.mode);
+        self.hash == kept.hash && self.link == kept.link && same_mode
+    }
+
+    /// Writes the file again, replacing anything of that name. Returns false if there is no copy.
+    fn put_back(&self, root: &Path, path: &str) -> std::io::Result<bool> {
+        if self.link.is_none() && self.text.is_none() {
+            return Ok(false);
+        }
+        let place = root.join(path);
+        let folder = place.parent().unwrap_or(root);
+        std::fs::create_dir_all(folder)?;
+        if !folder.canonicalize()?.starts_with(root.canonicalize()?) {
+            return Err(std::io::Error::other("its folder leads outside the project"));
+        }
+        if place.is_dir() && !place.is_symlink() {
+            std::fs::remove_dir_all(&place)?;
+        } else if place.symlink_metadata().is_ok() {
+            // One without permissions cannot be overwritten.
+            std::fs::remove_file(&place)?;
+        }
+        if let Some(target) = &self.link {
+            symlink(target, &place)?;
+            return Ok(true);
+        }
+        std::fs::write(&place, self.text.as_deref().unwrap_or_default())?;
+        if let Some(mode) = self.mode {
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode))?;
+        }
+        Ok(true)
     }
 }
 
-/// Writes the file, replacing a link or a folder of that name. The permissions of an existing file stay.
-fn put_back(root: &Path, path: &str, text: &str) -> std::io::Result<()> {
+/// Returns the file of the project that a link leads to.
+fn target_of(root: &Path, path: &str) -> Option<String> {
     let place = root.join(path);
-    let folder = place.parent().unwrap_or(root);
-    std::fs::create_dir_all(folder)?;
-    if !folder.canonicalize()?.starts_with(root.canonicalize()?) {
-        return Err(std::io::Error::other("its folder leads outside the project"));
-    }
-    if place.is_symlink() {
-        std::fs::remove_file(&place)?;
-    } else if place.is_dir() {
-        std::fs::remove_dir_all(&place)?;
-    }
-    std::fs::write(&place, text)
+    let real = place.is_symlink().then(|| place.canonicalize().ok()).flatten()?;
+    let inside = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?.to_owned();
+    Some(inside)
 }
 
 fn not_restored(path: &str, why: &str) -> CheckResult {
@@ -132,43 +185,10 @@ fn failing(name: &str, why: &str) -> CheckResult {
         ok: false,
         decides: true,
         errors: 1,
+        tests: None,
         summary: finding.message.clone(),
         findings: vec![finding],
     }
-}
-
-/// Returns the files of the project that a command names, or the script or rule that it runs.
-fn named_files(root: &Path, check: &Check) -> Vec<String> {
-    let text = format!("{} {}", shown(&check.command), settings_of::commands(root, check));
-    let words = text.split(|c: char| c.is_whitespace() || "\"'`;&|()<>=$".contains(c));
-    let folders = [check.cwd.clone(), PathBuf::from(".")];
-    let mut found = Vec::new();
-    for word in words.filter(|word| !word.is_empty() && !word.starts_with('-')) {
-        for folder in &folders {
-            let Some(path) = normal(&folder.join(word)) else { continue };
-            if root.join(&path).is_file() {
-                found.push(path);
-                break;
-            }
-        }
-    }
-    found
-}
-
-/// A relative path inside the project, without `.` and `..`.
-fn normal(path: &Path) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => parts.push(name.to_str()?),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                parts.pop()?;
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
@@ -182,8 +202,11 @@ fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
     if set.is_empty() {
         return Vec::new();
     }
-    let walk = ignore::WalkBuilder::new(root).require_git(false).hidden(false).build();
-    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    // Also files that git ignores: the patterns are explicit.
+    let mut walk = ignore::WalkBuilder::new(root);
+    walk.standard_filters(false).filter_entry(|entry| entry.file_name() != ".git");
+    let walk = walk.build();
+    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
     let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()));
     paths.filter(|path| set.is_match(path)).collect()
 }

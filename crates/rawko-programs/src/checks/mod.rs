@@ -7,6 +7,8 @@ mod detect;
 mod formats;
 mod installed;
 mod lsp;
+mod makefile;
+mod named;
 mod process;
 mod report;
 mod run;

@@ -23,6 +23,9 @@ pub struct CheckResult {
     #[serde(default = "decides", skip_serializing_if = "Clone::clone")]
     pub decides: bool,
     pub errors: u64,
+    /// The number of tests that ran, if the format counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<u64>,
     /// One line for display.
     pub summary: String,
     /// The first findings.
@@ -46,6 +49,19 @@ impl CheckReport {
         let deciding = || checks.iter().filter(|check| check.decides);
         let errors_total = deciding().map(|check| check.errors).fold(0, u64::saturating_add);
         Self { clean: deciding().all(|check| check.ok), errors_total, checks }
+    }
+}
+
+impl CheckResult {
+    /// Makes a check without any test fail, because agents changed or deleted tests: nothing is left to pass.
+    pub fn miss_tests(&mut self, changed: &str) {
+        if !self.ok || self.tests != Some(0) {
+            return;
+        }
+        let finding =
+            CheckFinding::new(None, None, &format!("no test ran, and agents changed tests: {changed}"));
+        (self.ok, self.errors, self.summary) = (false, 1, finding.message.clone());
+        self.findings = vec![finding];
     }
 }
 

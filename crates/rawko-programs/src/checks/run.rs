@@ -38,6 +38,7 @@ pub async fn run_all(
             ok: counted.errors == 0,
             decides: check.decides,
             errors: counted.errors,
+            tests: counted.tests,
             summary: counted.summary,
             findings: counted.findings,
         });
@@ -55,7 +56,7 @@ pub(super) fn shown(command: &[String]) -> String {
 
 fn not_run(why: &str) -> Counted {
     let finding = CheckFinding::new(None, None, why);
-    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding] }
+    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding], tests: None }
 }
 
 async fn run(

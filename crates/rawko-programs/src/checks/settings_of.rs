@@ -2,15 +2,20 @@
 //! pytest, the configuration of a linter. An agent that changes one of them changes what the check runs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::definition::Check;
+use super::makefile::Makefile;
+use super::named::shell_words;
 use super::run::shown;
 
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
+/// Files that decide how a package manager runs scripts.
+const PACKAGE_SETTINGS: [&str; 4] = [".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"];
 
 /// Returns a hash for each definition, by a name for people.
 pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
@@ -26,12 +31,38 @@ pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
     found
 }
 
-/// Returns the scripts and rules that the command of a check runs.
+/// Returns the scripts and rules that the command of a check runs, each on lines of its own.
 pub(super) fn commands(root: &Path, check: &Check) -> String {
     let (folder, text) = (root.join(&check.cwd), shown(&check.command));
     let words: Vec<&str> = text.split_whitespace().collect();
-    let all = scripts(&folder, &words).into_iter().chain(rules(&folder, &words));
-    all.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+    let mut all: Vec<String> = scripts(&folder, &words).into_iter().map(|(_, text)| text).collect();
+    if let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) {
+        all.extend(makefile.targets(&words).iter().map(|target| makefile.commands(target)));
+    }
+    all.join("\n")
+}
+
+/// Returns files that would keep a rule from running: make skips a target that exists.
+pub(super) fn skipping_files(root: &Path, check: &Check) -> Vec<String> {
+    let (folder, text) = (root.join(&check.cwd), shown(&check.command));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) else {
+        return Vec::new();
+    };
+    let targets = makefile.targets(&words).into_iter().filter(|target| makefile.is_skipped_by_a_file(target));
+    let paths = targets.map(|target| check.cwd.join(target)).filter(|path| !root.join(path).exists());
+    let shown = |path: PathBuf| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned());
+    paths.filter_map(shown).collect()
+}
+
+fn is_make(word: &str) -> bool {
+    matches!(word.rsplit('/').next(), Some("make" | "gmake"))
+}
+
+/// Returns the Makefile that make would read.
+fn makefile(folder: &Path) -> Option<(&'static str, Makefile)> {
+    let file = MAKEFILES.into_iter().find(|file| folder.join(file).is_file())?;
+    Some((file, Makefile::read(&read(folder, file))))
 }
 
 /// A tool, the files that configure it, and the sections of shared files.
@@ -102,8 +133,9 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if MANAGERS.into_iter().any(has) {
         found.extend(scripts(folder, words));
+        found.extend(PACKAGE_SETTINGS.map(|file| whole(folder, file)));
     }
-    if has("make") {
+    if words.iter().any(|word| is_make(word)) {
         found.extend(rules(folder, words));
     }
     // The tools may be named by the command, or by the script or rule that it runs.
@@ -153,43 +185,36 @@ fn read(folder: &Path, file: &str) -> String {
     std::fs::read_to_string(folder.join(file)).unwrap_or_default()
 }
 
-/// The scripts that the command runs, with npm's `pre` and `post` scripts.
+/// The scripts that the command runs, with npm's `pre` and `post` scripts and those that they run in turn.
 fn scripts(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     let package: Value = serde_json::from_str(&read(folder, "package.json")).unwrap_or_default();
     let script =
         |name: &str| package.get("scripts").and_then(|scripts| scripts.get(name)).and_then(Value::as_str);
-    let names = words.iter().filter(|word| script(word).is_some());
-    names
-        .map(|name| {
-            let parts = [format!("pre{name}"), (*name).to_owned(), format!("post{name}")];
-            let text: Vec<&str> = parts.iter().map(|part| script(part).unwrap_or_default()).collect();
-            (format!("the script `{name}` of `package.json`"), text.join("\n"))
-        })
-        .collect()
+    let mut names: Vec<String> =
+        words.iter().filter(|word| script(word).is_some()).map(|word| (*word).to_owned()).collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(name) = names.get(at).cloned() {
+        at += 1;
+        let parts = [format!("pre{name}"), name.clone(), format!("post{name}")];
+        let text: Vec<&str> = parts.iter().map(|part| script(part).unwrap_or_default()).collect();
+        let text = text.join("\n");
+        let inner = shell_words(&text).into_iter().filter(|word| script(word).is_some() && *word != name);
+        let new: Vec<String> = inner.filter(|word| !names.contains(word)).collect();
+        names.extend(new);
+        found.push((format!("the script `{name}` of `package.json`"), text));
+    }
+    found
 }
 
-/// The rules of the targets that the command names.
+/// The rules of the targets that the command names, and everything else that decides what they run.
 fn rules(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
-    let Some(file) = MAKEFILES.into_iter().find(|file| folder.join(file).is_file()) else {
-        return Vec::new();
+    let Some((file, makefile)) = makefile(folder) else { return Vec::new() };
+    let targets = makefile.targets(words);
+    let named = |target: String| {
+        let definition = makefile.definition(&target);
+        (format!("the rule `{target}` of `{file}`"), definition)
     };
-    let text = read(folder, file);
-    words
-        .iter()
-        .filter_map(|word| Some((format!("the rule `{word}` of `{file}`"), rule(&text, word)?)))
-        .collect()
-}
-
-fn rule(text: &str, target: &str) -> Option<String> {
-    let is_target = |line: &&str| {
-        let names = line.split_once(':').map(|(names, _)| names);
-        !line.starts_with(['\t', ' '])
-            && names.is_some_and(|names| names.split_whitespace().any(|name| name == target))
-    };
-    let mut lines = text.lines().skip_while(|line| !is_target(line));
-    let head = lines.next()?;
-    let recipe = lines.take_while(|line| line.starts_with(['\t', ' ']) || line.is_empty());
-    Some(std::iter::once(head).chain(recipe).collect::<Vec<_>>().join("\n").trim_end().to_owned())
+    targets.into_iter().map(named).collect()
 }
 
 /// The sections of a file whose heads begin so.
@@ -207,17 +232,4 @@ fn section(folder: &Path, file: &str, start: &str) -> (String, String) {
     }
     own.retain(|line| !line.is_empty());
     (format!("`{}` in `{file}`", start.trim_matches(['[', ']'])), own.join("\n"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rule;
-
-    #[test]
-    fn a_rule_is_its_head_and_its_recipe() {
-        let text = "all: test\n\ntest: build\n\tpytest\n\n\techo ok\n\nlint:\n\truff\n";
-        assert_eq!(rule(text, "test").unwrap(), "test: build\n\tpytest\n\n\techo ok");
-        assert_eq!(rule(text, "lint").unwrap(), "lint:\n\truff");
-        assert_eq!(rule(text, "deploy"), None);
-    }
 }

@@ -85,6 +85,15 @@ impl SqliteStore {
         Ok(SqliteStore { place: path.to_owned(), readers, write_side })
     }
 
+    /// Returns true for a file whose creation as a store was interrupted: there is nothing in it.
+    pub fn is_blank(path: &Path) -> bool {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let tables = rusqlite::Connection::open_with_flags(path, flags).and_then(|file| {
+            file.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+        });
+        tables == Ok(0)
+    }
+
     /// Marks a store with a lost log as closed, without the commits in that log, after a person decided so. It must not
     /// be in use; see [`crate::Lock`].
     pub fn accept_loss(path: &Path) -> Result<(), StoreError> {

@@ -53,20 +53,21 @@ pub(super) fn check(connection: &Connection, place: &Path) -> Result<(), StoreEr
 
 fn migrate_by(upgrades: &[Upgrade], connection: &mut Connection, place: &Path) -> Result<(), StoreError> {
     let known = upgrades.len() as u32;
-    while format_of(connection, place, known)? < known {
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| fault(place, &error))?;
-        // Checked again under the lock, because another process may have migrated it.
-        let format = format_of(&transaction, place, known)?;
-        if let Some((script, fill)) = upgrades.get(format as usize) {
-            let with_version = format!("{script}\nPRAGMA user_version = {};", format + 1);
-            let upgraded = transaction.execute_batch(&with_version).and_then(|()| fill(&transaction));
-            upgraded.map_err(|error| fault(place, &error))?;
-        }
-        transaction.commit().map_err(|error| fault(place, &error))?;
+    if format_of(connection, place, known)? >= known {
+        return Ok(());
     }
-    Ok(())
+    // All steps in one transaction: a kill leaves the old format, never one in between that only a host can open.
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| fault(place, &error))?;
+    // Checked again under the lock, because another process may have migrated it.
+    let format = format_of(&transaction, place, known)?;
+    for (number, (script, fill)) in upgrades.iter().enumerate().skip(format as usize) {
+        let with_version = format!("{script}\nPRAGMA user_version = {};", number + 1);
+        let upgraded = transaction.execute_batch(&with_version).and_then(|()| fill(&transaction));
+        upgraded.map_err(|error| fault(place, &error))?;
+    }
+    transaction.commit().map_err(|error| fault(place, &error))
 }
 
 /// Returns the format of a file, 0 for an empty one; fails if it belongs to another program or is too new.
@@ -118,6 +119,6 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         assert!(migrate_by(&scripts, &mut connection, Path::new("test")).is_err());
         assert_eq!(tables(&connection), [] as [&str; 0]);
-        assert_eq!(format_of(&connection, Path::new("test"), 3), Ok(1));
+        assert_eq!(format_of(&connection, Path::new("test"), 3), Ok(0));
     }
 }

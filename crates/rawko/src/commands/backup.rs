@@ -1,6 +1,6 @@
 //! `rawko backup`: copies the store, even while a host runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rawko_store::{Options, SqliteStore};
 
@@ -41,6 +41,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if args.file.exists() && !args.force {
         return Err(Failure::Usage(format!("`{name}` exists; pass --force to overwrite it")));
     }
+    if is_same_file(&args.file, &place.store) {
+        return Err(Failure::Usage(format!("`{name}` is the store itself; name another file")));
+    }
     let options = Options { read_only: true, ..Options::default() };
     let report = SqliteStore::open(&place.store, options)?.backup(&args.file)?;
     let (instances, records) = (count(report.instances, "instance"), count(report.records, "record"));
@@ -50,4 +53,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         console.note(Style::Bad, "problem", problem);
     }
     Ok(if report.problems.is_empty() { Verdict::Done } else { Verdict::Failed })
+}
+
+/// Returns true if both paths lead to one file, or one is the log or index of the other.
+fn is_same_file(one: &Path, store: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    let beside = ["-wal", "-shm", ".lock"].map(|suffix| {
+        let mut name = store.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    });
+    let own = std::iter::once(store).chain(beside.iter().map(PathBuf::as_path));
+    real(one).is_some_and(|one| own.filter_map(real).any(|other| other == one))
 }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use rawko_server::{ChannelAnswer, ChannelRequest};
-use rawko_turns::{Effect, Event, OverrideTo, Scope, TurnOptions};
+use rawko_turns::{Channel, Effect, Event, OverrideTo, Scope, TurnOptions};
 use serde_json::Value as Json;
 
 use crate::channel::{Asker, describe, list, me, message_line};
@@ -127,6 +127,12 @@ enum Action {
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = Place::here(&args.store)?;
+    let is_list = matches!(args.action, None | Some(Action::List));
+    if is_list && place.reader()?.is_none() {
+        // A list creates no store.
+        print_all(&[], args.json, console)?;
+        return Ok(Verdict::Done);
+    }
     hosting::block_on(async {
         let mut asker = Asker::open(&place, console).await?;
         let outcome = act(args, &mut asker, console).await;
@@ -219,6 +225,10 @@ fn options(texts: &[String]) -> Result<TurnOptions, Failure> {
 
 async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {
     let ChannelAnswer::Channels(channels) = asker.ask(ChannelRequest::List).await? else { return Ok(()) };
+    print_all(&channels, json, console)
+}
+
+fn print_all(channels: &[Channel], json: bool, console: &mut Console) -> Result<(), Failure> {
     if json {
         return console.line(&format!("{:#}", serde_json::json!({"v": 1, "channels": channels})));
     }
@@ -226,7 +236,7 @@ async fn all(json: bool, asker: &mut Asker, console: &mut Console) -> Result<(),
         console.note(Style::Dim, "none", "no channels yet; create one with `rawko channels create NAME`");
         return Ok(());
     }
-    list(&channels, console)
+    list(channels, console)
 }
 
 async fn show(channel: &str, json: bool, asker: &mut Asker, console: &mut Console) -> Result<(), Failure> {

@@ -118,7 +118,9 @@ impl StatusArg {
             StatusArg::Running => vec![InstanceStatus::Running],
             StatusArg::Waiting => vec![InstanceStatus::Waiting],
             StatusArg::Paused => vec![InstanceStatus::Paused],
-            StatusArg::Stalled | StatusArg::Error => vec![InstanceStatus::Stalled],
+            StatusArg::Stalled => vec![InstanceStatus::Stalled],
+            // A word of earlier releases: whatever went wrong.
+            StatusArg::Error => vec![InstanceStatus::Stalled, InstanceStatus::Ended],
             StatusArg::Ended | StatusArg::Done | StatusArg::Cancelled => vec![InstanceStatus::Ended],
             StatusArg::Active => {
                 vec![InstanceStatus::Running, InstanceStatus::Waiting, InstanceStatus::Paused]
@@ -190,7 +192,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let read = reader.as_ref().map_or_else(|| Row::of(row), |reader| Row::read(reader, row));
         if driven.includes(&row.new) { read } else { read.undriven() }
     };
-    let rows: Vec<Row> = page.rows.iter().map(read).collect();
+    let mut rows: Vec<Row> = page.rows.iter().map(read).collect();
+    if args.status.iter().all(|status| matches!(status, StatusArg::Error)) && !args.status.is_empty() {
+        let ended_well = [Some(Outcome::Succeeded), Some(Outcome::Cancelled)];
+        rows.retain(|row| row.status != InstanceStatus::Ended || !ended_well.contains(&row.outcome));
+    }
     if args.json {
         print_json(&page, &rows, console)?;
     } else {

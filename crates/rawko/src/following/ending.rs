@@ -10,7 +10,9 @@ use crate::hosting::Rest;
 use crate::journal::{lines, words};
 use crate::standing::{Ask, Standing};
 use crate::times;
+use rawko_store::{InstanceStatus, Outcome};
 use rawko_view::document::waits;
+use rawko_view::rows::outcome;
 
 /// The reason that following ended.
 #[derive(Clone, Debug)]
@@ -90,6 +92,24 @@ impl Ending<'_> {
         }
     }
 
+    /// Returns the outcome of an ended instance, as `ps` shows it; else the reason why following it ended.
+    fn outcome(&self) -> &'static str {
+        match &self.ended {
+            Ended::Rest(Rest::Over(_)) => outcome(&self.standing.row).map_or("failed", Outcome::as_str),
+            Ended::Parked(_) | Ended::Paused(_) | Ended::Rest(_) => self.word(),
+        }
+    }
+
+    /// Returns the status as `ps` shows it.
+    fn status(&self) -> &'static str {
+        match &self.ended {
+            Ended::Rest(Rest::Over(_)) => InstanceStatus::Ended.as_str(),
+            Ended::Paused(_) | Ended::Rest(Rest::Paused) => InstanceStatus::Paused.as_str(),
+            Ended::Rest(Rest::Failed | Rest::Stuck { .. }) => InstanceStatus::Stalled.as_str(),
+            Ended::Parked(_) | Ended::Rest(Rest::Waiting) => InstanceStatus::Waiting.as_str(),
+        }
+    }
+
     /// Returns the error: of an unhandled invoke, or of a step that could not be taken.
     fn error(&self) -> Value {
         if let Some(failure) = self.standing.snapshot.failure() {
@@ -113,9 +133,9 @@ impl Ending<'_> {
             "v": lines::VERSION,
             "type": "result",
             "id": self.standing.id(),
-            "outcome": self.word(),
+            "outcome": self.outcome(),
             "exit_code": self.verdict().code(),
-            "status": snapshot.status().as_str(),
+            "status": self.status(),
             "configuration": self.standing.configuration(),
             "context": snapshot.context_map(chart).to_json(),
             "output": snapshot.output().to_json(),

@@ -272,6 +272,10 @@ impl Place {
         if !self.store.exists() && !Path::new(&log).exists() {
             return Ok(None);
         }
+        // The creation was interrupted; the next host creates it.
+        if SqliteStore::is_blank(&self.store) {
+            return Ok(None);
+        }
         let options = Options { read_only: true, ..Options::default() };
         Ok(Some(Reader::new(Arc::new(SqliteStore::open(&self.store, options)?))))
     }

@@ -44,7 +44,7 @@ fn doctor_and_commands_refuse_rows_that_contradict_the_journal() {
         ("DELETE FROM effects WHERE instance = 1", "step 0: the open effect of `approval` (human) is missing"),
         ("UPDATE effects SET invocation = 99 WHERE instance = 1", "the open effect of `approval` (human) is missing"),
         (
-            "INSERT INTO effects SELECT instance, step, 7, kind, 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt
+            "INSERT INTO effects SELECT instance, step, 7, 'service', 99, name, body, opened_ms, due_ms, idempotency, result, parked, in_doubt
              FROM effects WHERE instance = 1",
             "step 0: the open effect `human` belongs to no state",
         ),

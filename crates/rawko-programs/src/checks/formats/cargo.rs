@@ -20,6 +20,8 @@ struct Tally {
     passed: u64,
     failed: u64,
     is_cargo: bool,
+    /// True if a test program reported.
+    has_tested: bool,
 }
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -57,6 +59,7 @@ impl Tally {
             let number = |index: usize| {
                 found.get(index).and_then(|part| part.as_str().parse::<u64>().ok()).unwrap_or(0)
             };
+            self.has_tested = true;
             self.passed += number(1);
             self.failed += number(2);
             self.is_cargo = true;
@@ -74,7 +77,9 @@ impl Tally {
             _ => format!("{}, {}", many(compiler, "compiler error"), tests_summary(self.failed, all)),
         };
         let findings = self.compiler.into_iter().chain(self.tests).collect();
-        Counted { errors: compiler + self.failed, summary, findings }
+        // Without any line of a test program it only compiled.
+        let tests = self.has_tested.then_some(all);
+        Counted { errors: compiler + self.failed, summary, findings, tests }
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let findings: Vec<CheckFinding> = failed.iter().filter(is_own).map(finding).collect();
     let errors = as_count(findings.len());
     let tests = as_count(passed.iter().filter(|(_, test)| !test.is_empty()).count());
-    Ok(Counted { errors, summary: tests_summary(errors, tests + errors), findings })
+    let all = tests + errors;
+    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all) })
 }
 
 fn finding((package, test): &(String, String)) -> CheckFinding {

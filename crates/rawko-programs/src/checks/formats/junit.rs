@@ -14,8 +14,8 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let cases = || root.descendants().filter(|node| node.has_tag_name("testcase"));
     let findings: Vec<CheckFinding> = cases().filter_map(|case| failure(&case)).collect();
     let errors = as_count(findings.len());
-    let summary = tests_summary(errors, as_count(cases().count()));
-    Ok(Counted { errors, summary, findings })
+    let all = as_count(cases().count());
+    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all) })
 }
 
 fn failure(case: &Node<'_, '_>) -> Option<CheckFinding> {

@@ -29,6 +29,8 @@ pub struct Counted {
     pub errors: u64,
     pub summary: String,
     pub findings: Vec<CheckFinding>,
+    /// The number of tests that ran; `None` if the format does not count them.
+    pub tests: Option<u64>,
 }
 
 /// The reason why a result could not be parsed.
@@ -93,7 +95,7 @@ fn failed(output: &Output, why: &str) -> Counted {
     let last = output.last_line();
     let message = if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") };
     let finding = CheckFinding::new(None, None, &message);
-    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding] }
+    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding], tests: None }
 }
 
 /// Returns `3 of 10 tests failed`, `10 tests passed`.

@@ -104,6 +104,6 @@ impl Tally {
             self.failed.push(CheckFinding::new(None, None, &message));
         }
         let summary = tests_summary(errors, self.all + more);
-        Ok(Counted { errors, summary, findings: self.failed })
+        Ok(Counted { errors, summary, findings: self.failed, tests: Some(self.all) })
     }
 }

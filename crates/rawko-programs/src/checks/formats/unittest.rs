@@ -36,7 +36,8 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
         }
     }
     let (Some(ran), Some(errors)) = (ran, errors) else { return Err("no summary of unittest".to_owned()) };
-    Ok(Counted { errors, summary: tests_summary(errors, ran.max(errors)), findings })
+    let all = ran.max(errors);
+    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all) })
 }
 
 /// Sums the failing counters of `failures=1, errors=2, skipped=3`.
