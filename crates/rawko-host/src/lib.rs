@@ -12,6 +12,7 @@ mod execute;
 mod fork;
 mod host;
 mod library;
+mod migrate;
 mod observer;
 mod past;
 mod progress;
@@ -32,6 +33,7 @@ pub use error::HostError;
 pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
 pub use host::{Host, Start};
+pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use library::{Edition, Library};
 pub use observer::{
     Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
@@ -40,7 +42,7 @@ pub use observer::{
 pub use progress::{Progress, Teller};
 pub use project::Project;
 pub use rawko_instance::{
-    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, PatternError, PersonAnswer, Question,
+    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError, PersonAnswer, Question,
     Receipt, Spent,
 };
 pub use reader::{Reader, Restored};

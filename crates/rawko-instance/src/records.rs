@@ -205,15 +205,18 @@ pub enum RecordKind {
     Ignored,
     /// The step could not be taken; the snapshot is unchanged.
     Failed,
+    /// The instance continues on another chart; a snapshot is stored beside it.
+    Migrated,
 }
 
 impl RecordKind {
-    pub const ALL: [RecordKind; 5] = [
+    pub const ALL: [RecordKind; 6] = [
         RecordKind::Started,
         RecordKind::Forked,
         RecordKind::Stepped,
         RecordKind::Ignored,
         RecordKind::Failed,
+        RecordKind::Migrated,
     ];
 }
 
@@ -343,11 +346,21 @@ pub struct AuditLine {
     pub provenance: String,
 }
 
+/// The chart of a migrated instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartChange {
+    pub chart: ChartHash,
+    pub chart_id: Arc<str>,
+    pub version: Arc<str>,
+}
+
 /// All changes of one instance in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     pub instance: InstanceKey,
     pub create: Option<Box<NewInstance>>,
+    /// The chart that the instance continues on from its last record.
+    pub migrated: Option<Box<ChartChange>>,
     pub records: Vec<Record>,
     /// Present if it changed.
     pub head: Option<Box<Head>>,

@@ -5,6 +5,7 @@
 
 pub mod client;
 mod engine;
+mod migrate;
 pub mod layout;
 pub mod store;
 #[cfg(feature = "worker")]

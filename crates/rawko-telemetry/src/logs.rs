@@ -148,7 +148,11 @@ impl Logs {
         for taken in &committed.steps {
             let (level, message) = match taken.kind {
                 RecordKind::Failed => (LogLevel::Warn, "step failed"),
-                RecordKind::Started | RecordKind::Forked | RecordKind::Stepped | RecordKind::Ignored => {
+                RecordKind::Started
+                | RecordKind::Forked
+                | RecordKind::Stepped
+                | RecordKind::Ignored
+                | RecordKind::Migrated => {
                     (LogLevel::Debug, "step")
                 }
             };
