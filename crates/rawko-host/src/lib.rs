@@ -43,7 +43,7 @@ pub use progress::{Progress, Teller};
 pub use project::Project;
 pub use rawko_instance::{
     AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError, PersonAnswer, Question,
-    Receipt, Spent,
+    Receipt, Spent, image,
 };
 pub use reader::{Reader, Restored};
 pub use services::{

@@ -31,7 +31,7 @@ impl Asker {
     pub(crate) async fn ask(&mut self, request: ChannelRequest) -> Result<ChannelAnswer, Failure> {
         match self.access.ask(Request::Channel { request }).await {
             Ok(Answer::Channel(answer)) => Ok(answer),
-            Ok(Answer::Receipt(_) | Answer::Settled(_) | Answer::Pong { .. } | Answer::Link { .. }) => {
+            Ok(_) => {
                 Err(astray())
             }
             Err(NoAnswer::Refused(failure)) => Err(failure),
