@@ -118,9 +118,8 @@ impl Chart {
             EntrySet::new(&self.tables, &NothingRecorded).enter(targets, NodeId::ROOT).0
         };
         let entered: Vec<NodeId> = entries.iter().map(|entry| entry.node).collect();
-        let is_leaf = |node: &NodeId| {
-            matches!(self.tables.node(*node).kind, NodeKind::Atomic | NodeKind::Final)
-        };
+        let is_leaf =
+            |node: &NodeId| matches!(self.tables.node(*node).kind, NodeKind::Atomic | NodeKind::Final);
         let configuration = Configuration::from_frontier(entered.into_iter().filter(is_leaf));
         let has_all = targets.iter().all(|target| self.active(&configuration).contains(*target));
         (has_all && self.is_legal(&configuration)).then_some(configuration)

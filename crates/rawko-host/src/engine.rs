@@ -37,12 +37,7 @@ pub trait Engine: Send + Sync {
     }
     fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt>;
     /// Migrates instances to another chart or back; `by` is the person.
-    fn migrate(
-        &self,
-        ids: Vec<String>,
-        order: MigrationOrder,
-        by: Value,
-    ) -> Doing<'_, Vec<MigrationReport>>;
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>>;
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled>;
     /// Returns the reader of stored instances, at any step.
     fn reader(&self) -> &Reader;
@@ -87,12 +82,7 @@ impl Engine for Host {
         Box::pin(async move { Host::fork_within(self, &id, fork, &budget).await })
     }
 
-    fn migrate(
-        &self,
-        ids: Vec<String>,
-        order: MigrationOrder,
-        by: Value,
-    ) -> Doing<'_, Vec<MigrationReport>> {
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>> {
         Box::pin(Host::migrate(self, ids, order, by))
     }
 

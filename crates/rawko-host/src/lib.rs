@@ -33,8 +33,8 @@ pub use error::HostError;
 pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
 pub use host::{Host, Start};
-pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use library::{Edition, Library};
+pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use observer::{
     Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
     committed, not_called,
@@ -42,8 +42,8 @@ pub use observer::{
 pub use progress::{Progress, Teller};
 pub use project::Project;
 pub use rawko_instance::{
-    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError, PersonAnswer, Question,
-    Receipt, Spent, image,
+    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError,
+    PersonAnswer, Question, Receipt, Spent, image,
 };
 pub use reader::{Reader, Restored};
 pub use services::{

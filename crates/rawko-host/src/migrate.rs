@@ -120,7 +120,8 @@ impl Migrator {
             };
             sources.iter().any(of)
         };
-        let states = map.states.iter().map(|(name, _)| name).chain(map.timers.iter().map(|timer| &timer.state));
+        let states =
+            map.states.iter().map(|(name, _)| name).chain(map.timers.iter().map(|timer| &timer.state));
         let states = states.filter(|name| !has_state(name)).map(|name| format!("state `{name}`"));
         let invokes = map.invokes.iter().filter(|(name, _)| !has_invoke(name));
         states.chain(invokes.map(|(name, _)| format!("invoke `{name}`"))).collect()
@@ -252,14 +253,12 @@ impl Host {
         };
         let reasons = match request {
             Err(reason) => vec![reason],
-            Ok(request) => {
-                match inner.post_and_wait(row.key, Input::Migrate(Box::new(request))).await {
-                    Ok(_) => Vec::new(),
-                    Err(HostError::MigrationRefused { reasons, .. }) => reasons,
-                    Err(error @ HostError::Over { .. }) => vec![error.to_string()],
-                    Err(error) => return Err(error),
-                }
-            }
+            Ok(request) => match inner.post_and_wait(row.key, Input::Migrate(Box::new(request))).await {
+                Ok(_) => Vec::new(),
+                Err(HostError::MigrationRefused { reasons, .. }) => reasons,
+                Err(error @ HostError::Over { .. }) => vec![error.to_string()],
+                Err(error) => return Err(error),
+            },
         };
         let configuration = {
             let slot = inner.slot(row.key)?;
@@ -267,8 +266,7 @@ impl Host {
             let chart = live.machine.chart();
             chart.leaf_paths(live.machine.snapshot().configuration()).map(str::to_owned).collect()
         };
-        let verdict =
-            if reasons.is_empty() { MigrationVerdict::Migrated } else { MigrationVerdict::Refused };
+        let verdict = if reasons.is_empty() { MigrationVerdict::Migrated } else { MigrationVerdict::Refused };
         Ok(MigrationReport { id: id.to_owned(), verdict, configuration, reasons, notes: Vec::new() })
     }
 }
@@ -283,8 +281,10 @@ pub fn way_back(
     let records = reader.store().steps(row.key, row.step..=row.step, usize::MAX)?;
     let last = records.iter().find(|record| record.kind == RecordKind::Migrated);
     let Some(record) = last else {
-        return Ok(Err("its last step is not a migration; only a migration without a later step can be undone"
-            .to_owned()));
+        return Ok(Err(
+            "its last step is not a migration; only a migration without a later step can be undone"
+                .to_owned(),
+        ));
     };
     let text = reader.unpack(&record.event)?;
     let Ok(done) = serde_json::from_str::<MigrationRecord>(&text) else {

@@ -116,7 +116,8 @@ impl Reader {
         }
         let named: Option<Named> = serde_json::from_str(text).ok();
         let hash = named.as_ref().and_then(|named| content::from_hex(&named.hash));
-        let hash = hash.ok_or_else(|| HostError::NoChart(named.map(|named| named.hash).unwrap_or_default()))?;
+        let hash =
+            hash.ok_or_else(|| HostError::NoChart(named.map(|named| named.hash).unwrap_or_default()))?;
         self.library.by_hash(&hash, &*self.store)
     }
 

@@ -8,8 +8,7 @@ use std::time::Duration;
 use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::{
     Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, MigrationOrder, MigrationReport,
-    PersonAnswer, Progress, Reader,
-    Receipt, Settled, SystemClock, made_up_id,
+    PersonAnswer, Progress, Reader, Receipt, Settled, SystemClock, made_up_id,
 };
 use rawko_instance::{child_id, is_work};
 use rawko_store::{ChartHash, EffectKind, Wait};
@@ -254,12 +253,7 @@ impl Engine for RestateEngine {
         })
     }
 
-    fn migrate(
-        &self,
-        ids: Vec<String>,
-        order: MigrationOrder,
-        by: Value,
-    ) -> Doing<'_, Vec<MigrationReport>> {
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>> {
         Box::pin(self.migrate_all(ids, order, by))
     }
 

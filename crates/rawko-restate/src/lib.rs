@@ -5,8 +5,8 @@
 
 pub mod client;
 mod engine;
-mod migrate;
 pub mod layout;
+mod migrate;
 pub mod store;
 #[cfg(feature = "worker")]
 mod worker;

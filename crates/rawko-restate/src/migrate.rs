@@ -34,11 +34,7 @@ impl RestateEngine {
         Ok(reports)
     }
 
-    async fn migration_report(
-        &self,
-        id: String,
-        reasons: Vec<String>,
-    ) -> Result<MigrationReport, HostError> {
+    async fn migration_report(&self, id: String, reasons: Vec<String>) -> Result<MigrationReport, HostError> {
         let (reader, name) = (rawko_host::Engine::reader(self).clone(), id.clone());
         let looked = tokio::task::spawn_blocking(move || {
             let restored = reader.snapshot(&reader.find(&name)?, None)?;
@@ -46,8 +42,7 @@ impl RestateEngine {
             Ok::<_, HostError>(paths.map(str::to_owned).collect())
         });
         let configuration = looked.await.map_err(|_| HostError::Closing)??;
-        let verdict =
-            if reasons.is_empty() { MigrationVerdict::Migrated } else { MigrationVerdict::Refused };
+        let verdict = if reasons.is_empty() { MigrationVerdict::Migrated } else { MigrationVerdict::Refused };
         Ok(MigrationReport { id, verdict, configuration, reasons, notes: Vec::new() })
     }
 }

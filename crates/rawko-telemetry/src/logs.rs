@@ -152,9 +152,7 @@ impl Logs {
                 | RecordKind::Forked
                 | RecordKind::Stepped
                 | RecordKind::Ignored
-                | RecordKind::Migrated => {
-                    (LogLevel::Debug, "step")
-                }
+                | RecordKind::Migrated => (LogLevel::Debug, "step"),
             };
             let (step, event) = (("step", taken.step.into()), ("event", Json::from(&*taken.event)));
             self.line(level, message, &[instance(), step, event, trace()]);

@@ -94,7 +94,8 @@ impl Exploration {
     ) -> Self {
         let (children, input) = (BTreeMap::new(), Value::Map(Arc::default()));
         let stack = vec![format!("{} {input}", charts[0].chart.id())];
-        let mut shared = Shared { charts, world, limits, children, stack, states: 0, decides, states_max, visit: None };
+        let mut shared =
+            Shared { charts, world, limits, children, stack, states: 0, decides, states_max, visit: None };
         let explored = Explorer::new(&charts[0], false, &mut shared).run(input);
         Self { explored, states: shared.states }
     }

@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run, schema,
-    send, serve, show, simulate, task, test, trust, verify, worker,
+    graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run,
+    schema, send, serve, show, simulate, task, test, trust, verify, worker,
 };
 
 const EXIT_CODES: &str = "\

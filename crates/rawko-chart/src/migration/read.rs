@@ -89,7 +89,8 @@ impl MigrationReader<'_> {
             let value = pair.value;
             match MigrationKey::parse(pair.key) {
                 Some(MigrationKey::From) if self.is_file => {
-                    let message = "a map file has no `from`: it is used for the instances that the command names";
+                    let message =
+                        "a map file has no `from`: it is used for the instances that the command names";
                     self.report(pair.key_span, message);
                 }
                 Some(MigrationKey::From | MigrationKey::Description) => {}

@@ -1,8 +1,6 @@
 //! `SnapshotParts`: a snapshot taken apart, for a migration that maps each part to another chart.
 
-use super::{
-    Failure, FanOut, Invocation, More, PendingTimer, Snapshot, SnapshotError, Status,
-};
+use super::{Failure, FanOut, Invocation, More, PendingTimer, Snapshot, SnapshotError, Status};
 use crate::chart::Chart;
 use crate::configuration::Configuration;
 use crate::event::NamedEvent;

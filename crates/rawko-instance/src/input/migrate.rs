@@ -91,10 +91,8 @@ impl Instance {
         parts.next_id = parts.next_id.max(now.next_id);
         let is_old = |id: u64| before.invocation(id).is_some();
         let started = self.snapshot.pending().filter(|known| !is_old(known.id));
-        let effects = started.map(|known| Effect::StopInvoke {
-            invocation: known.id,
-            id: self.chart.invocation_name(&known),
-        });
+        let effects = started
+            .map(|known| Effect::StopInvoke { invocation: known.id, id: self.chart.invocation_name(&known) });
         let effects = effects.collect();
         let snapshot = before.with_parts(parts);
         Ok(Image { snapshot, effects, notes: Vec::new(), renamed: Vec::new() })

@@ -16,15 +16,13 @@ impl Job<'_> {
         for (slot, name) in names.iter().enumerate() {
             let mapped = self.migration.context.iter().find(|(key, _)| key == name);
             let value = match mapped {
-                Some((_, expr)) => {
-                    match Migration::evaluate(expr, &old, self.old, self.snapshot, self.now) {
-                        Ok(value) => value,
-                        Err(error) => {
-                            self.refuse(format!("`context.{name}` cannot be computed: {}", error.message));
-                            Value::Null
-                        }
+                Some((_, expr)) => match Migration::evaluate(expr, &old, self.old, self.snapshot, self.now) {
+                    Ok(value) => value,
+                    Err(error) => {
+                        self.refuse(format!("`context.{name}` cannot be computed: {}", error.message));
+                        Value::Null
                     }
-                }
+                },
                 None if is_known(name) => old.get(name).clone(),
                 None => self.new.initial_value(slot),
             };

@@ -64,7 +64,8 @@ impl<'c> Counterparts<'c> {
             return Heir::Found(found);
         }
         let help = "map it under `invokes`, to `null` to end it";
-        let is_elsewhere = self.new.node_ids().any(|of| self.new.invokes_of(of).any(|(_, known)| known == id));
+        let is_elsewhere =
+            self.new.node_ids().any(|of| self.new.invokes_of(of).any(|(_, known)| known == id));
         Heir::Missing(match is_elsewhere {
             true => format!("open call `{id}` belongs to a state that is not active in the image; {help}"),
             false => format!("open call `{id}` has no heir in the new chart; {help}"),
@@ -128,9 +129,8 @@ impl<'c> Counterparts<'c> {
         mine.retain(|index| match mapped(*index) {
             None => true,
             Some(timer) => {
-                let is_heir = |other: &u32| {
-                    timer.heir.as_deref() == Some(bare(self.new.timer_label(new, *other)))
-                };
+                let is_heir =
+                    |other: &u32| timer.heir.as_deref() == Some(bare(self.new.timer_label(new, *other)));
                 if let Some(at) = theirs.iter().position(is_heir) {
                     pairs.push((*index, theirs.remove(at)));
                 }

@@ -11,7 +11,7 @@ impl Job<'_> {
     pub(super) fn history(&mut self, records: &Records) -> Vec<(NodeId, Box<[NodeId]>)> {
         let mut history = Vec::with_capacity(records.len());
         for (node, recorded) in records {
-            let Some(heir) = self.history_node(*node) else { continue };
+            let Some(heir) = self.history_node(*node, recorded) else { continue };
             let states = self.recorded(*node, heir, recorded);
             if !states.is_empty() {
                 history.push((heir, states.into()));
@@ -20,9 +20,9 @@ impl Job<'_> {
         history
     }
 
-    /// Returns the history state of the new chart; `None` if the mapping ends it or it has none.
-    fn history_node(&mut self, node: NodeId) -> Option<NodeId> {
-        let path = &self.old.node(node).path;
+    /// Returns the history state of the new chart; `None` if the mapping ends it, or the new chart cannot restore it.
+    fn history_node(&mut self, node: NodeId, recorded: &[NodeId]) -> Option<NodeId> {
+        let path = std::sync::Arc::clone(&self.old.node(node).path);
         match self.states.target(node) {
             Target::Ended => {
                 self.notes.push(format!("drops the history of `{path}`"));
@@ -31,10 +31,14 @@ impl Job<'_> {
             Target::At(found) if matches!(self.new.node(found[0]).kind, NodeKind::History(_)) => {
                 Some(found[0])
             }
+            // No transition can restore it any more. The states that it names still need a counterpart.
             Target::At(_) | Target::Unknown(_) => {
-                self.refuse(format!(
-                    "the recorded history `{path}` has no history state in the new chart; map it under `states`, to `null` to forget it"
-                ));
+                for state in recorded {
+                    if let Target::Unknown(_) = self.states.target(*state) {
+                        self.refuse_removed(&path, *state);
+                    }
+                }
+                self.notes.push(format!("drops the history of `{path}`, which the new chart does not have"));
                 None
             }
         }
@@ -48,9 +52,7 @@ impl Job<'_> {
             let path = std::sync::Arc::clone(&self.old.node(*state).path);
             match self.states.target(*state) {
                 Target::Ended => {}
-                Target::Unknown(_) => self.refuse(format!(
-                    "the recorded history `{name}` names state `{path}`, which is not in the new chart; map it under `states`"
-                )),
+                Target::Unknown(_) => self.refuse_removed(&name, *state),
                 Target::At(nodes) => {
                     for target in nodes {
                         if !self.fits(heir, parent, target) {
@@ -66,6 +68,13 @@ impl Job<'_> {
             }
         }
         states
+    }
+
+    fn refuse_removed(&mut self, name: &str, state: NodeId) {
+        let path = &self.old.node(state).path;
+        self.refuse(format!(
+            "the recorded history `{name}` names state `{path}`, which is not in the new chart; map it under `states`"
+        ));
     }
 
     /// A shallow history restores children of its parent, a deep one any state below it.

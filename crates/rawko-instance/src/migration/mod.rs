@@ -153,8 +153,7 @@ impl<'j> Job<'j> {
     }
 
     fn finished(mut self, parts: SnapshotParts) -> Result<Image, Vec<String>> {
-        let mut snapshot =
-            Snapshot::from_parts(self.new, parts).map_err(|why| vec![why.to_string()])?;
+        let mut snapshot = Snapshot::from_parts(self.new, parts).map_err(|why| vec![why.to_string()])?;
         let MissingWork { timers, invokes, renamed } = std::mem::take(&mut self.missing);
         for (node, index) in &timers {
             let path = &self.new.node(*node).path;

@@ -97,7 +97,8 @@ impl Job<'_> {
         };
         let name = self.new.invoke_name(heir);
         if self.new.is_each(heir) != is_each {
-            let (was, is) = if is_each { ("is an `each`", "is not") } else { ("is one call", "is an `each`") };
+            let (was, is) =
+                if is_each { ("is an `each`", "is not") } else { ("is one call", "is an `each`") };
             self.refuse(format!("open call `{id}` {was}, and `{name}` {is} in the new chart"));
         }
         Some((node, heir))
@@ -128,12 +129,19 @@ impl Job<'_> {
         (open.node, open.invoke) = self.heir(open.node, open.invoke, true, pairs)?;
         if self.reasons.is_empty() && !open.is_pending(self.new) {
             let id = self.old.invoke_name(old).to_owned();
-            self.refuse(format!("the join of `{id}` in the new chart is decided by its finished items already"));
+            self.refuse(format!(
+                "the join of `{id}` in the new chart is decided by its finished items already"
+            ));
         }
         Some(open)
     }
 
-    fn timer(&mut self, timer: PendingTimer, ended: &[u64], pairs: &Counterparts<'_>) -> Option<PendingTimer> {
+    fn timer(
+        &mut self,
+        timer: PendingTimer,
+        ended: &[u64],
+        pairs: &Counterparts<'_>,
+    ) -> Option<PendingTimer> {
         let PendingTimer { id, due_ms, purpose } = timer;
         let purpose = match purpose {
             TimerPurpose::After { node, index } => match pairs.timer(node, index) {

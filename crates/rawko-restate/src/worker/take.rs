@@ -246,11 +246,7 @@ fn event_of(input: &Input) -> Option<Event> {
         Input::Cancel { reason } => Some(Event::CancelRequested { reason: reason.clone() }),
         Input::Pause { by } => Some(Event::PauseRequested { by: by.clone() }),
         Input::Resume { by } => Some(Event::ResumeRequested { by: by.clone(), paused_ms: 0 }),
-        Input::Answer { .. }
-        | Input::Retry
-        | Input::Migrate(_)
-        | Input::Time
-        | Input::Restart { .. } => None,
+        Input::Answer { .. } | Input::Retry | Input::Migrate(_) | Input::Time | Input::Restart { .. } => None,
     }
 }
 

@@ -33,9 +33,7 @@ impl Tip {
             | RecordKind::Forked
             | RecordKind::Stepped
             | RecordKind::Ignored
-            | RecordKind::Migrated => {
-                Tip { step: Some(record.step), step_link: link, link }
-            }
+            | RecordKind::Migrated => Tip { step: Some(record.step), step_link: link, link },
         }
     }
 

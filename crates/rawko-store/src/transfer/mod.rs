@@ -11,8 +11,8 @@ use rawko_instance::content;
 
 use crate::store::Marks;
 use crate::{
-    AuditLine, Blob, ChartHash, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance, OpenEffect, Record,
-    RecordKind, SavedSnapshot,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance,
+    OpenEffect, Record, RecordKind, SavedSnapshot,
 };
 
 pub use read::ReadExportError;

@@ -187,12 +187,9 @@ impl Played<'_> {
                 edits: value(),
             },
             RecordKind::Migrated => match serde_json::from_str::<MigrationRecord>(self.event) {
-                Ok(MigrationRecord { by, from, to, back, .. }) => What::Migrated {
-                    by,
-                    from: (from.chart, from.version),
-                    to: (to.chart, to.version),
-                    back,
-                },
+                Ok(MigrationRecord { by, from, to, back, .. }) => {
+                    What::Migrated { by, from: (from.chart, from.version), to: (to.chart, to.version), back }
+                }
                 Err(error) => What::Unreadable(error.to_string()),
             },
             RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
@@ -244,7 +241,10 @@ impl Played<'_> {
         let before = self.before.map(|before| before.context_map(chart));
         let entries = after.as_map().into_iter().flatten();
         let changed = entries.filter_map(|(key, value)| {
-            let was = before.as_ref().map(|before| before.get(key).clone());
+            let is_new = |before: &Value| {
+                self.is_migration && before.as_map().is_some_and(|map| !map.contains_key(key))
+            };
+            let was = before.as_ref().filter(|before| !is_new(before)).map(|before| before.get(key).clone());
             let same = was.as_ref().is_some_and(|was| was.is_identical(value));
             (!same).then(|| Change { key: Arc::clone(key), before: was, after: value.clone() })
         });

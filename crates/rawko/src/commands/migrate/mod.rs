@@ -212,7 +212,12 @@ fn preview_back(reader: &Reader, row: &InstanceRow) -> Result<MigrationReport, F
 }
 
 /// Migrates if asked to, and prints the outcome.
-fn finish(args: &Args, place: &Place, mut outcome: Outcome, console: &mut Console) -> Result<Verdict, Failure> {
+fn finish(
+    args: &Args,
+    place: &Place,
+    mut outcome: Outcome,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
     if args.apply && outcome.has(MigrationVerdict::Possible) {
         let texts = match &args.to {
             Some(to) => {
@@ -253,7 +258,8 @@ async fn apply(
             Err(NoAnswer::Refused(failure)) => return Err(failure),
             Err(NoAnswer::Gone) => {
                 return Err(Failure::Transient(
-                    "the process that hosts the store exited; repeat the command to migrate the rest".to_owned(),
+                    "the process that hosts the store exited; repeat the command to migrate the rest"
+                        .to_owned(),
                 ));
             }
         }

@@ -83,13 +83,14 @@ impl Proof {
     /// Returns the summary for people.
     pub(super) fn words(&self) -> String {
         let (id, version) = (self.chart.id(), self.chart.version());
-        let explored = match self.is_whole {
-            true => format!("all {} reachable configurations", self.configurations),
-            false => format!("{} configurations (not all could be explored)", self.configurations),
-        };
+        let all = self.configurations;
+        let bound = if self.is_whole { "" } else { " that were explored; there may be more" };
         match self.without.len() {
-            0 => format!("{explored} of {id} {version} have an image"),
-            missing => format!("{missing} of {explored} of {id} {version} have no image"),
+            0 if self.is_whole => {
+                format!("all {all} reachable configurations of {id} {version} have an image")
+            }
+            0 => format!("the {all} configurations of {id} {version}{bound} have an image"),
+            missing => format!("{missing} of {all} configurations of {id} {version}{bound} have no image"),
         }
     }
 }

@@ -134,9 +134,10 @@ impl Past<'_> {
         let chart = self.migrator.chart();
         let expected = |leaf: &NodeId| self.expected(&self.chart.node(*leaf).path);
         let active = chart.active(self.new.configuration());
-        let is_same = self.old.configuration().frontier().iter().all(|leaf| {
-            expected(leaf).is_some_and(|nodes| nodes.iter().any(|node| active.contains(*node)))
-        });
+        let is_same =
+            self.old.configuration().frontier().iter().all(|leaf| {
+                expected(leaf).is_some_and(|nodes| nodes.iter().any(|node| active.contains(*node)))
+            });
         let is_same = is_same && self.old.status() == self.new.status();
         (!is_same).then(|| Difference {
             step: record.step,
@@ -189,9 +190,9 @@ fn title(event: &str) -> String {
 
 impl Replay {
     pub(super) fn to_json(&self) -> Json {
-        let difference = self.difference.as_ref().map(|it| {
-            json!({"step": it.step, "event": it.event, "old": it.old, "new": it.new, "why": it.why})
-        });
+        let difference = self.difference.as_ref().map(
+            |it| json!({"step": it.step, "event": it.event, "old": it.old, "new": it.new, "why": it.why}),
+        );
         json!({"id": self.id, "steps": self.steps, "difference": difference})
     }
 

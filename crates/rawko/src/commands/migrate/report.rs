@@ -73,7 +73,11 @@ impl Outcome {
             let style = if proof.without.is_empty() { Style::Good } else { Style::Notice };
             console.note(style, "proof", &proof.words());
             for (configuration, reasons) in proof.without.iter().take(LISTED_MAX) {
-                console.note(Style::Dim, "", &format!("{}: {}", configuration.join(", "), reasons.join("; ")));
+                console.note(
+                    Style::Dim,
+                    "no image",
+                    &format!("{}: {}", configuration.join(", "), reasons.join("; ")),
+                );
             }
         }
         for replay in &self.replays {
@@ -91,8 +95,7 @@ impl Outcome {
                 MigrationVerdict::Migrated => (Style::Good, "migrated"),
                 MigrationVerdict::Refused => (Style::Bad, "refused"),
             };
-            let details: Vec<&str> =
-                report.reasons.iter().chain(&report.notes).map(String::as_str).collect();
+            let details: Vec<&str> = report.reasons.iter().chain(&report.notes).map(String::as_str).collect();
             table.add(vec![
                 Cell::painted(&report.id, Style::Bold),
                 Cell::new(from),

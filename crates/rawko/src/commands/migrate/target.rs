@@ -58,7 +58,9 @@ pub(super) fn edition(reference: &str, place: &Place) -> Result<Edition, Failure
     match (library.resolve(reference), broken) {
         (Ok(edition), _) => Ok(edition),
         (Err(_), Some(broken)) => Err(broken),
-        (Err(_), None) => named,
+        (Err(error), None) => Err(Failure::Usage(format!(
+            "{error}, and there is no such file; list charts with `rawko charts`"
+        ))),
     }
 }
 
@@ -117,10 +119,7 @@ impl Selection {
             return Ok(selection);
         }
         let edition = edition(from, place)?;
-        Ok(Selection {
-            id: edition.chart.id().to_owned(),
-            range: Some(edition.chart.version().to_owned()),
-        })
+        Ok(Selection { id: edition.chart.id().to_owned(), range: Some(edition.chart.version().to_owned()) })
     }
 
     /// A chart that was never run is a typing error, not an empty selection.

@@ -1,0 +1,246 @@
+//! `rawko migrate`: dry run, gaps and the map that closes them, the migration itself, the way back, and kills in the
+//! middle of many instances.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use expect_test::expect;
+use rawko_core::Value;
+use rawko_host::{Edition, Host};
+use rawko_store::{Filter, InstanceRow, OpenEffect, Options, RecordKind, SqliteStore, Store};
+use serde_json::Value as Json;
+
+use crate::running::{CHARGE, SETTINGS};
+use crate::serving::serve;
+use crate::support::{command, directory, played, run, store_of};
+
+const FIRST: &str = "\
+statechart:
+  id: article
+  version: 1.0.0
+  initial: draft
+  context: {points: 3}
+  states:
+    draft: {on: {SUBMIT: review}}
+    review:
+      initial: open
+      after: {24h: draft}
+      states:
+        open: {on: {LOOK: looking}}
+        looking: {invoke: {id: ask, src: human, onDone: '#published', onError: '#published'}}
+    published: {id: published, type: final}
+";
+
+/// `review.open` is now `reviewing`, the question has another id, and points are a score.
+const SECOND: &str = "\
+statechart:
+  id: article
+  version: 2.0.0
+  initial: draft
+  context: {score: 0}
+  context_schema: {type: object, properties: {score: {type: integer, maximum: 100}}}
+  states:
+    draft: {on: {SUBMIT: reviewing}}
+    reviewing:
+      after: {48h: draft}
+      on: {LOOK: looking}
+    looking: {invoke: {id: question, src: human, onDone: published, onError: published}}
+    published: {type: final}
+";
+
+const MAP: &str = "\
+states: {review: reviewing, review.looking: looking}
+context: {score: old.points * 10}
+invokes: {ask: question}
+timers: {review: {24h: 48h}}
+";
+
+#[test]
+fn gaps_are_named_a_map_closes_them_and_the_instance_continues() {
+    let dir = directory(&[("article.yaml", FIRST)]);
+    played(dir.path(), &["run article.yaml --id a-1", "send a-1 SUBMIT", "run article.yaml --id a-2"]);
+    std::fs::write(dir.path().join("article.yaml"), SECOND).unwrap();
+    std::fs::write(dir.path().join("map.yaml"), MAP).unwrap();
+    expect![[""]].assert_eq(&played(
+        dir.path(),
+        &[
+            "migrate a-1 a-2 --to article@2.0.0",
+            "migrate a-1 a-2 --to article@2.0.0 --map map.yaml",
+            "migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply",
+            "migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply",
+            "show a-1",
+            "history a-1",
+            "send a-1 LOOK",
+            "approve a-1",
+            "audit verify",
+        ],
+    ));
+}
+
+#[test]
+fn the_json_of_a_dry_run_and_of_a_refusal() {
+    let dir = directory(&[("article.yaml", FIRST), ("new.yaml", SECOND), ("map.yaml", MAP)]);
+    played(dir.path(), &["run article.yaml --id a-1", "send a-1 SUBMIT"]);
+    let refused = run(dir.path(), &["migrate", "a-1", "--to", "new.yaml@2", "--json"], "");
+    let json: Json = serde_json::from_str(&refused.stdout).unwrap();
+    assert_eq!(refused.code, Some(1));
+    expect![[""]].assert_eq(&format!("{:#}", json["instances"]));
+    let possible =
+        run(dir.path(), &["migrate", "a-1", "--to", "new.yaml", "--map", "map.yaml", "--json"], "");
+    let json: Json = serde_json::from_str(&possible.stdout).unwrap();
+    assert_eq!(possible.code, Some(0));
+    expect![[""]].assert_eq(&format!("{json:#}"));
+}
+
+#[test]
+fn what_is_a_usage_error_and_what_is_invalid() {
+    let bad = "states: {review: nowhere}\ncontext: {score: context.points}\nstats: {}\n";
+    let files = [
+        ("article.yaml", FIRST),
+        ("new.yaml", SECOND),
+        ("bad.yaml", bad),
+        ("typo.yaml", "states: {reviw: draft}"),
+    ];
+    let dir = directory(&files);
+    played(dir.path(), &["run article.yaml --id a-1"]);
+    let table: [(&[&str], i32); 10] = [
+        (&["migrate", "a-1"], 2),
+        (&["migrate", "--to", "new.yaml"], 2),
+        (&["migrate", "--all", "--to", "new.yaml"], 2),
+        (&["migrate", "a-1", "--all", "--from", "article", "--to", "new.yaml"], 2),
+        (&["migrate", "nobody", "--to", "new.yaml"], 2),
+        (&["migrate", "a-1", "--to", "article@7"], 2),
+        (&["migrate", "a-1", "--to", "new.yaml", "--map", "bad.yaml"], 52),
+        (&["migrate", "a-1", "--to", "new.yaml", "--map", "typo.yaml"], 52),
+        (&["migrate", "a-1", "--back"], 1),
+        (&["migrate", "a-1", "--to", "new.yaml"], 0),
+    ];
+    for (args, code) in table {
+        let run = run(dir.path(), args, "");
+        assert_eq!(run.code, Some(code), "{args:?}\n{}{}", run.stdout, run.stderr);
+    }
+}
+
+/// The second version calls a service in a state that only waited before.
+const CALLING: [(&str, &str); 4] = [
+    (
+        "one.yaml",
+        "statechart: {id: hold, version: 1.0.0, initial: wait, states: {wait: {on: {GO: done}}, done: {type: final}}}",
+    ),
+    (
+        "two.yaml",
+        "statechart: {id: hold, version: 2.0.0, initial: wait, states: {wait: {invoke: {id: payment, src: charge_card, input: {amount: 1}, onDone: done, onError: failed}}, done: {type: final}, failed: {type: final, tags: [error]}}}",
+    ),
+    (".rawko/config.yaml", SETTINGS),
+    ("charge.sh", CHARGE),
+];
+
+#[test]
+fn a_migration_drives_nothing_and_can_be_undone_until_the_next_step() {
+    let dir = directory(&CALLING);
+    played(dir.path(), &["run one.yaml --id h-1", "run one.yaml --id h-2", "pause h-2"]);
+    expect![[""]].assert_eq(&played(
+        dir.path(),
+        &[
+            "migrate h-1 h-2 --to two.yaml --apply",
+            "ps",
+            "migrate h-1 --back --apply",
+            "show h-1",
+            "migrate h-1 --to two.yaml --apply",
+            "resume h-1",
+            "migrate h-1 --back",
+            "resume h-2",
+            "history h-1",
+        ],
+    ));
+}
+
+#[test]
+fn a_running_host_migrates_through_its_socket() {
+    let dir = directory(&[("article.yaml", FIRST), ("new.yaml", SECOND), ("map.yaml", MAP)]);
+    played(dir.path(), &["run article.yaml --id a-1", "send a-1 SUBMIT", "send a-1 LOOK"]);
+    let serving = serve(dir.path());
+    let done = run(dir.path(), &["migrate", "a-1", "--to", "new.yaml", "--map", "map.yaml", "--apply"], "");
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    let answered = run(dir.path(), &["approve", "a-1"], "");
+    assert!(answered.stdout.contains("question answered"), "{}{}", answered.stdout, answered.stderr);
+    serving.signal("-TERM");
+    serving.end();
+}
+
+/// Starts many instances that wait: half of them for a person, all of them with a timer.
+fn fill(dir: &Path, instances: usize) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let place = store_of(dir);
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    runtime.block_on(async {
+        let store = Arc::new(SqliteStore::open(&place, Options::default()).unwrap());
+        let edition = Edition::read("article.yaml", FIRST).unwrap();
+        let host = Host::builder().store(store).chart(edition.clone()).start().await.unwrap();
+        for number in 0..instances {
+            let id = format!("a-{number:05}");
+            host.start_edition(edition.clone(), Value::Null, Some(id.clone())).await.unwrap();
+            for event in ["SUBMIT", "LOOK"].iter().take(1 + number % 2) {
+                let event = rawko_core::NamedEvent::new(*event, Value::Null);
+                host.send(&id, event, None).await.unwrap();
+            }
+        }
+        host.close().await;
+    });
+}
+
+/// Everything of an instance that a migration must not lose.
+fn held(dir: &Path) -> Vec<(InstanceRow, Vec<OpenEffect>, usize)> {
+    let store = SqliteStore::open(&store_of(dir), Options { read_only: true, ..Options::default() }).unwrap();
+    let mut rows = store.list(&Filter::default()).unwrap().rows;
+    rows.sort_by_key(|row| row.key);
+    let of = |row: InstanceRow| {
+        let open = store.open_effects(Some(row.key)).unwrap();
+        let records = store.records(row.key, 0, usize::MAX).unwrap();
+        let migrated = records.iter().filter(|record| record.kind == RecordKind::Migrated).count();
+        (row, open, migrated)
+    };
+    rows.into_iter().map(of).collect()
+}
+
+#[test]
+fn killed_again_and_again_nothing_is_lost_and_nothing_migrated_twice() {
+    // The nightly tier asks for 10,000.
+    let instances = std::env::var("RAWKO_MIGRATE_INSTANCES").ok().and_then(|text| text.parse().ok());
+    let instances: usize = instances.unwrap_or(300);
+    let dir = directory(&[("article.yaml", FIRST), ("new.yaml", SECOND), ("map.yaml", MAP)]);
+    played(dir.path(), &["ps"]);
+    fill(dir.path(), instances);
+    let before = held(dir.path());
+    let args = [
+        "migrate", "--all", "--from", "article", "--to", "new.yaml", "--map", "map.yaml", "--apply", "--json",
+    ];
+    let mut kills = 0;
+    for delay in [60, 90, 120, 160, 200, 300] {
+        let mut child =
+            command(dir.path(), &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        child.wait().unwrap();
+    }
+    assert!(kills > 0);
+    let began = std::time::Instant::now();
+    let last = run(dir.path(), &args, "");
+    println!("{instances} instances, {kills} kills, the last run took {:?}", began.elapsed());
+    assert_eq!(last.code, Some(0), "{}{}", last.stdout, last.stderr);
+    let json: Json = serde_json::from_str(&last.stdout).unwrap();
+    let reports = json["instances"].as_array().unwrap();
+    assert_eq!(reports.len(), instances);
+    assert!(reports.iter().all(|report| report["verdict"] == "migrated"));
+    for ((old, open_before, _), (new, open, migrated)) in before.iter().zip(&held(dir.path())) {
+        assert_eq!((&old.new.id, &*new.new.version, *migrated), (&new.new.id, "2.0.0", 1));
+        assert_eq!((old.head.next_due_ms, old.head.wait), (new.head.next_due_ms, new.head.wait));
+        assert_eq!(open_before, open, "{}", new.new.id);
+    }
+    let verified = run(dir.path(), &["audit", "verify"], "");
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+}
