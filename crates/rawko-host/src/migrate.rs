@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rawko_chart::render::{self, Style};
 use rawko_chart::{MigrationEntry, Severity, Source, migration_of_file, migrations_of_chart};
 use rawko_core::{Chart, Migration, Now, Value, World};
-use rawko_instance::{Input, MigrationMove, MigrationRecord, MigrationRequest, image};
-use rawko_store::{InstanceRow, RecordKind};
+use rawko_instance::{Input, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events};
+use rawko_store::{InstanceRow, OpenEffect, RecordKind, Wait};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
@@ -143,14 +143,23 @@ impl Migrator {
         now_ms: i64,
     ) -> Result<Vec<MigrationReport>, HostError> {
         let restored = reader.snapshots(rows)?;
-        let both = rows.iter().zip(restored);
-        Ok(both.map(|(row, restored)| self.preview_one(row, restored.as_ref(), world, now_ms)).collect())
+        let mut reports = Vec::with_capacity(rows.len());
+        for (row, restored) in rows.iter().zip(restored) {
+            // Only a paused instance holds events outside its snapshot.
+            let held = match row.head.wait {
+                Wait::Paused => reader.store().open_effects(Some(row.key))?,
+                _ => Vec::new(),
+            };
+            reports.push(self.preview_one(row, restored.as_ref(), &held, world, now_ms));
+        }
+        Ok(reports)
     }
 
     fn preview_one(
         &self,
         row: &InstanceRow,
         restored: Option<&Restored>,
+        held: &[OpenEffect],
         world: &World,
         now_ms: i64,
     ) -> MigrationReport {
@@ -180,6 +189,10 @@ impl Migrator {
         let migration = self.migration(chart.id(), chart.version());
         let now = Now::new(now_ms, world).of(&facts);
         match image((chart, self.chart()), &migration, snapshot, now) {
+            Ok(_) if !held.is_empty() && !refused_events(held, self.chart(), &migration).is_empty() => {
+                let reasons = refused_events(held, self.chart(), &migration);
+                report(MigrationVerdict::Refused, current(), reasons, Vec::new())
+            }
             Ok(image) => {
                 let configuration = image.configuration(self.chart());
                 report(MigrationVerdict::Possible, configuration, Vec::new(), image.notes)

@@ -42,7 +42,9 @@ pub use instance::{Instance, Saved};
 pub use ledger::{Ledger, Spent};
 pub use limits::Limits;
 pub use message::Message;
-pub use migration::{ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image};
+pub use migration::{
+    ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
+};
 pub use person::PersonAnswer;
 pub use policy::agent_of;
 pub use rawko_core::OnRestart;

@@ -4,15 +4,20 @@ use std::sync::Arc;
 
 use rawko_core::{Effect, Now, Snapshot, Step, Value};
 
+use crate::content;
 use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::instance::Instance;
-use crate::migration::{ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image};
+use crate::migration::{
+    Arrival, ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, held_events, image,
+    refused_events,
+};
 use crate::receipt::Receipt;
 use crate::records::{ChartChange, EffectKind, OpenEffect, Record, RecordKind};
 use crate::transaction::{Action, Transaction};
 
+use super::pause::Held;
 use super::step::effects_text;
 
 impl Instance {
@@ -31,6 +36,10 @@ impl Instance {
         let (image, map, reopened) = match &request.move_by {
             MigrationMove::Mapped(migration) => {
                 let image = self.image(request, migration, env, now_ms).map_err(refused)?;
+                let reasons = refused_events(&self.open, &request.to, migration);
+                if !reasons.is_empty() {
+                    return Err(refused(reasons));
+                }
                 (image, migration.source.clone(), Vec::new())
             }
             MigrationMove::Back { snapshot, ended, step } => {
@@ -49,6 +58,9 @@ impl Instance {
             ended,
         };
         self.apply_migration(request, image, &record, now_ms, env, tx);
+        if let MigrationMove::Mapped(migration) = &request.move_by {
+            self.rename_held(migration, env, tx)?;
+        }
         for effect in reopened {
             self.reopen_ended(effect, request.is_driven, env, now_ms, tx)?;
         }
@@ -165,6 +177,36 @@ impl Instance {
         if !request.is_driven || self.is_paused() {
             self.park_requested(tx);
         }
+    }
+
+    /// Renames or drops the events that a pause stored.
+    fn rename_held(
+        &mut self,
+        migration: &rawko_core::Migration,
+        env: &dyn Environment,
+        tx: &mut Transaction,
+    ) -> Result<(), InstanceError> {
+        let held: Vec<OpenEffect> = held_events(&self.open).cloned().collect();
+        for mut effect in held {
+            match Arrival::of(&effect.name, &self.chart, migration) {
+                Arrival::As(name) if name == effect.name => {}
+                Arrival::As(name) => {
+                    let text = content::unpack(&effect.body, &mut |hash| env.blob(hash))?;
+                    if let Ok(Held::Event(mut event)) = serde_json::from_str(&text) {
+                        event.name = Arc::clone(&name);
+                        effect.body = tx.pack(serde_json::to_string(&Held::Event(event)).unwrap_or_default());
+                        effect.name = name;
+                        self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+                        self.open(effect, tx);
+                    }
+                }
+                Arrival::Dropped | Arrival::Refused(_) => {
+                    self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+                    self.close(&effect, tx);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Calls that this transaction requested wait for a driver or the resume.

@@ -15,6 +15,8 @@ pub(super) struct Counterparts<'c> {
     migration: &'c Migration,
     /// Active states that correspond, old and new.
     states: Vec<(NodeId, NodeId)>,
+    /// Every active state of the old chart.
+    before: Vec<NodeId>,
     /// Every active state of the new chart.
     active: Vec<NodeId>,
 }
@@ -39,11 +41,12 @@ impl<'c> Counterparts<'c> {
     ) -> Self {
         let active = active_nodes(new, configuration);
         let mut states = vec![(NodeId::ROOT, NodeId::ROOT)];
-        for node in active_nodes(old, images.configuration_before()).into_iter().skip(1) {
+        let before = active_nodes(old, images.configuration_before());
+        for &node in before.iter().skip(1) {
             let found = images.image(node).into_iter().filter(|image| active.contains(image));
             states.extend(found.map(|image| (node, image)));
         }
-        Self { old, new, migration, states, active }
+        Self { old, new, migration, states, before, active }
     }
 
     /// Returns the heir of an invoke of an old state.
@@ -107,10 +110,26 @@ impl<'c> Counterparts<'c> {
                 return Heir::Found((*new, heir.1));
             }
         }
+        if let Some(found) = self.mapped_timer(node, label) {
+            return Heir::Found(found);
+        }
         let state = if path.is_empty() { self.old.id() } else { path };
         Heir::Missing(format!(
             "timer `{label}` of `{state}` has no heir in the new chart; map it under `timers`, to `null` to end it"
         ))
+    }
+
+    /// Returns the timer with the mapped delay in any active state: the old state may have no counterpart that has it.
+    fn mapped_timer(&self, node: NodeId, label: &str) -> Option<(NodeId, u32)> {
+        let path = &self.old.node(node).path;
+        let its = |timer: &&rawko_core::OldTimer| {
+            timer.state == *path && timer.delay.as_ref().is_none_or(|delay| **delay == *bare(label))
+        };
+        let heir = self.migration.timers.iter().find(its)?.heir.as_deref()?;
+        self.active.iter().rev().find_map(|new| {
+            let mut own = 0..self.new.timers_of(*new);
+            own.find(|index| bare(self.new.timer_label(*new, *index)) == heir).map(|index| (*new, index))
+        })
     }
 
     /// Pairs the timers of two states: as mapped, by equal delays, and the only ones left.
@@ -151,23 +170,24 @@ impl<'c> Counterparts<'c> {
     /// Returns the timers and invokes of active states without a counterpart.
     pub(super) fn missing(&self) -> MissingWork {
         let mut missing = MissingWork::default();
-        let mut inherited = FxHashSet::default();
-        for (old, _) in &self.states {
+        let (mut calls, mut timers) = (FxHashSet::default(), FxHashSet::default());
+        for old in &self.before {
             for (_, id) in self.old.invokes_of(*old) {
                 if let Heir::Found((_, invoke)) = self.invoke(*old, id) {
-                    inherited.insert(invoke);
+                    calls.insert(invoke);
+                }
+            }
+            for index in 0..self.old.timers_of(*old) {
+                if let Heir::Found(timer) = self.timer(*old, index) {
+                    timers.insert(timer);
                 }
             }
         }
         for node in &self.active {
-            let olds: Vec<NodeId> =
-                self.states.iter().filter(|(_, new)| new == node).map(|(old, _)| *old).collect();
-            let paired: Vec<u32> =
-                olds.iter().flat_map(|old| self.paired(*old, *node)).map(|(_, new)| new).collect();
-            let new_timers = (0..self.new.timers_of(*node)).filter(|index| !paired.contains(index));
-            missing.timers.extend(new_timers.map(|index| (*node, index)));
+            let own = (0..self.new.timers_of(*node)).map(|index| (*node, index));
+            missing.timers.extend(own.filter(|timer| !timers.contains(timer)));
             let own = self.new.invokes_of(*node).map(|(invoke, _)| invoke);
-            missing.invokes.extend(own.filter(|invoke| !inherited.contains(invoke)).map(|it| (*node, it)));
+            missing.invokes.extend(own.filter(|invoke| !calls.contains(invoke)).map(|it| (*node, it)));
         }
         let path = |chart: &Chart, node: NodeId| Arc::clone(&chart.node(node).path);
         missing.renamed =

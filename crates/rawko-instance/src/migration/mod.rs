@@ -1,6 +1,7 @@
 //! The image of an instance in another chart: every part of its snapshot is mapped, or the reasons why it cannot be are
 //! listed. Pure, so that a dry run, a proof and the migration itself are the same function.
 
+mod arriving;
 mod context;
 mod counterparts;
 mod history;
@@ -14,6 +15,8 @@ use rawko_core::{
     Chart, Effect, InvokeId, Migration, NodeId, NodeKind, Now, Snapshot, SnapshotParts, start_work,
 };
 
+pub use arriving::refused_events;
+pub(crate) use arriving::{Arrival, held_events};
 use counterparts::Counterparts;
 pub use request::{ChartName, MigrationMove, MigrationRecord, MigrationRequest};
 use states::StateMap;

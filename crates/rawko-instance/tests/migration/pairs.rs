@@ -248,6 +248,14 @@ fn open_timers_keep_their_time_and_have_an_heir_or_an_end() {
             map: "timers: {a: null}",
             expected: Ok("a; (ends timer `after 24h` of `a`)"),
         },
+        // The timer of a state that the image does not have goes to the one that the mapping names.
+        Pair {
+            old: ("", "a: {initial: x, after: {24h: b}, states: {x: {}}}, b: {}"),
+            events: &[],
+            new: ("", "a: {always: y}, y: {after: {48h: b}}, b: {}"),
+            map: "{states: {a.x: y, a: b}, timers: {a: {24h: 48h}}}",
+            expected: Ok("y; after 2d at 86400000"),
+        },
         // A delayed event is a timer as well.
         Pair {
             old: ("", "a: {entry: [{type: send, event: TICK, delay: 1h}], on: {TICK: b}}, b: {}"),

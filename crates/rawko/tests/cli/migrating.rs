@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use crate::running::{CHARGE, SETTINGS};
 use crate::serving::serve;
-use crate::support::{command, directory, played, run, store_of};
+use crate::support::{command, directory, operator, played, run, store_of};
 
 const FIRST: &str = "\
 statechart:
@@ -45,7 +45,9 @@ statechart:
     reviewing:
       after: {48h: draft}
       on: {LOOK: looking}
-    looking: {invoke: {id: question, src: human, onDone: published, onError: published}}
+    looking:
+      after: {48h: draft}
+      invoke: {id: question, src: human, onDone: published, onError: published}
     published: {type: final}
 ";
 
@@ -56,13 +58,80 @@ invokes: {ask: question}
 timers: {review: {24h: 48h}}
 ";
 
+/// Like [`played`], with the name of the operator as `ada` also in the records of migrations.
+fn shown(dir: &Path, commands: &[&str]) -> String {
+    played(dir, commands).replace(&format!(" by {} [", operator()), " by ada [")
+}
+
 #[test]
 fn gaps_are_named_a_map_closes_them_and_the_instance_continues() {
     let dir = directory(&[("article.yaml", FIRST)]);
     played(dir.path(), &["run article.yaml --id a-1", "send a-1 SUBMIT", "run article.yaml --id a-2"]);
     std::fs::write(dir.path().join("article.yaml"), SECOND).unwrap();
     std::fs::write(dir.path().join("map.yaml"), MAP).unwrap();
-    expect![[""]].assert_eq(&played(
+    expect![[r#"
+        $ rawko migrate a-1 a-2 --to article@2.0.0
+        INSTANCE  FROM           VERDICT   STATES
+        a-1       article 1.0.0  refused   review.open  state `review.open` is not in the new chart; map it under `states`
+        a-2       article 1.0.0  possible  draft        drops `context.points`
+        --- stderr
+        proof: 2 of 3 configurations of article 1.0.0 have no image
+        no image: review.looking: state `review.looking` is not in the new chart; map it under `states`; open call `ask` has no heir in the new chart; map it under `invokes`, to `null` to end it
+        no image: review.open: state `review.open` is not in the new chart; map it under `states`
+        dry run: 1 of 2 instances can be migrated to article 2.0.0; pass --apply to migrate
+        --- exit code 1
+        $ rawko migrate a-1 a-2 --to article@2.0.0 --map map.yaml
+        INSTANCE  FROM           VERDICT   STATES
+        a-1       article 1.0.0  possible  reviewing  drops `context.points`
+        a-2       article 1.0.0  possible  draft      drops `context.points`
+        --- stderr
+        proof: 1 of 3 configurations of article 1.0.0 have no image
+        no image: review.looking: timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it
+        dry run: 2 of 2 instances can be migrated to article 2.0.0; pass --apply to migrate
+        $ rawko migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply
+        INSTANCE  FROM           VERDICT   STATES
+        a-1       article 1.0.0  migrated  reviewing  drops `context.points`
+        a-2       article 1.0.0  migrated  draft      drops `context.points`
+        --- stderr
+        proof: 1 of 3 configurations of article 1.0.0 have no image
+        no image: review.looking: timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it
+        migrated: 2 of 2 instances to article 2.0.0
+        $ rawko migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply
+        INSTANCE  FROM           VERDICT   STATES
+        a-1       article 2.0.0  migrated  reviewing  it is on this chart already
+        a-2       article 2.0.0  migrated  draft      it is on this chart already
+        --- stderr
+        migrated: 2 of 2 instances to article 2.0.0
+        $ rawko show a-1
+        a-1  article 2.0.0
+        status     waiting
+        states     [reviewing]
+        step       2, just now
+        started    just now
+        context    score: 30
+        timers     after 2d in reviewing, in 24h
+        accepts    LOOK → looking
+        $ rawko history a-1
+           0  2026-01-05 09:30:00Z  start                        [draft]
+                  context  points: 3
+           1  2026-01-05 09:30:00Z  > SUBMIT                     [review.open]
+                  timer    after 24h in review (in 24h)
+           2  2026-01-05 09:30:00Z  > migrate to article 2.0.0 by root [reviewing]
+                  context  score: 30
+        $ rawko send a-1 LOOK
+        > LOOK                       [looking]
+            invoked  question human
+        --- stderr
+        waiting: a-1 is parked; continue with `rawko resume a-1`
+          pending request: question
+            rawko approve a-1, or rawko deny a-1
+        $ rawko approve a-1
+        question answered            [published]
+            answer   {"approved":true,"by":"ada","comment":null,"data":null}
+            status   done
+        $ rawko audit verify
+        ~/.local/state/rawko/projects/PROJECT/rawko.db: intact: 2 instances, 7 records, 3 audit lines
+    "#]].assert_eq(&shown(
         dir.path(),
         &[
             "migrate a-1 a-2 --to article@2.0.0",
@@ -85,12 +154,62 @@ fn the_json_of_a_dry_run_and_of_a_refusal() {
     let refused = run(dir.path(), &["migrate", "a-1", "--to", "new.yaml@2", "--json"], "");
     let json: Json = serde_json::from_str(&refused.stdout).unwrap();
     assert_eq!(refused.code, Some(1));
-    expect![[""]].assert_eq(&format!("{:#}", json["instances"]));
+    expect![[r#"
+        [
+          {
+            "id": "a-1",
+            "verdict": "refused",
+            "configuration": [
+              "review.open"
+            ],
+            "reasons": [
+              "state `review.open` is not in the new chart; map it under `states`"
+            ]
+          }
+        ]"#]]
+    .assert_eq(&format!("{:#}", json["instances"]));
     let possible =
         run(dir.path(), &["migrate", "a-1", "--to", "new.yaml", "--map", "map.yaml", "--json"], "");
     let json: Json = serde_json::from_str(&possible.stdout).unwrap();
     assert_eq!(possible.code, Some(0));
-    expect![[""]].assert_eq(&format!("{json:#}"));
+    expect![[r#"
+        {
+          "instances": [
+            {
+              "id": "a-1",
+              "verdict": "possible",
+              "configuration": [
+                "reviewing"
+              ],
+              "reasons": [],
+              "notes": [
+                "drops `context.points`"
+              ]
+            }
+          ],
+          "to": {
+            "chart": "article",
+            "version": "2.0.0"
+          },
+          "proof": [
+            {
+              "chart": "article",
+              "version": "1.0.0",
+              "configurations": 3,
+              "complete": true,
+              "without_image": [
+                {
+                  "configuration": [
+                    "review.looking"
+                  ],
+                  "reasons": [
+                    "timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it"
+                  ]
+                }
+              ]
+            }
+          ]
+        }"#]].assert_eq(&format!("{json:#}"));
 }
 
 #[test]
@@ -139,8 +258,44 @@ const CALLING: [(&str, &str); 4] = [
 #[test]
 fn a_migration_drives_nothing_and_can_be_undone_until_the_next_step() {
     let dir = directory(&CALLING);
-    played(dir.path(), &["run one.yaml --id h-1", "run one.yaml --id h-2", "pause h-2"]);
-    expect![[""]].assert_eq(&played(
+    played(dir.path(), &["trust --yes", "run one.yaml --id h-1", "run one.yaml --id h-2", "pause h-2"]);
+    expect![[r#"
+        $ rawko migrate h-1 h-2 --to two.yaml --apply
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko ps
+        --- stderr
+        none: no instances yet; start one with `rawko run CHART`
+        $ rawko migrate h-1 --back --apply
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko show h-1
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko migrate h-1 --to two.yaml --apply
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko resume h-1
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko migrate h-1 --back
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko resume h-2
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+        $ rawko history h-1
+        --- stderr
+        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
+        --- exit code 2
+    "#]].assert_eq(&shown(
         dir.path(),
         &[
             "migrate h-1 h-2 --to two.yaml --apply",
