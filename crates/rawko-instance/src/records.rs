@@ -217,8 +217,8 @@ impl RecordKind {
         RecordKind::Forked,
         RecordKind::Stepped,
         RecordKind::Ignored,
-        RecordKind::Failed,
         RecordKind::Migrated,
+        RecordKind::Failed,
     ];
 }
 

@@ -9,7 +9,7 @@ use crate::records::{EffectKind, OpenEffect};
 
 /// What becomes of an event on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// It arrives under this name.
     As(Arc<str>),
     Dropped,
@@ -19,7 +19,7 @@ pub enum Arrival {
 
 impl Arrival {
     /// Returns the fate of an event by its name.
-    pub fn of(name: &Arc<str>, new: &Chart, migration: &Migration) -> Arrival {
+    pub(crate) fn of(name: &Arc<str>, new: &Chart, migration: &Migration) -> Arrival {
         let mapped = migration.events.iter().find(|(old, _)| old == name);
         let name = match mapped {
             Some((_, None)) => return Arrival::Dropped,
@@ -39,7 +39,7 @@ impl Arrival {
 const MESSAGE: &str = "message";
 
 /// Returns the events that a paused instance holds, by name.
-pub fn held_events(open: &[OpenEffect]) -> impl Iterator<Item = &OpenEffect> {
+pub(crate) fn held_events(open: &[OpenEffect]) -> impl Iterator<Item = &OpenEffect> {
     open.iter().filter(|effect| effect.kind == EffectKind::Held && &*effect.name != MESSAGE)
 }
 

@@ -85,16 +85,14 @@ fn gaps_are_named_a_map_closes_them_and_the_instance_continues() {
         a-1       article 1.0.0  possible  reviewing  drops `context.points`
         a-2       article 1.0.0  possible  draft      drops `context.points`
         --- stderr
-        proof: 1 of 3 configurations of article 1.0.0 have no image
-        no image: review.looking: timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it
+        proof: all 3 reachable configurations of article 1.0.0 have an image
         dry run: 2 of 2 instances can be migrated to article 2.0.0; pass --apply to migrate
         $ rawko migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply
         INSTANCE  FROM           VERDICT   STATES
         a-1       article 1.0.0  migrated  reviewing  drops `context.points`
         a-2       article 1.0.0  migrated  draft      drops `context.points`
         --- stderr
-        proof: 1 of 3 configurations of article 1.0.0 have no image
-        no image: review.looking: timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it
+        proof: all 3 reachable configurations of article 1.0.0 have an image
         migrated: 2 of 2 instances to article 2.0.0
         $ rawko migrate --all --from article@^1 --to article@2.0.0 --map map.yaml --apply
         INSTANCE  FROM           VERDICT   STATES
@@ -116,15 +114,17 @@ fn gaps_are_named_a_map_closes_them_and_the_instance_continues() {
                   context  points: 3
            1  2026-01-05 09:30:00Z  > SUBMIT                     [review.open]
                   timer    after 24h in review (in 24h)
-           2  2026-01-05 09:30:00Z  > migrate to article 2.0.0 by root [reviewing]
+           2  2026-01-05 09:30:00Z  > migrate to article 2.0.0 by ada [reviewing]
                   context  score: 30
         $ rawko send a-1 LOOK
         > LOOK                       [looking]
+            timer    after 2d in looking (in 2d)
             invoked  question human
         --- stderr
         waiting: a-1 is parked; continue with `rawko resume a-1`
           pending request: question
             rawko approve a-1, or rawko deny a-1
+          timer: after 2d in looking (in 2d)
         $ rawko approve a-1
         question answered            [published]
             answer   {"approved":true,"by":"ada","comment":null,"data":null}
@@ -197,16 +197,7 @@ fn the_json_of_a_dry_run_and_of_a_refusal() {
               "version": "1.0.0",
               "configurations": 3,
               "complete": true,
-              "without_image": [
-                {
-                  "configuration": [
-                    "review.looking"
-                  ],
-                  "reasons": [
-                    "timer `after 24h` of `review` has no heir in the new chart; map it under `timers`, to `null` to end it"
-                  ]
-                }
-              ]
+              "without_image": []
             }
           ]
         }"#]].assert_eq(&format!("{json:#}"));
@@ -261,40 +252,62 @@ fn a_migration_drives_nothing_and_can_be_undone_until_the_next_step() {
     played(dir.path(), &["trust --yes", "run one.yaml --id h-1", "run one.yaml --id h-2", "pause h-2"]);
     expect![[r#"
         $ rawko migrate h-1 h-2 --to two.yaml --apply
+        INSTANCE  FROM        VERDICT   STATES
+        h-1       hold 1.0.0  migrated  wait    starts `payment`
+        h-2       hold 1.0.0  migrated  wait    starts `payment`
         --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        proof: all 1 reachable configurations of hold 1.0.0 have an image
+        migrated: 2 of 2 instances to hold 2.0.0
         $ rawko ps
-        --- stderr
-        none: no instances yet; start one with `rawko run CHART`
+        ID   CHART       STATUS   WAITS FOR  STEP  UPDATED   STATES
+        h-2  hold 2.0.0  paused   resume     2     just now  [wait]
+        h-1  hold 2.0.0  waiting  host       1     just now  [wait]
         $ rawko migrate h-1 --back --apply
+        INSTANCE  FROM        VERDICT   STATES
+        h-1       hold 2.0.0  migrated  wait
         --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        migrated: 1 of 1 instance back
         $ rawko show h-1
-        --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        h-1  hold 1.0.0
+        status     waiting
+        states     [wait]
+        step       2, just now
+        started    just now
+        accepts    GO → done
         $ rawko migrate h-1 --to two.yaml --apply
+        INSTANCE  FROM        VERDICT   STATES
+        h-1       hold 1.0.0  migrated  wait    starts `payment`
         --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        proof: all 1 reachable configurations of hold 1.0.0 have an image
+        migrated: 1 of 1 instance to hold 2.0.0
         $ rawko resume h-1
-        --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        h-1                          [wait]
+        payment answered             [done]
+            answer   {"receipt":"r-1"}
+            status   done
         $ rawko migrate h-1 --back
+        INSTANCE  FROM        VERDICT  STATES
+        h-1       hold 2.0.0  refused  done    its last step is not a migration; only a migration without a later step can be undone
         --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        dry run: 0 of 1 instance can be migrated back
+        --- exit code 1
         $ rawko resume h-2
-        --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+        h-2                          [wait]
+        > resume by ada              [wait]
+        payment answered             [done]
+            answer   {"receipt":"r-1"}
+            status   done
         $ rawko history h-1
-        --- stderr
-        error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
-        --- exit code 2
+           0  2026-01-05 09:30:00Z  start                        [wait]
+           1  2026-01-05 09:30:00Z  > migrate to hold 2.0.0 by ada [wait]
+                  invoked  payment charge_card {"amount":1}
+           2  2026-01-05 09:30:00Z  > migrate back to hold 1.0.0 by ada [wait]
+                  stopped  payment
+           3  2026-01-05 09:30:00Z  > migrate to hold 2.0.0 by ada [wait]
+                  invoked  payment charge_card {"amount":1}
+           4  2026-01-05 09:30:00Z  payment answered             [done]
+                  answer   {"receipt":"r-1"}
+                  status   done
     "#]].assert_eq(&shown(
         dir.path(),
         &[
