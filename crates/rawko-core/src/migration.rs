@@ -67,7 +67,7 @@ impl Migration {
         snapshot: &Snapshot,
         now: Now<'_>,
     ) -> Result<Value, EvalError> {
-        expr.eval(&scope(&[old.clone()], chart, snapshot, now))
+        expr.eval(&scope(std::slice::from_ref(old), chart, snapshot, now))
     }
 
     /// Evaluates a guard of a migration.
@@ -78,7 +78,7 @@ impl Migration {
         snapshot: &Snapshot,
         now: Now<'_>,
     ) -> Result<bool, EvalError> {
-        guard.eval_guard(&scope(&[old.clone()], chart, snapshot, now))
+        guard.eval_guard(&scope(std::slice::from_ref(old), chart, snapshot, now))
     }
 
     /// Returns this mapping with another one for everything that it leaves open.
