@@ -78,7 +78,7 @@ impl Input {
         }
     }
 
-    /// Returns true for a migration: it has a transaction of its own, and what is due is left for later.
+    /// Returns true for a migration: it has a transaction of its own, and due timers are left for later.
     pub fn migrates(&self) -> bool {
         matches!(self, Input::Migrate(_))
     }

@@ -44,7 +44,7 @@ fn migrated(old: &Chart, new: &Chart, snapshot: &Snapshot, map: &str) -> Result<
     assert!(findings.is_empty(), "{findings:?}");
     let world = World::default();
     let image = image((old, new), &migration.unwrap(), snapshot, Now::new(NOW_MS, &world))?;
-    // What is stored can be read again.
+    // The stored form can be read again.
     let text = image.snapshot.to_json(new);
     assert_eq!(Snapshot::from_json(new, &text).unwrap(), image.snapshot);
     assert_eq!(image.snapshot.step_number(), snapshot.step_number() + 1);

@@ -200,7 +200,8 @@ fn the_json_of_a_dry_run_and_of_a_refusal() {
               "without_image": []
             }
           ]
-        }"#]].assert_eq(&format!("{json:#}"));
+        }"#]]
+    .assert_eq(&format!("{json:#}"));
 }
 
 #[test]

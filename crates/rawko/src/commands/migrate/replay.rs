@@ -93,7 +93,7 @@ struct Past<'p> {
 }
 
 impl Past<'_> {
-    /// Takes one step on both charts. Timers of the new chart fire when its own clock says so.
+    /// Takes one step on both charts. A fired timer is the next one of the new chart.
     fn step(&mut self, record: &Record, event: &str, delta: &str, row: &InstanceRow) -> Option<Difference> {
         let facts = row.new.facts();
         let now = Now::new(record.at_ms, self.world).of(&facts);

@@ -48,7 +48,7 @@ impl Outcome {
         chosen.map(|report| report.id.clone()).collect()
     }
 
-    /// Replaces the dry run by what was done; its notes stay.
+    /// Replaces the dry run by the migrations themselves; its notes stay.
     pub(super) fn replace(&mut self, done: Vec<MigrationReport>) {
         let mut done: HashMap<String, MigrationReport> =
             done.into_iter().map(|report| (report.id.clone(), report)).collect();
