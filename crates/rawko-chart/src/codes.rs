@@ -79,6 +79,7 @@ codes! {
     AMBIGUOUS_TARGET = Fatal "ambiguous_target": "a target matches several states";
     CONFLICTING_TARGETS = Fatal "conflicting_targets": "the targets of a transition cannot be active together";
     INVALID_PROPERTY = Error "invalid_property": "a property cannot be checked as written";
+    INVALID_MIGRATION = Error "invalid_migration": "a migration cannot be used as written";
     INVALID_EVENT = Fatal "invalid_event": "the name of an event is invalid";
     INVALID_SCHEMA = Error "invalid_schema": "a JSON Schema cannot be used, or a part of it is not enforced";
     UNDECLARED_EVENT = Error "undeclared_event": "an event is used that `events` does not declare";

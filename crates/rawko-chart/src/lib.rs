@@ -25,6 +25,7 @@ mod finding;
 mod load;
 mod lower;
 mod lowered;
+mod migration;
 mod printable;
 mod property;
 mod read;
@@ -43,6 +44,7 @@ pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
 pub use lowered::{ActionPlaces, InvokePlaces, Lowered, MorePlaces, NodePlaces, Places, TransitionPlaces};
+pub use migration::{MigrationEntry, migration_of_file, migrations_of_chart, version_in};
 pub use printable::{is_unprintable, printable};
 pub use property::{
     Assumptions, Atom, Property, PropertyExpr, PropertyKind, properties_of_chart, properties_of_file,

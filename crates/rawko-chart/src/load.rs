@@ -8,6 +8,7 @@ use crate::check::recursion::{self, ChartStart};
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
 use crate::lowered::{Lowered, Places};
+use crate::migration::{MigrationEntry, migrations_of_chart};
 use crate::property::{Property, properties_of_chart};
 use crate::read::{Document, classify, read_chart, registry_instead};
 use crate::registry::Registry;
@@ -32,6 +33,8 @@ pub struct Loaded {
     pub starts: Vec<ChartStart>,
     /// The valid ones of its `properties:`.
     pub properties: Vec<Property>,
+    /// The valid ones of its `migrations:`.
+    pub migrations: Vec<MigrationEntry>,
 }
 
 impl Loaded {
@@ -53,11 +56,14 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
     let starts = chart.as_ref().map(|chart| recursion::starts(chart, references)).unwrap_or_default();
-    let mut properties = Vec::new();
+    let (mut properties, mut migrations) = (Vec::new(), Vec::new());
     if let Some(chart) = &chart {
         let found = findings.len();
         let (read, problems) = properties_of_chart(source, chart);
         properties = read;
+        findings.extend(problems);
+        let (read, problems) = migrations_of_chart(source, chart);
+        migrations = read;
         findings.extend(problems);
         findings.extend(recursion::invokes_itself(chart, &starts, registry));
         findings.extend(lockstep::analyse(chart, &suspects, &findings));
@@ -65,7 +71,7 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
             tidy(&mut findings);
         }
     }
-    Loaded { chart, places: Some(places), findings, starts, properties }
+    Loaded { chart, places: Some(places), findings, starts, properties, migrations }
 }
 
 /// Reads and checks the chart in a text without compiling it: returns the blueprint with locations, also if a finding

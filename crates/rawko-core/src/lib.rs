@@ -24,6 +24,7 @@ pub mod expr;
 mod fault;
 mod ids;
 mod labels;
+mod migration;
 mod plain;
 mod rules;
 mod schema;
@@ -47,15 +48,16 @@ pub use event::{Event, EventItem, NamedEvent};
 pub use events::{EventRefusal, EventSpec, is_fact};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
+pub use migration::{Migration, OldTimer, StateBranch, StateImage};
 pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};
 pub use service::{OnRestart, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 pub use snapshot::{
     FailedWork, Failure, FanOut, Invocation, ItemAttempt, ItemCounts, ItemState, PendingTimer, Snapshot,
-    SnapshotError, Status, TimerPurpose,
+    SnapshotError, SnapshotParts, Status, TimerPurpose,
 };
 pub use step::{
     Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, split_item_name, start, start_traced,
-    step, step_traced,
+    start_work, step, step_traced,
 };
 pub use value::{Map, Value};
 pub use world::{Admission, AgentEntry, FanOutRequest, GuardOracle, InstanceFacts, Now, World};

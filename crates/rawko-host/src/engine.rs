@@ -14,6 +14,7 @@ use crate::error::HostError;
 use crate::fork::Fork;
 use crate::host::Host;
 use crate::library::{Edition, Library};
+use crate::migrate::{MigrationOrder, MigrationReport};
 use crate::progress::Progress;
 use crate::reader::Reader;
 
@@ -35,6 +36,8 @@ pub trait Engine: Send + Sync {
         self.fork_within(id, fork, Value::Null)
     }
     fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt>;
+    /// Migrates instances to another chart or back; `by` is the person.
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>>;
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled>;
     /// Returns the reader of stored instances, at any step.
     fn reader(&self) -> &Reader;
@@ -77,6 +80,10 @@ impl Engine for Host {
 
     fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
         Box::pin(async move { Host::fork_within(self, &id, fork, &budget).await })
+    }
+
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>> {
+        Box::pin(Host::migrate(self, ids, order, by))
     }
 
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled> {

@@ -42,6 +42,9 @@ pub enum HostError {
     NotFailed { id: String },
     #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
     Paused { id: String },
+    /// Nothing was touched.
+    #[error("instance `{id}` cannot be migrated: {}", reasons.join("; "))]
+    MigrationRefused { id: String, reasons: Vec<String> },
     #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
     #[error(transparent)]
@@ -92,6 +95,7 @@ impl HostError {
             | HostError::NoStep { .. }
             | HostError::NotFailed { .. }
             | HostError::Paused { .. }
+            | HostError::MigrationRefused { .. }
             | HostError::BadEdit { .. }
             | HostError::Step(_)
             | HostError::Snapshot { .. }
@@ -115,6 +119,7 @@ impl From<InstanceError> for HostError {
             }
             InstanceError::NotFailed { id } => HostError::NotFailed { id },
             InstanceError::Paused { id } => HostError::Paused { id },
+            InstanceError::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
             InstanceError::BadEdit { key, why } => HostError::BadEdit { key, why },
             InstanceError::Step(error) => HostError::Step(error),
             InstanceError::Snapshot { id, why } => HostError::Snapshot { id, why },

@@ -53,6 +53,9 @@ pub fn past_step(
     let restored = reader.snapshot(&row, at)?;
     let ledger = past::ledger_at(reader, &row, restored.snapshot.step_number())?;
     let mut new = row.new;
+    // The step may lie before a migration.
+    let chart = &restored.chart;
+    (new.chart, new.chart_id, new.version) = (chart.hash(), chart.id().into(), chart.version().into());
     new.policy = with_budget(&new.policy, budget);
     Ok(ForkSource { new, chart: restored.chart, snapshot: restored.snapshot, at_ms: restored.at_ms, ledger })
 }

@@ -12,6 +12,7 @@ mod execute;
 mod fork;
 mod host;
 mod library;
+mod migrate;
 mod observer;
 mod past;
 mod progress;
@@ -33,6 +34,7 @@ pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
 pub use host::{Host, Start};
 pub use library::{Edition, Library};
+pub use migrate::{MigrationOrder, MigrationReport, MigrationVerdict, Migrator, way_back};
 pub use observer::{
     Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
     committed, not_called,
@@ -40,8 +42,8 @@ pub use observer::{
 pub use progress::{Progress, Teller};
 pub use project::Project;
 pub use rawko_instance::{
-    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, PatternError, PersonAnswer, Question,
-    Receipt, Spent,
+    AgentBinding, AgentRequest, AgentResolver, Decision, Gate, Limits, MigrationRecord, PatternError,
+    PersonAnswer, Question, Receipt, Spent, image,
 };
 pub use reader::{Reader, Restored};
 pub use services::{

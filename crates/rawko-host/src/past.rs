@@ -22,10 +22,10 @@ struct Invoked {
 pub(crate) fn ledger_at(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Ledger, HostError> {
     let Ledger { total, scopes, .. } = Ledger::read(row.head.ledger.as_deref());
     if step >= row.step || total.is_nothing() {
-        return Ok(Ledger { total, scopes, paused_ms: 0 });
+        return Ok(Ledger { total, scopes, ..Ledger::default() });
     }
     let later = answers_after(reader, row, step)?.plus(calls_after(reader, row, step)?);
-    Ok(Ledger { total: total.minus(later), scopes, paused_ms: 0 })
+    Ok(Ledger { total: total.minus(later), scopes, ..Ledger::default() })
 }
 
 fn answers_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent, HostError> {
@@ -53,7 +53,7 @@ fn answers_after(reader: &Reader, row: &InstanceRow, step: u64) -> Result<Spent,
 fn is_taken(record: &Record) -> bool {
     match record.kind {
         RecordKind::Stepped | RecordKind::Ignored => true,
-        RecordKind::Started | RecordKind::Forked | RecordKind::Failed => false,
+        RecordKind::Started | RecordKind::Forked | RecordKind::Migrated | RecordKind::Failed => false,
     }
 }
 

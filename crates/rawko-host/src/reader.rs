@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Snapshot};
+use rawko_core::{Chart, Snapshot, SnapshotError};
 use rawko_instance::{Instance, Saved};
 use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
 
@@ -73,10 +73,22 @@ impl Reader {
     }
 
     fn restore(&self, row: &InstanceRow, at: Option<u64>, base: &Base) -> Result<Restored, HostError> {
-        let chart = self.chart(row)?;
+        let mut chart = self.chart(row)?;
         let unusable = |why| HostError::Snapshot { id: row.new.id.to_string(), why };
         let text = self.unpack(&base.snapshot.body)?;
-        let mut snapshot = Snapshot::from_json(&chart, &text).map_err(unusable)?;
+        let mut snapshot = match Snapshot::from_json(&chart, &text) {
+            // A step before a migration.
+            Err(
+                SnapshotError::OtherChart { .. }
+                | SnapshotError::OtherVersion { .. }
+                | SnapshotError::OtherContent { .. },
+            ) if at.is_some() => {
+                chart = self.chart_of_snapshot(&text)?;
+                Snapshot::from_json(&chart, &text)
+            }
+            read => read,
+        }
+        .map_err(unusable)?;
         let mut at_ms = row.new.created_ms;
         let mut delta_bytes = 0;
         for record in &base.records {
@@ -87,7 +99,7 @@ impl Reader {
                     delta_bytes += record.delta.len();
                     at_ms = record.at_ms;
                 }
-                RecordKind::Started | RecordKind::Forked | RecordKind::Failed => {}
+                RecordKind::Started | RecordKind::Forked | RecordKind::Migrated | RecordKind::Failed => {}
             }
         }
         if base.records.is_empty() && at.is_none() {
@@ -134,6 +146,19 @@ impl Reader {
     fn calls_so_far(&self, id: &str) -> Result<u64, HostError> {
         let lines = self.store.audit(Some(id), usize::MAX)?;
         Ok(lines.iter().filter(|line| &*line.decision == "allowed").count() as u64)
+    }
+
+    /// Returns the chart that a snapshot was written with.
+    fn chart_of_snapshot(&self, text: &str) -> Result<Arc<Chart>, HostError> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            hash: String,
+        }
+        let named: Option<Named> = serde_json::from_str(text).ok();
+        let hash = named.as_ref().and_then(|named| content::from_hex(&named.hash));
+        let hash =
+            hash.ok_or_else(|| HostError::NoChart(named.map(|named| named.hash).unwrap_or_default()))?;
+        self.library.by_hash(&hash, &*self.store)
     }
 
     /// Expands packed text from the store to plain JSON.

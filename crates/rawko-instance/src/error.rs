@@ -27,6 +27,9 @@ pub enum InstanceError {
     Paused { id: String },
     #[error("cannot set `{key}`: {why}")]
     BadEdit { key: String, why: String },
+    /// Nothing was touched.
+    #[error("instance `{id}` cannot be migrated: {}", reasons.join("; "))]
+    MigrationRefused { id: String, reasons: Vec<String> },
     #[error(transparent)]
     Step(#[from] StepError),
     #[error("cannot use the stored snapshot of `{id}`: {why}")]

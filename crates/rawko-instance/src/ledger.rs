@@ -29,6 +29,9 @@ pub struct Ledger {
     /// Time that the instance was paused, which is no working time.
     #[serde(skip_serializing_if = "is_zero")]
     pub paused_ms: u64,
+    /// When the current pause began, if a migration came after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_since_ms: Option<i64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -113,7 +116,10 @@ impl Ledger {
     }
 
     pub fn write(&self) -> Option<Arc<str>> {
-        let nothing = self.total.is_nothing() && self.scopes.is_empty() && self.paused_ms == 0;
+        let nothing = self.total.is_nothing()
+            && self.scopes.is_empty()
+            && self.paused_ms == 0
+            && self.paused_since_ms.is_none();
         (!nothing).then(|| serde_json::to_string(self).unwrap_or_default().into())
     }
 

@@ -17,6 +17,7 @@ mod integrity;
 mod ledger;
 mod limits;
 mod message;
+mod migration;
 mod person;
 mod policy;
 mod receipt;
@@ -42,6 +43,9 @@ pub use instance::{Instance, Saved};
 pub use ledger::{Ledger, Spent};
 pub use limits::Limits;
 pub use message::Message;
+pub use migration::{
+    ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
+};
 pub use person::PersonAnswer;
 pub use policy::agent_of;
 pub use rawko_core::OnRestart;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rawko_core::{InstanceFacts, Status};
 use serde::{Deserialize, Serialize};
 
+mod hex;
+
 /// A store's number of an instance. The id is for people; this is for indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InstanceKey(pub i64);
@@ -30,7 +32,7 @@ pub struct ChartRow {
 pub struct Parent {
     pub id: Arc<str>,
     pub invocation: u64,
-    /// The invoke's id in the parent's chart.
+    /// The invoke's id in the parent's chart when it started.
     pub invoke: Arc<str>,
     /// Number of ancestors.
     #[serde(default)]
@@ -205,14 +207,17 @@ pub enum RecordKind {
     Ignored,
     /// The step could not be taken; the snapshot is unchanged.
     Failed,
+    /// The instance continues on another chart; a snapshot is stored beside it.
+    Migrated,
 }
 
 impl RecordKind {
-    pub const ALL: [RecordKind; 5] = [
+    pub const ALL: [RecordKind; 6] = [
         RecordKind::Started,
         RecordKind::Forked,
         RecordKind::Stepped,
         RecordKind::Ignored,
+        RecordKind::Migrated,
         RecordKind::Failed,
     ];
 }
@@ -343,11 +348,21 @@ pub struct AuditLine {
     pub provenance: String,
 }
 
+/// The chart of a migrated instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartChange {
+    pub chart: ChartHash,
+    pub chart_id: Arc<str>,
+    pub version: Arc<str>,
+}
+
 /// All changes of one instance in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     pub instance: InstanceKey,
     pub create: Option<Box<NewInstance>>,
+    /// The chart that the instance continues on from its last record.
+    pub migrated: Option<Box<ChartChange>>,
     pub records: Vec<Record>,
     /// Present if it changed.
     pub head: Option<Box<Head>>,
@@ -372,21 +387,4 @@ pub struct Commit {
 pub struct Delivery {
     pub key: Arc<str>,
     pub step: u64,
-}
-
-/// A hash in JSON: hex.
-mod hex {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    use super::ChartHash;
-    use crate::content;
-
-    pub(super) fn serialize<S: Serializer>(hash: &ChartHash, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&content::hex(hash))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ChartHash, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        content::from_hex(&text).ok_or_else(|| D::Error::custom("not a hash in hex"))
-    }
 }

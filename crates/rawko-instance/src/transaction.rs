@@ -142,9 +142,22 @@ impl Transaction {
 
     /// Appends a later transaction of the same instance, before either was committed. The later reply counts.
     pub fn append(&mut self, next: Transaction) {
-        let Commit { records, head, snapshot, blobs, opened, closed, sent, taken, deliveries, audit, .. } =
-            next.commit;
+        let Commit {
+            migrated,
+            records,
+            head,
+            snapshot,
+            blobs,
+            opened,
+            closed,
+            sent,
+            taken,
+            deliveries,
+            audit,
+            ..
+        } = next.commit;
         let commit = &mut self.commit;
+        commit.migrated = migrated.or(commit.migrated.take());
         commit.records.extend(records);
         commit.head = head.or(commit.head.take());
         commit.snapshot = snapshot.or(commit.snapshot.take());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::{
-    Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, PersonAnswer, Progress, Reader,
-    Receipt, Settled, SystemClock, made_up_id,
+    Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, MigrationOrder, MigrationReport,
+    PersonAnswer, Progress, Reader, Receipt, Settled, SystemClock, made_up_id,
 };
 use rawko_instance::{child_id, is_work};
 use rawko_store::{ChartHash, EffectKind, Wait};
@@ -53,7 +53,12 @@ impl RestateEngine {
         Ok(Self { inner, library, progress: broadcast::Sender::new(1) })
     }
 
-    async fn ask<A: Serialize + Sync>(&self, id: &str, handler: &str, ask: &A) -> Result<Receipt, HostError> {
+    pub(crate) async fn ask<A: Serialize + Sync>(
+        &self,
+        id: &str,
+        handler: &str,
+        ask: &A,
+    ) -> Result<Receipt, HostError> {
         self.inner.ask(id, handler, ask).await
     }
 
@@ -61,6 +66,10 @@ impl RestateEngine {
     pub async fn activity(&self, id: &str) -> Result<Activity, HostError> {
         let activity = self.inner.activity(id).await?;
         activity.ok_or_else(|| HostError::NoInstance(id.to_owned()))
+    }
+
+    pub(crate) async fn put_chart(&self, edition: &Edition) -> Result<(), HostError> {
+        self.inner.put(edition).await
     }
 
     async fn start_new(
@@ -242,6 +251,10 @@ impl Engine for RestateEngine {
             let ask = ForkAsk { from: id, at, set, budget };
             self.first(&row.new.chart_id, new, handler::FORK, &ask).await
         })
+    }
+
+    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>> {
+        Box::pin(self.migrate_all(ids, order, by))
     }
 
     fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled> {

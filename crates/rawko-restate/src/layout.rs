@@ -35,6 +35,8 @@ pub mod handler {
     pub const PAUSE: &str = "pause";
     /// [`super::PersonAsk`] → [`super::Reply`].
     pub const RESUME: &str = "resume";
+    /// [`super::MigrateAsk`] → [`super::Reply`].
+    pub const MIGRATE: &str = "migrate";
     /// [`super::AnswerAsk`] → [`super::Reply`].
     pub const ANSWER: &str = "answer";
     /// [`super::Post`]: an event from another instance, or from itself. One way.
@@ -232,6 +234,18 @@ pub struct DeliverAsk {
     /// The same key again changes nothing.
     #[serde(default)]
     pub key: Option<Arc<str>>,
+}
+
+/// Argument of [`handler::MIGRATE`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MigrateAsk {
+    /// Hash of the new chart in hex; `None`: back to the chart before the last migration.
+    pub chart: Option<String>,
+    /// Name and text of a map file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<(String, String)>,
+    /// The proven author.
+    pub by: Value,
 }
 
 /// A request to pause or resume an instance.

@@ -6,6 +6,7 @@
 pub mod client;
 mod engine;
 pub mod layout;
+mod migrate;
 pub mod store;
 #[cfg(feature = "worker")]
 mod worker;

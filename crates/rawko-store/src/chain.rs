@@ -63,6 +63,7 @@ fn kind_byte(kind: RecordKind) -> u8 {
         RecordKind::Stepped => 2,
         RecordKind::Ignored => 3,
         RecordKind::Failed => 4,
+        RecordKind::Migrated => 5,
     }
 }
 

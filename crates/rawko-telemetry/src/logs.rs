@@ -148,9 +148,11 @@ impl Logs {
         for taken in &committed.steps {
             let (level, message) = match taken.kind {
                 RecordKind::Failed => (LogLevel::Warn, "step failed"),
-                RecordKind::Started | RecordKind::Forked | RecordKind::Stepped | RecordKind::Ignored => {
-                    (LogLevel::Debug, "step")
-                }
+                RecordKind::Started
+                | RecordKind::Forked
+                | RecordKind::Stepped
+                | RecordKind::Ignored
+                | RecordKind::Migrated => (LogLevel::Debug, "step"),
             };
             let (step, event) = (("step", taken.step.into()), ("event", Json::from(&*taken.event)));
             self.line(level, message, &[instance(), step, event, trace()]);

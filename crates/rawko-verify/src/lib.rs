@@ -17,6 +17,7 @@ mod machine;
 mod model;
 mod oracle;
 mod parts;
+mod reachable;
 mod report;
 mod shape;
 mod state;
@@ -35,6 +36,7 @@ pub use explore::Limits;
 use explore::{Explored, Explorer, Shared};
 pub use graph::Counterexample;
 pub use model::Model;
+pub use reachable::{Reached, reachable};
 pub use report::{PropertyReport, Report, Verdict};
 
 /// States that are explored by default.
@@ -92,7 +94,8 @@ impl Exploration {
     ) -> Self {
         let (children, input) = (BTreeMap::new(), Value::Map(Arc::default()));
         let stack = vec![format!("{} {input}", charts[0].chart.id())];
-        let mut shared = Shared { charts, world, limits, children, stack, states: 0, decides, states_max };
+        let mut shared =
+            Shared { charts, world, limits, children, stack, states: 0, decides, states_max, visit: None };
         let explored = Explorer::new(&charts[0], false, &mut shared).run(input);
         Self { explored, states: shared.states }
     }

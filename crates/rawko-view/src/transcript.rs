@@ -107,6 +107,10 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
         What::Resumed { by, .. } => {
             told.push(("note", "resumed".to_owned(), words::by_person(by), by.to_json()));
         }
+        What::Migrated { by, .. } => {
+            let title = words::headline(&entry.what, false);
+            told.push(("note", title.trim_start_matches("> ").to_owned(), String::new(), by.to_json()));
+        }
         What::Event { name, data, .. } if entry.agent.is_some() => {
             told.push(("note", name.to_string(), String::new(), data.to_json()));
         }

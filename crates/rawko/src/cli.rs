@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run, schema,
-    send, serve, show, simulate, task, test, trust, verify, worker,
+    graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run,
+    schema, send, serve, show, simulate, task, test, trust, verify, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Runs",
         &[
             "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
-            "fork", "replay",
+            "fork", "migrate", "replay",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -85,6 +85,7 @@ pub(crate) enum Command {
     Deny(answer::Deny),
     Cancel(cancel::Args),
     Fork(fork::Args),
+    Migrate(migrate::Args),
     Replay(replay::Args),
     Agents(agents::Args),
     Serve(serve::Args),

@@ -112,9 +112,7 @@ fn delivered(ended: &Ended, verdict: Verdict) -> Verdict {
 pub(crate) async fn asked(access: &mut Access, request: Request) -> Result<Receipt, Failure> {
     match access.ask(request).await {
         Ok(Answer::Receipt(receipt)) => Ok(receipt),
-        Ok(Answer::Settled(_) | Answer::Channel(_) | Answer::Pong { .. } | Answer::Link { .. }) => {
-            Err(Failure::Failed("unexpected response from the host".to_owned()))
-        }
+        Ok(_) => Err(Failure::Failed("unexpected response from the host".to_owned())),
         Err(NoAnswer::Refused(failure)) => Err(failure),
         Err(NoAnswer::Gone) => Err(Failure::Transient(
             "the process that hosts the store exited before it answered; check with `rawko show`".to_owned(),

@@ -41,6 +41,12 @@ static INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL
 /// `NAME:` with nothing below it takes any data.
 static EVENT_OR_NOTHING: Shape = Either(&[Shape::Record(&EVENT_SPEC), Null]);
 static DATA_SCHEMA: Shape = Either(&[MapOf(&Any, "a JSON Schema keyword"), Bool]);
+/// The image of an old state: states, nothing, or a choice.
+static STATE_IMAGE: Shape = Either(&[Text, Null, List(&STATE_BRANCH)]);
+static STATE_BRANCH: Shape = Either(&[Text, Shape::Record(&SPLIT)]);
+static HEIR: Shape = Either(&[Text, Null]);
+static TIMER_HEIRS: Shape = Either(&[MapOf(&TIMER_HEIR, "a delay of the old chart"), Null]);
+static TIMER_HEIR: Shape = Either(&[Text, Number, Null]);
 static TAGS: Shape = Either(&[Text, List(&Text)]);
 static POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
 
@@ -105,7 +111,23 @@ records! {
         Budget "budget" Shape::Record(&BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
         Properties "properties" Either(&[MapOf(&Shape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
+        Migrations "migrations" Either(&[List(&Shape::Record(&MIGRATION)), Null]), "How `rawko migrate` moves instances of older versions to this one.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
+    }
+
+    MigrationKey MIGRATION "migration" "a migration" requires ["from"] {
+        From "from" Either(&[Text, Number]), "Versions of the chart that it migrates, as in `^1`.";
+        States "states" Either(&[MapOf(&STATE_IMAGE, "a state of the old chart"), Null]), "New states of old ones; `null` ends a region.";
+        Context "context" Either(&[MapOf(&Any, "a context key"), Null]), "New values, as expressions over the `old` context.";
+        Invokes "invokes" Either(&[MapOf(&HEIR, "an invoke of the old chart"), Null]), "New ids of open calls; `null` ends a call.";
+        Timers "timers" Either(&[MapOf(&TIMER_HEIRS, "a state of the old chart"), Null]), "New delays of open `after` timers; `null` ends a timer.";
+        Events "events" Either(&[MapOf(&HEIR, "an event of the old chart"), Null]), "New names of events on their way; `null` drops them.";
+        Description "description" Text, "What changed.";
+    }
+
+    SplitKey SPLIT "migration_branch" "a branch of a migration" requires ["target"] {
+        Guard "guard" Text, "A condition over the `old` context.";
+        Target "target" Either(&[Text, List(&Text)]), "The new state or states.";
     }
 
     PropertyKey PROPERTY "property" "a property" {

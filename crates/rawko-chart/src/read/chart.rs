@@ -54,8 +54,8 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
             ChartKey::Tools => root.more_mut().policy.tools = Some(value),
             ChartKey::Budget => root.more_mut().policy.budget = Some(value),
             ChartKey::Loop => root.more_mut().policy.loop_control = Some(value),
-            // Read once the chart is compiled (`property`).
-            ChartKey::Properties | ChartKey::Schema => {}
+            // Read once the chart is compiled (`property`, `migration`).
+            ChartKey::Properties | ChartKey::Migrations | ChartKey::Schema => {}
         }
     }
     if root.key_span == body.span() {

@@ -6,12 +6,14 @@ mod delta;
 mod fan_out;
 mod fan_out_json;
 mod json;
+mod parts;
 
 use std::sync::Arc;
 
 pub use fan_out::{FanOut, ItemAttempt, ItemCounts, ItemState};
 pub(crate) use fan_out::{Verdict, needed};
 pub use json::SnapshotError;
+pub use parts::SnapshotParts;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Chart;

@@ -25,7 +25,7 @@ impl Run<'_> {
         }
     }
 
-    fn start_invoke(&mut self, node: NodeId, invoke: InvokeId) {
+    pub(super) fn start_invoke(&mut self, node: NodeId, invoke: InvokeId) {
         if let Some(each) = &self.tables().invoke(invoke).each {
             return self.start_each(node, invoke, each);
         }

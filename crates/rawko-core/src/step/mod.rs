@@ -16,12 +16,14 @@ mod timers;
 mod trace;
 mod undo;
 mod unstarted;
+mod work;
 
 pub(crate) use items::item_name;
 pub use items::split_item_name;
 use plain::PlainStep;
 use run::Run;
 pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};
+pub use work::start_work;
 
 use crate::chart::Chart;
 use crate::configuration::Configuration;

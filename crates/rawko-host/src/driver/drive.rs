@@ -111,10 +111,15 @@ impl Inner {
         let mut pending =
             Pending { tx, children: Vec::new(), replies: Vec::new(), again: Vec::new(), before };
         while pending.tx.commit.records.len() < RECORDS_PER_COMMIT {
-            if live.machine.is_due(now_ms) {
+            let migrates = live.mailbox.front().is_some_and(|delivery| delivery.input.migrates());
+            if migrates && !pending.tx.commit.records.is_empty() {
+                // A migration has a transaction of its own.
+                break;
+            }
+            if !migrates && live.machine.is_due(now_ms) {
                 live.machine.take(Input::Time, &**self, now_ms, &mut pending.tx);
             } else if let Some(delivery) = live.mailbox.pop_front() {
-                if !self.take_one(live, delivery, now_ms, &mut pending) {
+                if !self.take_one(live, delivery, now_ms, &mut pending) || migrates {
                     break;
                 }
             } else {

@@ -44,7 +44,15 @@ impl Inner {
 
     pub(crate) fn handle_due(self: &Arc<Self>, due: Due) {
         match due {
+            // A migrated instance that this host does not drive keeps its timers for the next host.
+            Due::Instance(key) if !self.drives_key(key) => self.disarm(key),
             Due::Instance(key) | Due::Again(key) => self.attend(key),
+        }
+    }
+
+    fn disarm(&self, key: InstanceKey) {
+        if let Ok(slot) = self.slot(key) {
+            slot.lock().armed_ms = None;
         }
     }
 

@@ -64,6 +64,7 @@ fn taken(record: &Record, now_ms: i64) -> Taken {
     let event = match record.kind {
         RecordKind::Started => "start".into(),
         RecordKind::Forked => "fork".into(),
+        RecordKind::Migrated => "migrate".into(),
         RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => event_word(&record.event),
     };
     let late_ms = (&*event == "timer_fired").then(|| u64::try_from(now_ms - record.at_ms).unwrap_or(0));

@@ -174,6 +174,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::NotFailed { .. }
         | InstanceError::Paused { .. }
         | InstanceError::BadEdit { .. }
+        | InstanceError::MigrationRefused { .. }
         | InstanceError::Snapshot { .. }
         | InstanceError::Store(_)
         | InstanceError::Internal(_) => Category::Host,

@@ -4,6 +4,7 @@
 mod answer;
 mod event;
 mod message;
+mod migrate;
 mod pause;
 mod restart;
 mod result;
@@ -21,6 +22,7 @@ use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::instance::Instance;
 use crate::message::{Message, outside_key};
+use crate::migration::MigrationRequest;
 use crate::person::PersonAnswer;
 use crate::receipt::Receipt;
 use crate::records::Delivery;
@@ -49,6 +51,8 @@ pub enum Input {
     Pause { by: Value },
     /// A person resumes it with its descendants.
     Resume { by: Value },
+    /// A person continues it on another chart, or on the one before. Nothing that is due is handled before it.
+    Migrate(Box<MigrationRequest>),
     /// Time has passed.
     Time,
     /// The driver restarted: no call of this instance is running. `epoch` is the number of that start.
@@ -68,14 +72,21 @@ impl Input {
             | Input::Retry
             | Input::Pause { .. }
             | Input::Resume { .. }
+            | Input::Migrate(_)
             | Input::Time
             | Input::Restart { .. } => None,
         }
     }
 
-    fn pauses(&self) -> bool {
+    /// Returns true for a migration: it has a transaction of its own, and due timers are left for later.
+    pub fn migrates(&self) -> bool {
+        matches!(self, Input::Migrate(_))
+    }
+
+    /// Returns true for an input that comes before everything that is due.
+    fn comes_first(&self) -> bool {
         match self {
-            Input::Pause { .. } => true,
+            Input::Pause { .. } | Input::Migrate(_) => true,
             Input::Message { message, .. } => matches!(message.event, Event::PauseRequested { .. }),
             Input::Event { .. }
             | Input::Answer { .. }
@@ -119,7 +130,8 @@ impl Instance {
     pub fn take(&mut self, input: Input, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) -> Taken {
         let now_ms = now_ms.max(self.last_ms);
         // A pause comes first: an instance without a host does not fire its overdue timers because it is paused.
-        if !input.pauses() && !self.take_due(env, now_ms, tx) {
+        let migrates = input.migrates();
+        if !input.comes_first() && !self.take_due(env, now_ms, tx) {
             return match input {
                 Input::Time => Taken::Handled(Ok(self.receipt(false))),
                 input => Taken::Deferred(input),
@@ -136,11 +148,14 @@ impl Instance {
             Input::Retry => self.take_retry(env, now_ms, tx),
             Input::Pause { by } => self.take_pause(&by, env, now_ms, tx),
             Input::Resume { by } => self.take_resume(&by, env, now_ms, tx),
+            Input::Migrate(request) => self.take_migrate(&request, env, now_ms, tx),
             Input::Time => Ok(self.receipt(false)),
             Input::Restart { epoch } => self.take_restart(epoch, env, now_ms, tx),
         };
         // Calls refused by these steps fail immediately, in the same transaction.
-        self.take_refusals(env, now_ms, tx);
+        if !migrates {
+            self.take_refusals(env, now_ms, tx);
+        }
         Taken::Handled(reply)
     }
 

@@ -69,8 +69,9 @@ impl Instance {
         self.refuse_if_over()?;
         let was_paused = self.is_paused();
         if was_paused {
-            // The pause is the last record of a paused instance, so this is the time since.
-            let paused_ms = (now_ms - self.last_ms).max(0);
+            // The pause is the last record of a paused instance, unless it was migrated since.
+            let since_ms = self.ledger.paused_since_ms.take().unwrap_or(self.last_ms);
+            let paused_ms = (now_ms - since_ms).max(0);
             self.head.wait = Wait::Nothing;
             self.pace.zero_delay_steps = 0;
             self.step_with(&Event::ResumeRequested { by: by.clone(), paused_ms }, env, now_ms, tx)?;
@@ -192,7 +193,7 @@ impl Instance {
         receipt
     }
 
-    fn person_line(&self, decision: &str, by: &Value, at_ms: i64) -> AuditLine {
+    pub(super) fn person_line(&self, decision: &str, by: &Value, at_ms: i64) -> AuditLine {
         AuditLine {
             at_ms,
             instance: Arc::clone(&self.new.id),

@@ -85,6 +85,13 @@ pub enum Refusal {
         /// The reason: an unknown key, an invalid expression or a wrong type.
         why: String,
     },
+    /// The instance has no image in the new chart.
+    MigrationRefused {
+        /// Id of the instance.
+        id: String,
+        /// One entry per obstacle.
+        reasons: Vec<String>,
+    },
     /// An internal error in a step of the instance with this id, which is unchanged.
     Internal(String),
     /// All other errors, as text.
@@ -109,6 +116,7 @@ impl From<HostError> for Refusal {
             HostError::NotFailed { id } => Refusal::NotFailed { id },
             HostError::Paused { id } => Refusal::Paused { id },
             HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
+            HostError::MigrationRefused { id, reasons } => Refusal::MigrationRefused { id, reasons },
             HostError::Internal(id) => Refusal::Internal(id),
             other => Refusal::Other(other.to_string()),
         }
@@ -133,6 +141,7 @@ impl From<Refusal> for HostError {
             Refusal::NotFailed { id } => HostError::NotFailed { id },
             Refusal::Paused { id } => HostError::Paused { id },
             Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
+            Refusal::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
             Refusal::Internal(id) => HostError::Internal(id),
             Refusal::Other(message) => HostError::Refused(message),
         }

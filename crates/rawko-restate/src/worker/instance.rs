@@ -16,8 +16,8 @@ use super::state::WorkerState;
 use super::take::InstanceInput;
 use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, PersonAsk, Post, Refusal, Reply,
-    StartAsk, from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, MigrateAsk, PersonAsk, Post,
+    Refusal, Reply, StartAsk, from_hex, handler, key,
 };
 
 /// Size after which a response with blobs ends.
@@ -86,6 +86,16 @@ impl InstanceObject {
     #[handler]
     async fn resume(&self, ctx: ObjectContext<'_>, ask: Json<PersonAsk>) -> HandlerResult<Json<Reply>> {
         self.asked(&ctx, Input::Resume { by: ask.into_inner().by }).await
+    }
+
+    /// Continues the instance on another chart.
+    #[handler]
+    async fn migrate(&self, ctx: ObjectContext<'_>, ask: Json<MigrateAsk>) -> HandlerResult<Json<Reply>> {
+        let Some(live) = live(&ctx).await? else {
+            return Ok(Json(Err(Refusal::NoInstance(ctx.key().to_owned()))));
+        };
+        let (state, ask) = (Arc::clone(&self.state), ask.into_inner());
+        self.decide(&ctx, "migrate", async move { state.migrate(live, ask).await }).await
     }
 
     /// Answers a pending request.

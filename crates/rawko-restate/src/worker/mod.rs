@@ -9,6 +9,7 @@ mod charts;
 mod doing;
 mod environment;
 mod instance;
+mod migrate;
 mod outcome;
 #[cfg(test)]
 mod shapes;

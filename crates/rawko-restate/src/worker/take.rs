@@ -190,7 +190,7 @@ impl WorkerState {
 }
 
 /// Returns transient errors for a retry, and all others as a reply.
-fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
+pub(super) fn settle(outcome: Result<Outcome, HostError>) -> HandlerResult<Outcome> {
     match outcome {
         Err(error) if error.is_transient() => Err(error.into()),
         Err(error) => Ok(Outcome::refused(error)),
@@ -246,7 +246,7 @@ fn event_of(input: &Input) -> Option<Event> {
         Input::Cancel { reason } => Some(Event::CancelRequested { reason: reason.clone() }),
         Input::Pause { by } => Some(Event::PauseRequested { by: by.clone() }),
         Input::Resume { by } => Some(Event::ResumeRequested { by: by.clone(), paused_ms: 0 }),
-        Input::Answer { .. } | Input::Retry | Input::Time | Input::Restart { .. } => None,
+        Input::Answer { .. } | Input::Retry | Input::Migrate(_) | Input::Time | Input::Restart { .. } => None,
     }
 }
 

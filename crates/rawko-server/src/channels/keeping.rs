@@ -184,7 +184,11 @@ impl Keeping {
         }
         match record.kind {
             RecordKind::Stepped => {}
-            RecordKind::Started | RecordKind::Forked | RecordKind::Ignored | RecordKind::Failed => {
+            RecordKind::Started
+            | RecordKind::Forked
+            | RecordKind::Ignored
+            | RecordKind::Failed
+            | RecordKind::Migrated => {
                 return Ok(None);
             }
         }

@@ -73,12 +73,39 @@ async fn sending_cancelling_retrying_and_forking() {
 }
 
 #[tokio::test]
+async fn an_instance_is_migrated_to_another_version_and_back() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    let before = api.get("/v1/instances/o-1").await.ok();
+    let edition = api.host.library().resolve("order").unwrap();
+    let next = edition.text.replacen(edition.chart.version(), "9.0.0", 1);
+    api.host.library().offer(rawko_host::Edition::read("order.yaml", &next).unwrap());
+    let migrate = |body: Value| async { api.post("/v1/instances/o-1/migrate", body).await.ok() };
+    let dry = migrate(json!({"to": "order@9.0.0"})).await;
+    assert_eq!((dry["verdict"].clone(), dry["reasons"].clone()), (json!("possible"), json!([])));
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["version"], before["version"]);
+    let done = migrate(json!({"to": "order@9.0.0", "apply": true})).await;
+    assert_eq!(
+        (done["verdict"].clone(), done["configuration"].clone()),
+        (json!("migrated"), dry["configuration"].clone())
+    );
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["version"], "9.0.0");
+    assert_eq!(migrate(json!({"back": true, "apply": true})).await["verdict"], "migrated");
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["version"], before["version"]);
+    api.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_refused() {
     let api = Api::start().await;
     api.order("o-1").await;
     api.order("over").await;
     api.post("/v1/instances/over/cancel", json!({})).await.ok();
-    let table: [(&str, Value, &str); 16] = [
+    let table: [(&str, Value, &str); 20] = [
+        ("nobody/migrate", json!({"to": "order"}), "404 no_instance"),
+        ("o-1/migrate", json!({}), "422 invalid_body"),
+        ("o-1/migrate", json!({"to": "order@7"}), "404 no_version"),
+        ("o-1/migrate", json!({"to": "order", "map": {"stats": {}}}), "422 invalid_chart"),
         ("nobody/events", json!({"type": "PAY"}), "404 no_instance"),
         ("nobody/cancel", json!({}), "404 no_instance"),
         ("nobody/fork", json!({}), "404 no_instance"),

@@ -2,11 +2,12 @@
 
 use rawko_core::Status;
 
-use super::sample::{CHART, begin, begin_child, head, new, record, steps};
+use super::sample::{CHART, begin, begin_child, head, new, record, snapshot, steps};
 use super::{Broken, Case, same};
 use crate::store::{Driven, Filter, Page, Store};
 use crate::{
-    ChartRow, Commit, Head, InstanceKey, InstanceStatus, NewInstance, Origin, Outcome, RecordKind, Wait,
+    ChartChange, ChartRow, Commit, Head, InstanceKey, InstanceStatus, NewInstance, Origin, Outcome,
+    RecordKind, Wait,
 };
 
 pub(super) const CASES: &[Case] = &[
@@ -14,6 +15,7 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "a chart is kept once, and charts are in order", run: charts },
     Case { name: "an instance is found by id and key as it was made", run: found },
     Case { name: "a head changes when a commit has one", run: heads },
+    Case { name: "a migrated instance has another chart, and its past stays", run: migrated },
     Case { name: "the step is the last one taken", run: last_steps },
     Case { name: "lists are newest first and filtered", run: filters },
     Case { name: "pages join without gap or overlap", run: pages },
@@ -101,6 +103,27 @@ fn heads(store: &dyn Store) -> Result<(), Broken> {
     store.commit(&[head(1, Head::default())])?;
     same("cleared", store.find("a")?.map(|row| row.head), Some(Head::default()))?;
     same("timers", store.timers()?, vec![(InstanceKey(2), 20)])
+}
+
+fn migrated(store: &dyn Store) -> Result<(), Broken> {
+    store.commit(&[begin(1, "a"), begin(2, "b")])?;
+    let change = ChartChange { chart: [7; 16], chart_id: "other".into(), version: "2.0.0".into() };
+    let mut commit = steps(1, [1]);
+    commit.records[0].kind = RecordKind::Migrated;
+    commit.snapshot = Some(Box::new(snapshot(1)));
+    commit.migrated = Some(Box::new(change));
+    store.commit(&[commit])?;
+    let chart = |id: &str| -> Result<_, Broken> {
+        Ok(store.find(id)?.map(|row| (row.new.chart, row.new.chart_id, row.new.version)))
+    };
+    same("its chart", chart("a")?, Some(([7; 16], "other".into(), "2.0.0".into())))?;
+    let before = new("b");
+    same("the other one", chart("b")?, Some((before.chart, before.chart_id, before.version)))?;
+    let other = Filter { chart: Some("other".to_owned()), ..Filter::default() };
+    same("listed by chart", store.list(&other)?.rows.len(), 1)?;
+    let base = |at| -> Result<_, Broken> { Ok(store.base(InstanceKey(1), at)?.map(|base| base.snapshot)) };
+    same("the past", base(Some(0))?, Some(snapshot(0)))?;
+    same("the present", base(None)?, Some(snapshot(1)))
 }
 
 fn last_steps(store: &dyn Store) -> Result<(), Broken> {

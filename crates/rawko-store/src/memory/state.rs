@@ -121,6 +121,11 @@ impl State {
             self.marks.instance = self.marks.instance.max(key.0);
         }
         let Some(kept) = self.instances.get_mut(&key) else { return };
+        if let Some(change) = &commit.migrated {
+            let new = &mut kept.new;
+            (new.chart, new.chart_id, new.version) =
+                (change.chart, change.chart_id.clone(), change.version.clone());
+        }
         for record in &commit.records {
             kept.records.push(self.journal.len());
             self.journal.push(Record { seq: self.journal.len() as u64 + 1, ..record.clone() });

@@ -106,6 +106,12 @@ impl Batch<'_> {
         }
         let before = self.last_seq;
         let snapshot_link = self.records(key, commit)?;
+        if let Some(change) = &commit.migrated {
+            self.run(
+                "UPDATE instances SET chart = ?2, chart_id = ?3, version = ?4 WHERE key = ?1",
+                params![key, change.chart, change.chart_id, change.version],
+            )?;
+        }
         if let Some(head) = &commit.head {
             self.head(key, head)?;
         }

@@ -43,13 +43,15 @@ fn read(connection: &Connection, id: &str) -> Result<Option<Family>> {
         let Some(row) = instances::instance(connection, key)? else { continue };
         let children = instances::children(connection, &row.new.id)?;
         open.extend(children.into_iter().rev().map(|child| child.key));
-        if charts.insert(row.new.chart) {
-            let sql = format!("SELECT {CHART} FROM charts WHERE hash = ?1");
-            let chart =
-                connection.prepare_cached(&sql)?.query_row([row.new.chart], rows::chart).optional()?;
-            family.charts.extend(chart);
-        }
+        let current = row.new.chart;
         let member = member(connection, row)?;
+        for hash in std::iter::once(current).chain(member.earlier_charts()) {
+            if charts.insert(hash) {
+                let sql = format!("SELECT {CHART} FROM charts WHERE hash = ?1");
+                let chart = connection.prepare_cached(&sql)?.query_row([hash], rows::chart).optional()?;
+                family.charts.extend(chart);
+            }
+        }
         collect(&member, &mut names);
         family.members.push(member);
     }

@@ -45,6 +45,7 @@ pub(super) fn kind_number(kind: RecordKind) -> i64 {
         RecordKind::Stepped => 2,
         RecordKind::Ignored => 3,
         RecordKind::Failed => FAILED,
+        RecordKind::Migrated => 5,
     }
 }
 

@@ -29,9 +29,11 @@ impl Tip {
         let link = chain::link(&self.link, record);
         match record.kind {
             RecordKind::Failed => Tip { link, ..*self },
-            RecordKind::Started | RecordKind::Forked | RecordKind::Stepped | RecordKind::Ignored => {
-                Tip { step: Some(record.step), step_link: link, link }
-            }
+            RecordKind::Started
+            | RecordKind::Forked
+            | RecordKind::Stepped
+            | RecordKind::Ignored
+            | RecordKind::Migrated => Tip { step: Some(record.step), step_link: link, link },
         }
     }
 

@@ -7,10 +7,12 @@ mod write;
 
 use std::sync::Arc;
 
+use rawko_instance::content;
+
 use crate::store::Marks;
 use crate::{
-    AuditLine, Blob, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance, OpenEffect, Record,
-    RecordKind, SavedSnapshot,
+    AuditLine, Blob, ChartHash, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance,
+    OpenEffect, Record, RecordKind, SavedSnapshot,
 };
 
 pub use read::ReadExportError;
@@ -69,6 +71,16 @@ impl Family {
 }
 
 impl Member {
+    /// Returns the charts that it was migrated from.
+    pub(crate) fn earlier_charts(&self) -> Vec<ChartHash> {
+        let migrated = self.records.iter().filter(|record| record.kind == RecordKind::Migrated);
+        let hash = |record: &Record| {
+            let event: serde_json::Value = serde_json::from_str(&record.event).ok()?;
+            content::from_hex(event.get("from")?.get("hash")?.as_str()?)
+        };
+        migrated.filter_map(hash).collect()
+    }
+
     /// Adds a commit for each snapshot, with the records up to it, and one for the rest.
     fn add_commits(self, key: InstanceKey, seq: &mut i64, commits: &mut Vec<Commit>) {
         let mut snapshots = self.snapshots.into_iter().peekable();

@@ -106,5 +106,6 @@ pub(super) fn kind_word(kind: RecordKind) -> &'static str {
         RecordKind::Stepped => "stepped",
         RecordKind::Ignored => "ignored",
         RecordKind::Failed => "failed",
+        RecordKind::Migrated => "migrated",
     }
 }

@@ -77,6 +77,7 @@ fn step(taken: &Taken, lineage: &Lineage, at: SystemTime) -> Span {
     let (kind, title) = match taken.kind {
         RecordKind::Started => ("started", "step start".to_owned()),
         RecordKind::Forked => ("forked", "step fork".to_owned()),
+        RecordKind::Migrated => ("migrated", "step migrate".to_owned()),
         RecordKind::Stepped => ("stepped", format!("step {}", taken.event)),
         // Ignored events may have arbitrary names, which must not become span names.
         RecordKind::Ignored => ("ignored", "step".to_owned()),

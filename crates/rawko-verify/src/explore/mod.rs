@@ -42,6 +42,8 @@ pub(crate) struct Shared<'m> {
     /// Both outcomes of undecided guards are explored.
     pub(crate) decides: bool,
     pub(crate) states_max: usize,
+    /// Receives every new state of the chart itself.
+    pub(crate) visit: Option<&'m dyn Fn(&rawko_core::Snapshot)>,
 }
 
 /// What an exploration found.
@@ -186,6 +188,9 @@ impl<'m, 's> Explorer<'m, 's> {
             return *known;
         }
         self.visited.insert(key, next);
+        if let Some(visit) = self.shared.visit.filter(|_| self.shared.stack.len() == 1) {
+            visit(&state.snapshot);
+        }
         self.shared.states += 1;
         let status = state.snapshot.status();
         if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {

@@ -23,6 +23,9 @@ pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
         What::Cancelled { reason } => vec![("stopped", reason.as_str().unwrap_or_default().to_owned())],
         What::Paused { by } => vec![("paused", super::words::by_person(by))],
         What::Resumed { by, .. } => vec![("resumed", super::words::by_person(by))],
+        What::Migrated { to: (chart, version), .. } => {
+            vec![("migrated", format!("to {chart} {version}"))]
+        }
         What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
     };
     lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));

@@ -177,6 +177,7 @@ pub fn kind_word(kind: RecordKind) -> &'static str {
         RecordKind::Stepped => "step",
         RecordKind::Ignored => "ignored",
         RecordKind::Failed => "refused",
+        RecordKind::Migrated => "migrated",
     }
 }
 
@@ -198,6 +199,7 @@ fn event(what: &What) -> Value {
         | What::Cancelled { .. }
         | What::Paused { .. }
         | What::Resumed { .. }
+        | What::Migrated { .. }
         | What::Unreadable(_) => lines::event(what),
     }
 }

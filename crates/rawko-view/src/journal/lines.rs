@@ -97,6 +97,10 @@ fn step(entry: &Entry) -> Json {
 pub(super) fn event(what: &What) -> Json {
     match what {
         What::Started { .. } | What::Forked { .. } => Json::Null,
+        What::Migrated { by, from, to, back } => {
+            let name = |(chart, version): &(_, _)| json!({"chart": chart, "version": version});
+            json!({"kind": "migrated", "by": by.to_json(), "from": name(from), "to": name(to), "back": back})
+        }
         What::Event { name, data, origin } => {
             json!({"kind": "event", "type": name, "data": data.to_json(), "origin": origin.to_json()})
         }

@@ -114,6 +114,17 @@ pub enum What {
         /// Context keys that the fork set, with their values.
         edits: Value,
     },
+    /// The instance continues on another chart.
+    Migrated {
+        /// The person; null if unknown.
+        by: Value,
+        /// Id and version of the chart before.
+        from: (Arc<str>, Arc<str>),
+        /// Id and version of the chart from here on.
+        to: (Arc<str>, Arc<str>),
+        /// True if this undid the migration before.
+        back: bool,
+    },
     /// Named event; `origin` is null for events from outside.
     Event {
         /// Name of the event.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rawko_core::{
     Chart, Effect, Event, Invocation, NamedEvent, ServiceClass, ServiceName, Snapshot, Value, World,
 };
-use rawko_host::Reader;
+use rawko_host::{MigrationRecord, Reader};
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, Record, RecordKind, Store, Wait};
 
 use super::traced::{self, Step};
@@ -29,6 +29,8 @@ struct PlayedInstance {
     chart: Arc<Chart>,
     /// Snapshot before the next record; `None` before the first one.
     snapshot: Option<Snapshot>,
+    /// The chart before the last migration.
+    earlier: Option<Arc<Chart>>,
 }
 
 impl Player {
@@ -83,6 +85,11 @@ impl Player {
             RecordKind::Started | RecordKind::Forked => {
                 (self.reader.snapshot(&met.row, Some(record.step))?.snapshot, None)
             }
+            RecordKind::Migrated => {
+                let restored = self.reader.snapshot(&met.row, Some(record.step))?;
+                met.earlier = Some(std::mem::replace(&mut met.chart, restored.chart));
+                (restored.snapshot, None)
+            }
             RecordKind::Stepped | RecordKind::Ignored => {
                 let mut after = before.clone().ok_or_else(|| no_beginning(&met.row))?;
                 after.apply_delta_json(&met.chart, &delta).map_err(|why| unreadable(&met.row, &why))?;
@@ -94,7 +101,8 @@ impl Player {
             }
         };
         let effects: Vec<Effect> = serde_json::from_str(&effects).unwrap_or_default();
-        let step = Played { met, before: before.as_ref(), after: &after, event: &event };
+        let is_migration = record.kind == RecordKind::Migrated;
+        let step = Played { met, before: before.as_ref(), after: &after, event: &event, is_migration };
         let mut entry = step.entry(record, effects, refusal);
         if let Some(world) = self.world.as_ref().filter(|_| again) {
             let (chart, instance) = (&met.chart, &met.row.new.facts());
@@ -113,14 +121,17 @@ impl Player {
         let row = self.reader.store().instance(record.instance)?;
         let row = row
             .ok_or_else(|| ViewError::Unreadable(format!("record #{} belongs to no instance", record.seq)))?;
-        let chart = self.reader.chart(&row)?;
-        let snapshot = match record.kind {
-            RecordKind::Started | RecordKind::Forked => None,
-            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
-                Some(self.reader.snapshot(&row, Some(record.step.saturating_sub(1)))?.snapshot)
+        // The chart of that time: the instance may have been migrated since.
+        let (chart, snapshot) = match record.kind {
+            RecordKind::Started | RecordKind::Forked => {
+                (self.reader.snapshot(&row, Some(record.step))?.chart, None)
+            }
+            RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed | RecordKind::Migrated => {
+                let before = self.reader.snapshot(&row, Some(record.step.saturating_sub(1)))?;
+                (before.chart, Some(before.snapshot))
             }
         };
-        Ok(PlayedInstance { row, chart, snapshot })
+        Ok(PlayedInstance { row, chart, snapshot, earlier: None })
     }
 }
 
@@ -130,6 +141,7 @@ struct Played<'a> {
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
     event: &'a str,
+    is_migration: bool,
 }
 
 impl Played<'_> {
@@ -165,14 +177,20 @@ impl Played<'_> {
         let new = &self.met.row.new;
         match record.kind {
             RecordKind::Started => What::Started {
-                chart: new.chart_id.to_string(),
-                version: new.version.to_string(),
+                chart: self.met.chart.id().to_owned(),
+                version: self.met.chart.version().to_owned(),
                 parent: new.parent.as_ref().map(|parent| Arc::clone(&parent.id)),
                 input: value(),
             },
             RecordKind::Forked => What::Forked {
                 from: new.origin.as_ref().map(|origin| (Arc::clone(&origin.id), origin.step)),
                 edits: value(),
+            },
+            RecordKind::Migrated => match serde_json::from_str::<MigrationRecord>(self.event) {
+                Ok(MigrationRecord { by, from, to, back, .. }) => {
+                    What::Migrated { by, from: (from.chart, from.version), to: (to.chart, to.version), back }
+                }
+                Err(error) => What::Unreadable(error.to_string()),
             },
             RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => {
                 match serde_json::from_str::<Event>(self.event) {
@@ -217,10 +235,16 @@ impl Played<'_> {
 
     fn changes(&self) -> Vec<Change> {
         let after = self.after.context_map(&self.met.chart);
-        let before = self.before.map(|before| before.context_map(&self.met.chart));
+        // The snapshot before a migration has the keys of the earlier chart.
+        let earlier = self.met.earlier.as_ref().filter(|_| self.is_migration);
+        let chart = earlier.unwrap_or(&self.met.chart);
+        let before = self.before.map(|before| before.context_map(chart));
         let entries = after.as_map().into_iter().flatten();
         let changed = entries.filter_map(|(key, value)| {
-            let was = before.as_ref().map(|before| before.get(key).clone());
+            let is_new = |before: &Value| {
+                self.is_migration && before.as_map().is_some_and(|map| !map.contains_key(key))
+            };
+            let was = before.as_ref().filter(|before| !is_new(before)).map(|before| before.get(key).clone());
             let same = was.as_ref().is_some_and(|was| was.is_identical(value));
             (!same).then(|| Change { key: Arc::clone(key), before: was, after: value.clone() })
         });

@@ -32,7 +32,7 @@ pub(super) fn again(
             let input = serde_json::from_str(step.event).unwrap_or_default();
             start_traced(step.chart, input, now).map(|(_, step)| step.trace)
         }
-        (RecordKind::Forked, _) => {
+        (RecordKind::Forked | RecordKind::Migrated, _) => {
             let entered = active_paths(step.chart, step.after.configuration());
             return (Moves { entered, ..Moves::default() }, Vec::new());
         }

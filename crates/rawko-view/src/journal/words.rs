@@ -44,6 +44,10 @@ pub fn headline(what: &What, whole: bool) -> String {
         What::Started { .. } => "start".to_owned(),
         What::Forked { from: Some((id, step)), .. } => format!("forked from {id} at step {step}"),
         What::Forked { from: None, .. } => "forked".to_owned(),
+        What::Migrated { by, to: (chart, version), back, .. } => {
+            let word = if *back { "migrate back" } else { "migrate" };
+            format!("> {word} to {chart} {version} {}", by_person(by)).trim_end().to_owned()
+        }
         What::Event { name, data: Value::Null, .. } => format!("> {name}"),
         What::Event { name, data, .. } => format!("> {name} {}", value(data, whole)),
         What::Timer(purpose) => purpose.clone(),
@@ -71,6 +75,8 @@ pub fn title(what: &What) -> String {
         What::Cancelled { .. } => "cancel".to_owned(),
         What::Paused { .. } => "pause".to_owned(),
         What::Resumed { .. } => "resume".to_owned(),
+        What::Migrated { back: true, .. } => "migrate back".to_owned(),
+        What::Migrated { .. } => "migrate".to_owned(),
         What::Unreadable(_) => "unreadable".to_owned(),
         What::Started { .. }
         | What::Forked { .. }

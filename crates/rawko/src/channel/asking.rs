@@ -31,9 +31,7 @@ impl Asker {
     pub(crate) async fn ask(&mut self, request: ChannelRequest) -> Result<ChannelAnswer, Failure> {
         match self.access.ask(Request::Channel { request }).await {
             Ok(Answer::Channel(answer)) => Ok(answer),
-            Ok(Answer::Receipt(_) | Answer::Settled(_) | Answer::Pong { .. } | Answer::Link { .. }) => {
-                Err(astray())
-            }
+            Ok(_) => Err(astray()),
             Err(NoAnswer::Refused(failure)) => Err(failure),
             Err(NoAnswer::Gone) => Err(Failure::Transient(
                 "the process that hosts the channel exited before it answered".to_owned(),

@@ -21,6 +21,7 @@ pub(crate) mod instance;
 #[cfg(not(all(feature = "server", feature = "worker")))]
 mod left_out;
 pub(crate) mod logs;
+pub(crate) mod migrate;
 pub(crate) mod pause;
 pub(crate) mod prune;
 pub(crate) mod ps;
@@ -73,6 +74,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Deny(args) => answer::deny(&args, console),
         Command::Cancel(args) => cancel::run(&args, console),
         Command::Fork(args) => fork::run(&args, console),
+        Command::Migrate(args) => migrate::run(&args, console),
         Command::Replay(args) => replay::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Serve(args) => serve::run(&args, console),

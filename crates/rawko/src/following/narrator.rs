@@ -281,6 +281,9 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
         What::Resumed { by, .. } => {
             say("", "resumed", &crate::journal::words::by_person(by), Style::Dim, console)?
         }
+        What::Migrated { to: (chart, version), .. } => {
+            say("", "migrated", &format!("to {chart} {version}"), Style::Dim, console)?
+        }
         What::Started { .. }
         | What::Forked { .. }
         | What::Event { .. }

@@ -77,6 +77,7 @@ impl Stream {
             | What::Cancelled { .. }
             | What::Paused { .. }
             | What::Resumed { .. }
+            | What::Migrated { .. }
             | What::Unreadable(_) => return Vec::new(),
         };
         self.collect();

@@ -204,9 +204,7 @@ impl Access {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
         match self.ask(Request::Settle { id: id.to_owned(), patience_ms }).await? {
             Answer::Settled(rest) => Ok(rest),
-            Answer::Receipt(_) | Answer::Channel(_) | Answer::Pong { .. } | Answer::Link { .. } => {
-                Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())))
-            }
+            _ => Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned()))),
         }
     }
 

@@ -35,7 +35,7 @@ impl Client {
         let mut client = Client { read: BufReader::new(read), write, pid: 0 };
         match client.send(&Hello::Hello { token: operator.token().to_owned() }).await? {
             Answer::Pong { pid } => client.pid = pid,
-            Answer::Receipt(_) | Answer::Settled(_) | Answer::Channel(_) | Answer::Link { .. } => {
+            _ => {
                 return Err(NoAnswer::Gone);
             }
         }

@@ -1,9 +1,10 @@
 //! Executes requests, with the host of this process or a remote one. Shared by the command line and the socket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Edition, Engine, Fork, PersonAnswer, Receipt};
+use rawko_host::{Edition, Engine, Fork, MigrationOrder, Migrator, PersonAnswer, Receipt};
 
 use super::desk::{Desk, channel_failure};
 use super::protocol::{Answer, ChartText, Request};
@@ -53,6 +54,17 @@ pub(super) async fn obey_engine(
         Request::Fork { id, at, set, new_id, budget } => {
             let fork = Fork { at, set, id: new_id };
             Ok(Answer::Receipt(engine.fork_within(id, fork, budget).await?))
+        }
+        Request::Migrate { ids, to, map } => {
+            let order = match to {
+                Some(ChartText { name, text }) => {
+                    let edition = Edition::read(&name, &text)?;
+                    let map = map.as_ref().map(|map| (map.name.as_str(), map.text.as_str()));
+                    MigrationOrder::To(Arc::new(Migrator::new(edition, map)?))
+                }
+                None => MigrationOrder::Back,
+            };
+            Ok(Answer::Migrated(engine.migrate(ids, order, Value::str(person)).await?))
         }
         Request::Settle { id, patience_ms } => {
             let settled = engine.settled(id, Duration::from_millis(patience_ms)).await?;

@@ -151,6 +151,11 @@ impl Place {
         own.iter().find_map(|own| offered.take_broken(own.chart.id())).map_or(Ok(()), Err)
     }
 
+    /// Returns the chart files of the project; `None` without one.
+    pub(crate) fn chart_files(&self) -> Option<&[PathBuf]> {
+        self.project.as_ref().map(|project| &project.charts[..])
+    }
+
     /// Returns the chart with this name: `plan_build`, `order@^2`.
     pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
         let library = Library::default();

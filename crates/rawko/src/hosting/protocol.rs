@@ -2,7 +2,7 @@
 //! direction. Types only; server and client are separate files.
 
 use rawko_core::{Status, Value};
-use rawko_host::{Receipt, Settled};
+use rawko_host::{MigrationReport, Receipt, Settled};
 use rawko_server::{ChannelAnswer, ChannelRequest};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,14 @@ pub(crate) enum Request {
         #[serde(default)]
         budget: Value,
     },
+    /// Migrates instances to a chart, or back to the one before.
+    Migrate {
+        ids: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<ChartText>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        map: Option<ChartText>,
+    },
     /// Responds when the instance is over, has failed, or waits.
     Settle {
         id: String,
@@ -118,6 +126,7 @@ pub(crate) enum Answer {
     Receipt(Receipt),
     Settled(Rest),
     Channel(ChannelAnswer),
+    Migrated(Vec<MigrationReport>),
     Pong { pid: u32 },
     Link { url: String },
 }

@@ -92,6 +92,7 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
         | What::Cancelled { .. }
         | What::Paused { .. }
         | What::Resumed { .. }
+        | What::Migrated { .. }
         | What::Unreadable(_) => {}
     }
     if let Some(refusal) = &entry.refusal {

@@ -149,6 +149,7 @@ fn two_is_usage() {
               deny         Deny a pending request of an instance
               cancel       Cancel an instance: run exit actions, stop timers and calls
               fork         Start a new instance from a past step of another
+              migrate      Move instances to another version of their chart
               replay       Show the arbiter's decisions, or compare another model's
 
             Agents:

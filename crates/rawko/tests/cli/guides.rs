@@ -31,6 +31,11 @@ fn running() {
 }
 
 #[test]
+fn migrating() {
+    check("migrating.md");
+}
+
+#[test]
 fn operations() {
     check("operations.md");
 }

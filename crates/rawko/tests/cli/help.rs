@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 38] = [
     "init",
     "demo",
     "trust",
@@ -26,6 +26,7 @@ const COMMANDS: [&str; 37] = [
     "deny",
     "cancel",
     "fork",
+    "migrate",
     "replay",
     "serve",
     "worker",

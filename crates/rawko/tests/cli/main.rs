@@ -21,6 +21,7 @@ mod holding;
 mod import;
 mod init;
 mod looking;
+mod migrating;
 mod operations;
 mod parking;
 mod pausing;

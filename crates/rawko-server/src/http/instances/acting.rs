@@ -99,7 +99,7 @@ pub(super) async fn resume(State(app): State<App>, caller: Caller, Path(id): Pat
 }
 
 /// The name that the credential proves, for the journal and the audit.
-fn person(caller: &Caller) -> rawko_core::Value {
+pub(super) fn person(caller: &Caller) -> rawko_core::Value {
     caller.author(None).0.map(rawko_core::Value::from).unwrap_or_default()
 }
 

@@ -117,6 +117,6 @@ fn bounds(reader: &Reader, row: &InstanceRow) -> Result<(u64, u64), ViewError> {
 fn is_beginning(kind: RecordKind) -> bool {
     match kind {
         RecordKind::Started | RecordKind::Forked => true,
-        RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed => false,
+        RecordKind::Stepped | RecordKind::Ignored | RecordKind::Failed | RecordKind::Migrated => false,
     }
 }

@@ -7,6 +7,7 @@ mod approvals;
 mod drawing;
 mod journal;
 mod listing;
+mod migrating;
 mod reading;
 mod receipt;
 mod starting;
@@ -31,6 +32,7 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(acting::pause))
         .routes(routes!(acting::resume))
         .routes(routes!(acting::fork))
+        .routes(routes!(migrating::migrate))
         .routes(routes!(answering::answer))
         .routes(routes!(journal::journal))
         .routes(routes!(drawing::drawing))

@@ -1,0 +1,46 @@
+//! Visits every reachable state of a chart, for proofs that are not about one chart alone: a migration needs an image of
+//! each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rawko_core::{Snapshot, Value, World};
+
+use crate::explore::{Explorer, Limits, Shared};
+use crate::model::Model;
+
+/// The extent of an exploration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Number of visited states.
+    pub states: usize,
+    /// True if these are all states that the default input reaches.
+    pub is_whole: bool,
+}
+
+/// Visits the reachable states of the first chart; the others may be invoked by it. Guards over unknown data are
+/// explored both ways.
+pub fn reachable(
+    charts: &[Model],
+    world: &World,
+    limits: &Limits<'_>,
+    visit: &dyn Fn(&Snapshot),
+) -> Option<Reached> {
+    let model = charts.first()?;
+    let input = Value::Map(Arc::default());
+    let stack = vec![format!("{} {input}", model.chart.id())];
+    let mut shared = Shared {
+        charts,
+        world,
+        limits,
+        children: BTreeMap::new(),
+        stack,
+        states: 0,
+        decides: !model.analysis.undecided.is_empty(),
+        states_max: limits.states_max,
+        visit: Some(visit),
+    };
+    let explored = Explorer::new(model, false, &mut shared).run(input);
+    let is_whole = explored.graph.complete && explored.gaps.is_empty();
+    Some(Reached { states: explored.graph.nodes.len(), is_whole })
+}
