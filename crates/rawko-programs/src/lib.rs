@@ -3,6 +3,7 @@
 
 pub mod acp;
 pub mod changes;
+pub mod checkpoints;
 pub mod checks;
 pub mod mcp;
 pub mod process;

@@ -3,9 +3,9 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run, schema,
-    send, serve, show, simulate, task, test, trust, verify, worker,
+    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff, doctor,
+    fork, graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run,
+    schema, send, serve, show, simulate, task, test, trust, undo, verify, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -32,7 +32,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         "Runs",
         &[
             "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
-            "fork", "replay",
+            "fork", "replay", "diff", "undo",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Cancel(cancel::Args),
     Fork(fork::Args),
     Replay(replay::Args),
+    Diff(diff::Args),
+    Undo(undo::Args),
     Agents(agents::Args),
     Serve(serve::Args),
     Worker(worker::Args),

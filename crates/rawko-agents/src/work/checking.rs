@@ -5,16 +5,19 @@ use std::path::Path;
 use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, evidence, part, value};
+use super::{Workshop, evidence, part, trees, value};
 use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     match &*call.name {
         "checks:base" => evidence::base(workshop, &call).await,
-        "checks:round" => evidence::round(workshop, &call).await,
+        // A check may format files, and files that agents must not change are restored.
+        "checks:round" => {
+            trees::recorded(workshop, &call, &call.name, evidence::round(workshop, &call)).await.0
+        }
         "checks:progress" => evidence::progress(workshop, &call).await,
-        _ => project(workshop, &call).await,
+        _ => trees::recorded(workshop, &call, &call.name, project(workshop, &call)).await.0,
     }
 }
 

@@ -28,6 +28,7 @@ mod session;
 mod settings;
 mod specs;
 mod tool;
+mod trees;
 mod untrust;
 
 pub use arbitrate::{Again, AskAgainError, ask_again};
@@ -38,6 +39,7 @@ pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
+pub use trees::{History, project_history};
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -95,6 +97,8 @@ pub struct Workshop {
     pub servers: Arc<McpServers>,
     /// The hash of rawko's own chart `agent`.
     pub own_chart: OnceLock<Option<[u8; 16]>>,
+    /// Checkpoints of the project's files.
+    pub history: History,
 }
 
 impl Workshop {

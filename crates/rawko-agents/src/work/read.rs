@@ -97,6 +97,7 @@ impl Workshop {
             confinement,
             servers,
             own_chart: OnceLock::new(),
+            history: OnceLock::new(),
         };
         (workshop, problems)
     }

@@ -7,7 +7,7 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data, cut};
 use super::open::within_settings;
-use super::{Workshop, advice, part, permit, untrust, value};
+use super::{Workshop, advice, part, permit, trees, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{ToolCall, ToolOutcome};
@@ -31,10 +31,18 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
     };
     let rejected = input.get("call").get("rejected").as_str();
+    let mut checkpoint = Value::Null;
     let running = async {
+        let may_change = workshop.toolbox.may_leave_changes(&asked.name, &asked.input);
+        let running = workshop.toolbox.run(tool_call, &grant);
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
-            None => workshop.toolbox.run(tool_call, &grant).await,
+            None if may_change => {
+                let (outcome, named) = trees::recorded(workshop, &call, &asked.name, running).await;
+                checkpoint = named;
+                outcome
+            }
+            None => running.await,
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
@@ -53,6 +61,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
             let told = with_agent(told, plan, input.get("agent"));
             let told = with(told, "recovery", value(&recovery));
+            let told = if checkpoint.is_null() { told } else { with(told, "checkpoint", checkpoint) };
             Ok(untrust::noted(told, source))
         }
     }

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 39] = [
     "init",
     "demo",
     "trust",
@@ -27,6 +27,8 @@ const COMMANDS: [&str; 37] = [
     "cancel",
     "fork",
     "replay",
+    "diff",
+    "undo",
     "serve",
     "worker",
     "channels",

@@ -24,7 +24,7 @@ use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
 use super::attachments::{Attached, load_all};
-use super::{Workshop, open};
+use super::{Workshop, open, trees};
 use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
@@ -67,7 +67,16 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     };
     let schema = open::schema(&input)?;
     let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
-    job.run(first).await
+    let label = format!("agent:{}", agent.name);
+    let (result, checkpoint) = trees::recorded(workshop, &call, &label, job.run(first)).await;
+    match (result, checkpoint.as_map()) {
+        (Ok(Value::Map(report)), Some(_)) => {
+            let mut report = (*report).clone();
+            report.insert("checkpoint".into(), checkpoint);
+            Ok(Value::Map(report.into()))
+        }
+        (result, _) => result,
+    }
 }
 
 /// One execution of one program.
