@@ -7,3 +7,4 @@ pub mod checkpoints;
 pub mod checks;
 pub mod mcp;
 pub mod process;
+pub mod worktrees;

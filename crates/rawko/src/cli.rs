@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use crate::commands::{
     agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff, doctor,
     fork, graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run,
-    schema, send, serve, show, simulate, task, test, trust, undo, verify, worker,
+    schema, send, serve, show, simulate, task, test, trust, undo, verify, worker, worktrees,
 };
 
 const EXIT_CODES: &str = "\
@@ -31,8 +31,22 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Runs",
         &[
-            "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
-            "fork", "replay", "diff", "undo",
+            "run",
+            "pause",
+            "resume",
+            "ps",
+            "show",
+            "history",
+            "logs",
+            "send",
+            "approve",
+            "deny",
+            "cancel",
+            "fork",
+            "replay",
+            "diff",
+            "undo",
+            "worktrees",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -88,6 +102,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Diff(diff::Args),
     Undo(undo::Args),
+    Worktrees(worktrees::Args),
     Agents(agents::Args),
     Serve(serve::Args),
     Worker(worker::Args),

@@ -54,7 +54,7 @@ async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError
     Ok(Value::Map(all.into()))
 }
 
-async fn run(workshop: &Workshop) -> CheckReport {
+pub(super) async fn run(workshop: &Workshop) -> CheckReport {
     let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
     let mut report = run_all(&checks, &workshop.root, &workshop.environment, &workshop.confinement).await;
     shorten_paths(&mut report, &workshop.root);

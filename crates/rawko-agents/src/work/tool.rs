@@ -12,8 +12,13 @@ use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{ToolCall, ToolOutcome};
 
-pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+/// `project` is the workshop of the project, whose worktree the agent may be in.
+pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
+    if input.get("worktree").as_str().is_some() && workshop.worktree.is_none() {
+        let message = "the worktree of this agent is gone, and the agent must not work in the project itself";
+        return Err(ServiceError::new(Category::Refused, message));
+    }
     let asked: ToolUse = part(input, "call")?;
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
@@ -62,8 +67,21 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             let told = with_agent(told, plan, input.get("agent"));
             let told = with(told, "recovery", value(&recovery));
             let told = if checkpoint.is_null() { told } else { with(told, "checkpoint", checkpoint) };
+            let told = match overlap(workshop, project, &told).as_slice() {
+                [] => told,
+                others => with(told, "overlap", value(&others)),
+            };
             Ok(untrust::noted(told, source))
         }
+    }
+}
+
+/// Returns the other worktrees in which agents changed the file that this call changed.
+fn overlap(workshop: &Workshop, project: &Workshop, told: &Value) -> Vec<String> {
+    let path = told.get("data").get("path").as_str().filter(|_| told.get("changes").as_i64() == Some(1));
+    match (&workshop.worktree, path) {
+        (Some(tree), Some(path)) => project.overlap(tree, path),
+        _ => Vec::new(),
     }
 }
 

@@ -8,9 +8,11 @@ use rawko_core::Value;
 use rawko_host::{Call, Settings, SettingsReader};
 use rawko_process::Confinement;
 use rawko_programs::checkpoints::{Author, CheckpointSettings, Checkpoints, Entry, EntryKind};
+use rawko_programs::worktrees::Worktrees;
 use rawko_settings::{Environment, StateDir};
 use rawko_tools::{LayeredTools, Toolbox};
 
+use super::settings::worktree_bytes_max;
 use super::{Workshop, permit};
 
 /// The history, opened when it is first needed; or the reason why there is none.
@@ -35,6 +37,17 @@ pub fn project_history(root: &Path, settings: &Settings) -> std::io::Result<Chec
     let history = history(&root, settings.environment(), &tools.confinement(&root))?;
     history.hide(Toolbox::new(&root, tools).hidden_files(&permit::permissions(settings).0));
     Ok(history)
+}
+
+/// Opens the worktrees of a project, for commands.
+pub fn project_worktrees(root: &Path, settings: &Settings) -> std::io::Result<Worktrees> {
+    let (root, environment) = (std::path::absolute(root)?, settings.environment());
+    let state = StateDir::of(environment).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let place = worktrees_folder(environment).ok_or_else(|| std::io::Error::other("HOME is not set"))?;
+    let mut reader = SettingsReader::new(environment);
+    let sections: Vec<_> = settings.sections("worktrees").collect();
+    let bytes_max = worktree_bytes_max(&mut reader, &sections);
+    Ok(Worktrees::new(&state.project(&root), &place, bytes_max))
 }
 
 fn history(
@@ -80,6 +93,10 @@ pub(super) async fn recorded<T>(
         call: call.idempotency.to_string(),
         label: label.to_owned(),
     };
+    // A worktree is committed as a whole when its agent ends.
+    if workshop.worktree.is_some() {
+        return (running.await, Value::Null);
+    }
     let problem = |why: String| Value::map([("problem", Value::from(format!("no checkpoint: {why}")))]);
     let history = match workshop.history() {
         Ok(history) => history,

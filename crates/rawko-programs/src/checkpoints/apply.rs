@@ -119,6 +119,12 @@ impl Checkpoints {
     }
 }
 
+/// Changes files of a copy of the project, with contents that were kept.
+pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<Change>) -> io::Result<()> {
+    let (at, vault) = (at.to_owned(), history.vault.clone());
+    tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await?
+}
+
 /// Directories are the same whatever their permissions.
 fn is_same(one: &Option<Mark>, other: &Option<Mark>) -> bool {
     let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);

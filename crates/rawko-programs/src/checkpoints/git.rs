@@ -4,6 +4,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rawko_process::{Confinement, Input, Launch, Output, Profile};
 use rawko_settings::Environment;
@@ -37,20 +38,37 @@ pub(crate) struct Git {
 }
 
 /// A commit to make.
-pub(super) struct CommitRequest<'c> {
-    pub(super) reference: &'c str,
-    pub(super) parent: Option<&'c str>,
-    pub(super) message: String,
-    pub(super) seconds: u64,
-    pub(super) removed: Vec<String>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ImportRequest<'c> {
+    pub(crate) reference: &'c str,
+    pub(crate) parent: Option<&'c str>,
+    pub(crate) message: String,
+    /// The tree to begin with, in place of the parent's.
+    pub(crate) root: Option<&'c str>,
+    /// Mode, id and name of objects to add as they are.
+    pub(crate) kept: Vec<(String, String, String)>,
+    pub(crate) removed: Vec<String>,
     /// Files and links with new contents.
-    pub(super) written: Vec<String>,
+    pub(crate) written: Vec<String>,
 }
 
 impl Git {
     /// Returns true if the directory is the top of a git working tree.
     pub(crate) fn is_repository(root: &Path) -> bool {
         root.join(".git").symlink_metadata().is_ok()
+    }
+
+    /// Returns a repository whose commands may also write to a directory.
+    pub(crate) fn with_place(&self, place: &Path) -> Self {
+        let mut git = self.clone();
+        git.confinement.extra_write.push(place.to_owned());
+        git
+    }
+
+    /// Runs git and returns the text that it prints.
+    pub(crate) async fn text(&self, args: &[&str]) -> io::Result<String> {
+        let output = self.run(args, &[], Vec::new()).await?;
+        Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 
     /// Runs git with an input and returns its output.
@@ -125,23 +143,33 @@ impl Git {
         Ok(names.map(|name| std::os::unix::ffi::OsStrExt::from_bytes(name)).map(os_path).collect())
     }
 
-    /// Makes a commit with the current contents of files, on a ref. Returns its id, and the marks of the contents that it
-    /// holds: files may change meanwhile.
-    pub(super) async fn commit(
+    /// Makes a commit with the present contents of files in a directory, on a ref. Returns its id, and the marks of the
+    /// contents that it holds: files may change meanwhile.
+    pub(crate) async fn import(
         &self,
-        request: &CommitRequest<'_>,
-        root: &Arc<Root>,
+        request: &ImportRequest<'_>,
+        at: &Path,
     ) -> io::Result<(String, Vec<(String, Option<Mark>)>)> {
-        let at = self.root.clone();
+        let (at, root) =
+            (at.to_owned(), if request.written.is_empty() { None } else { Some(Root::open(at)?) });
+        let root = root.map(Arc::new);
         let feed = async |pipe: &mut ChildStdin| {
             pipe.write_all(head(request).as_bytes()).await?;
+            if let Some(tree) = request.root {
+                pipe.write_all(format!("M 040000 {tree} \"\"\n").as_bytes()).await?;
+            }
+            for (mode, id, name) in &request.kept {
+                let line =
+                    [b"M ", mode.as_bytes(), b" ", id.as_bytes(), b" ", &*quoted(name), b"\n"].concat();
+                pipe.write_all(&line).await?;
+            }
             for name in &request.removed {
                 pipe.write_all(&[b"D ", &*quoted(name), b"\n"].concat()).await?;
             }
             let mut marks = Vec::new();
             for name in &request.written {
-                let (at, root, path) = (at.clone(), Arc::clone(root), real_path(name));
-                let found = tokio::task::spawn_blocking(move || read(&at, &root, &path)).await?;
+                let (at, root, path) = (at.clone(), root.clone(), real_path(name));
+                let found = tokio::task::spawn_blocking(move || read(&at, root.as_deref()?, &path)).await?;
                 if let Some((mark, body)) = &found {
                     let mode = git_mode(mark);
                     let line = [b"M ", mode.as_bytes(), b" inline ", &*quoted(name), b"\n"].concat();
@@ -209,8 +237,9 @@ fn take_content(rest: &mut &[u8], commit: &str, name: &str) -> io::Result<Option
     Ok(line.contains(" blob ").then_some(body))
 }
 
-fn head(request: &CommitRequest<'_>) -> String {
-    let CommitRequest { reference, parent, message, seconds, .. } = request;
+fn head(request: &ImportRequest<'_>) -> String {
+    let ImportRequest { reference, parent, message, .. } = request;
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let from = parent.map(|parent| format!("from {parent}\n")).unwrap_or_default();
     let length = message.len();
     format!(
@@ -242,7 +271,7 @@ fn quoted(name: &str) -> Vec<u8> {
 }
 
 /// Returns a name as part of a ref: letters, digits and a few marks, with a hash if anything was replaced.
-pub(crate) fn ref_part(name: &str) -> String {
+pub fn ref_part(name: &str) -> String {
     let kept = |char: char| char.is_ascii_alphanumeric() || "_-".contains(char);
     let mut part: String =
         name.chars().map(|char| if kept(char) || char == '.' { char } else { '_' }).collect();

@@ -22,11 +22,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use apply::apply_copy;
 pub use apply::{Applied, ApplyError};
+pub use git::ref_part;
+pub(crate) use git::{Git, ImportRequest};
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
 pub use names::real_path;
 pub use net::{NetChanges, net_changes};
 pub use record::{CheckpointSettings, Checkpoints, differences};
+pub(crate) use scan::{content_mark, read_copy, scan_copy};
 pub use text::{FileDiff, file_diff};
 
 /// All paths of a tree, by name. A name is the path in the project; one that is not UTF-8 is encoded.

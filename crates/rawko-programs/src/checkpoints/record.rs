@@ -11,7 +11,7 @@ use rawko_settings::Environment;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::beneath::Root;
-use super::git::{CommitRequest, Git, ref_part};
+use super::git::{Git, ImportRequest, ref_part};
 use super::log::{Log, TreeState};
 use super::names::real_path;
 use super::scan::{Scope, Stamp, StatCache, read, scan};
@@ -119,6 +119,31 @@ impl Checkpoints {
         self.catch_up(&mut held.memory).await?;
         let tree = held.memory.tree.as_ref();
         Ok(tree.map(|tree| (tree.number, tree.files.clone())).unwrap_or_default())
+    }
+
+    /// Returns the tree after an entry.
+    pub async fn files_at(&self, number: u64) -> io::Result<Manifest> {
+        let held = self.hold().await?;
+        let mut files = held.memory.tree.as_ref().map(|tree| tree.files.clone()).unwrap_or_default();
+        for entry in self.entries()?.into_iter().rev().take_while(|entry| entry.number > number) {
+            for Change { path, before, .. } in entry.changes {
+                match before {
+                    Some(mark) => drop(files.insert(path, mark)),
+                    None => drop(files.remove(&path)),
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the git repository of the project; `None` without one.
+    pub(crate) fn repository(&self) -> Option<&Git> {
+        self.git.as_ref().filter(|_| Git::is_repository(&self.root))
+    }
+
+    /// Returns the commit with the tree after an entry.
+    pub(crate) fn commit_of(&self, number: u64) -> io::Result<Option<String>> {
+        Ok(self.log.entry(number)?.commit)
     }
 
     /// Takes the locks, and completes what a killed process began.
@@ -235,17 +260,16 @@ impl Checkpoints {
             let gone = changes.iter().filter(|it| is_content(&it.before) && !is_content(&it.after));
             let owner = if author.instance.is_empty() { "outside" } else { &author.instance };
             let reference = format!("refs/rawko/{}/{number}", ref_part(owner));
-            let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let request = CommitRequest {
+            let request = ImportRequest {
                 reference: &reference,
                 parent,
                 message: message(author, number),
-                seconds,
                 removed: gone.map(|it| it.path.clone()).collect(),
                 written: written.clone(),
+                ..ImportRequest::default()
             };
             // A repository that cannot be written to does not stop the work: the vault holds the contents.
-            if let Ok((commit, marks)) = git.commit(&request, root).await {
+            if let Ok((commit, marks)) = git.import(&request, &self.root).await {
                 correct(changes, marks);
                 return Ok((Some(commit), Some(reference)));
             }

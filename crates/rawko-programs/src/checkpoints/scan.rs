@@ -188,3 +188,18 @@ fn is_own(path: &Path) -> bool {
         || path.components().any(|part| part.as_os_str() == ".git")
         || path.as_os_str().as_bytes().ends_with(DRAFT.as_bytes())
 }
+
+/// Returns the files of a copy of a project.
+pub(crate) fn scan_copy(at: &Path) -> io::Result<Manifest> {
+    Ok(scan(at, &Root::open(at)?, &Scope::default(), &mut StatCache::default()))
+}
+
+/// Returns the contents of a file or the target of a link in a copy; `None` if there is neither.
+pub(crate) fn read_copy(at: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    Ok(read(at, &Root::open(at)?, path).map(|(_, body)| body))
+}
+
+/// Returns the mark of a file with these contents.
+pub(crate) fn content_mark(body: &[u8], mode: u32) -> Mark {
+    Mark { kind: Kind::File, mode, size: body.len() as u64, hash: content_hash(body) }
+}

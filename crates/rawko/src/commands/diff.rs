@@ -108,7 +108,7 @@ pub(super) fn stat(file: &FileDiff, console: &Console) -> String {
 }
 
 /// Prints a diff: coloured on a terminal, exact elsewhere.
-fn print(diff: &str, console: &mut Console) -> Result<(), Failure> {
+pub(super) fn print(diff: &str, console: &mut Console) -> Result<(), Failure> {
     if !console.is_coloured() {
         return console.document(diff);
     }

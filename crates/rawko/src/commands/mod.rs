@@ -42,6 +42,7 @@ pub(crate) mod undo;
 pub(crate) mod verify;
 #[cfg(feature = "worker")]
 pub(crate) mod worker;
+pub(crate) mod worktrees;
 
 #[cfg(not(feature = "server"))]
 left_out::left_out!(serve, "server");
@@ -78,6 +79,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Replay(args) => replay::run(&args, console),
         Command::Diff(args) => diff::run(&args, console),
         Command::Undo(args) => undo::run(&args, console),
+        Command::Worktrees(args) => worktrees::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Serve(args) => serve::run(&args, console),
         Command::Worker(args) => worker::run(&args, console),

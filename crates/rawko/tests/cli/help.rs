@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 40] = [
     "init",
     "demo",
     "trust",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 39] = [
     "replay",
     "diff",
     "undo",
+    "worktrees",
     "serve",
     "worker",
     "channels",

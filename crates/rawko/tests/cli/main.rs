@@ -33,6 +33,7 @@ mod simulate;
 mod support;
 mod tasks;
 mod telemetry;
+mod trees;
 mod typed;
 mod verify;
 mod words;

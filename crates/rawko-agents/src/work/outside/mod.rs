@@ -38,7 +38,30 @@ const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Time limit for ending it; afterwards it is dropped.
 const ENDING_MAX: Duration = Duration::from_secs(15);
 
-pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+/// Runs a program, in a worktree of its own if it is to be isolated. The result then has the commit and the diff.
+pub(super) async fn isolated(
+    workshop: &Workshop,
+    project: &Workshop,
+    call: Call,
+) -> Result<Value, ServiceError> {
+    let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
+    if workshop.worktree.is_some() || project.isolate(agent, &call, &call.input).await?.is_none() {
+        return turn(workshop, call).await;
+    }
+    let Some(own) = project.apart_for(&call.instance) else { return turn(workshop, call).await };
+    let result = turn(&own, call.clone()).await;
+    let closed = super::apart::close(project, &call).await?;
+    match result {
+        Ok(Value::Map(report)) => {
+            let mut report = (*report).clone();
+            report.insert("worktree".into(), closed.get("worktree").clone());
+            Ok(Value::Map(report.into()))
+        }
+        result => result,
+    }
+}
+
+async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let started = Instant::now();
     let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
     let input = request::input(agent, &call);
