@@ -54,6 +54,8 @@ pub(super) struct Memory {
     tracked: Option<(Stamp, Vec<PathBuf>)>,
     /// The beginning of the last scan.
     scanned: Option<SystemTime>,
+    /// Calls of this process that have not ended.
+    open: BTreeSet<String>,
 }
 
 /// The right to change the history.
@@ -98,10 +100,13 @@ impl Checkpoints {
     /// Records changes made before a call, and notes the call as their author until it ends.
     pub async fn begin(&self, author: &Author) -> io::Result<()> {
         let mut held = self.hold().await?;
-        // While another call is running, what changed may be its work.
-        if self.log.open_calls().is_empty() || held.memory.tree.is_none() {
-            self.advance(&mut held.memory, &Author::outside()).await?;
+        let calls = self.log.open_calls();
+        let is_left = calls.iter().any(|call| !held.memory.open.contains(&call.call));
+        // While another call of this process is running, what changed may be its work.
+        if is_left || calls.is_empty() || held.memory.tree.is_none() {
+            self.catch_up(&mut held.memory).await?;
         }
+        held.memory.open.insert(author.call.clone());
         self.log.open_call(author)
     }
 
@@ -109,6 +114,7 @@ impl Checkpoints {
     pub async fn end(&self, author: &Author) -> io::Result<Option<Entry>> {
         let mut held = self.hold().await?;
         let entry = self.advance(&mut held.memory, author).await;
+        held.memory.open.remove(&author.call);
         self.log.close_call(author);
         entry
     }
@@ -160,7 +166,8 @@ impl Checkpoints {
 
     /// Records changes that no call has ended with: those of a call that was killed, or from outside.
     pub(super) async fn catch_up(&self, memory: &mut Memory) -> io::Result<()> {
-        let killed = self.log.open_calls().into_iter().next();
+        let mut left = self.log.open_calls().into_iter();
+        let killed = left.find(|call| !memory.open.contains(&call.call));
         let author = killed.clone().unwrap_or_else(Author::outside);
         self.advance(memory, &author).await?;
         killed.iter().for_each(|author| self.log.close_call(author));

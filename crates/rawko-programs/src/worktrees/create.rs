@@ -67,7 +67,9 @@ impl Worktrees {
             conflicts: Vec::new(),
         };
         // Without a commit to begin with, it is a plain copy.
+        let turn = self.adding.lock().await;
         tree.base_commit = repository::add(history, &tree, files).await.ok();
+        drop(turn);
         tree.is_git = tree.base_commit.is_some();
         fs::create_dir_all(&path)?;
         copy::fill(history, number, files, &path).await?;
@@ -103,6 +105,7 @@ impl Worktrees {
         removed?;
         if tree.is_git {
             // A leftover entry of git does no harm, and `git worktree prune` removes it.
+            let _turn = self.adding.lock().await;
             let _ = repository::remove(history, tree).await;
         }
         for kind in ["tree", "base"] {

@@ -30,6 +30,8 @@ pub struct Worktrees {
     bytes_max: u64,
     /// One merge at a time, in the order of their requests.
     merging: tokio::sync::Mutex<()>,
+    /// Git does not add and prune worktrees at the same time.
+    adding: tokio::sync::Mutex<()>,
 }
 
 /// A copy of the project.
@@ -87,6 +89,7 @@ impl Worktrees {
             place: place.join(name),
             bytes_max,
             merging: tokio::sync::Mutex::default(),
+            adding: tokio::sync::Mutex::default(),
         }
     }
 
