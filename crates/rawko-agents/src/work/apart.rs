@@ -105,16 +105,18 @@ impl Workshop {
         }
     }
 
-    /// Makes the worktree of an agent that is to be isolated. `None` if it is not, or if its caller already is.
+    /// Makes the worktree of an agent that is to be isolated. `None` if it is not. `owner` is the instance of the agent;
+    /// a program has none, so it is the key of its call.
     pub(super) async fn isolate(
         &self,
         agent: &AgentFile,
-        call: &Call,
+        owner: &str,
+        name: &str,
         input: &Value,
     ) -> Result<Option<Worktree>, ServiceError> {
         if let Some(name) = input.get("worktree").as_str() {
             let tree = self.worktrees().map_err(failed)?.named(name).map_err(|error| refused(&error))?;
-            let tree = self.worktrees().map_err(failed)?.hand_over(&tree, &call.instance).map_err(failed)?;
+            let tree = self.worktrees().map_err(failed)?.hand_over(&tree, owner).map_err(failed)?;
             self.reread();
             return Ok(Some(tree));
         }
@@ -124,12 +126,12 @@ impl Workshop {
             _ => false,
         };
         let worktrees = if is_asked { self.worktrees().map_err(failed)? } else { return Ok(None) };
-        if let Some(tree) = worktrees.of_instance(&call.instance).map_err(failed)? {
+        // Its caller may already work in one.
+        if let Some(tree) = worktrees.of_instance(owner).map_err(failed)? {
             return Ok(Some(tree));
         }
         let history = self.history().map_err(failed)?;
-        let name = name_of(&call.instance, &agent.name);
-        let opened = worktrees.open(history, &call.instance, &name).await;
+        let opened = worktrees.open(history, owner, name).await;
         self.reread();
         opened.map(Some).map_err(|error| refused(&error))
     }
@@ -151,7 +153,7 @@ impl Workshop {
 }
 
 /// Returns `rawko/<instance>/<item>`: the caller's instance, and the agent with its step and index.
-fn name_of(instance: &str, agent: &str) -> String {
+pub(super) fn name_of(instance: &str, agent: &str) -> String {
     let safe = rawko_programs::checkpoints::ref_part;
     match instance.rsplit_once(&format!(".{agent}.")) {
         Some((caller, item)) => format!("rawko/{}/{}", safe(caller), safe(&format!("{agent}.{item}"))),
@@ -159,14 +161,21 @@ fn name_of(instance: &str, agent: &str) -> String {
     }
 }
 
+/// The same for a program, which runs in a call of its caller.
+pub(super) fn name_of_call(call: &Call, agent: &str) -> String {
+    let safe = rawko_programs::checkpoints::ref_part;
+    let item = call.idempotency.strip_prefix(&*call.instance).unwrap_or(&call.idempotency);
+    format!("rawko/{}/{}", safe(&call.instance), safe(&format!("{agent}{}", item.replace('/', "."))))
+}
+
 /// `work:close`: commits the work of an isolated agent. Without changes, its worktree is removed.
-pub(super) async fn close(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
+pub(super) async fn close(workshop: &Workshop, owner: &str) -> Result<Value, ServiceError> {
     let (worktrees, history) = (workshop.worktrees().map_err(failed)?, workshop.history().map_err(failed)?);
-    let Some(tree) = worktrees.of_instance(&call.instance).map_err(failed)? else {
+    let Some(tree) = worktrees.of_instance(owner).map_err(failed)? else {
         return Ok(Value::map([("worktree", Value::Null)]));
     };
     let changes = worktrees.changes(history, &tree).await.map_err(failed)?;
-    let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, call.instance);
+    let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, owner);
     let tree = worktrees.commit(history, &tree, &changes, &message).await.map_err(failed)?;
     let files: Vec<&String> = changes.diffs.iter().map(|file| &file.path).collect();
     let mut overlap: Vec<String> = Vec::new();

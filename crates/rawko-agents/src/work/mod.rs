@@ -166,7 +166,7 @@ impl Service for Bench {
         let project = Arc::clone(&self.workshop);
         let workshop = workshop.unwrap_or_else(|| Arc::clone(&project));
         match self.duty {
-            Duty::Close => Box::pin(async move { apart::close(&workshop, &call).await }),
+            Duty::Close => Box::pin(async move { apart::close(&workshop, &call.instance).await }),
             Duty::Merge => Box::pin(async move { apart::merge(&workshop, &call).await }),
             Duty::Open => Box::pin(async move { open::open(&project, call).await }),
             Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),

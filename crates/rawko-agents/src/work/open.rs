@@ -18,7 +18,8 @@ const HELPER_PHASE: &str = "explore";
 pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
     let agent = workshop.agent(input.get("agent").as_str().unwrap_or_default())?;
-    let worktree = workshop.isolate(agent, &call, input).await?;
+    let name = super::apart::name_of(&call.instance, &agent.name);
+    let worktree = workshop.isolate(agent, &call.instance, &name, input).await?;
     let phase = phase(workshop, input.get("phase"))?;
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);

@@ -106,11 +106,24 @@ pub(super) async fn recorded<T>(
     if let Err(error) = history.begin(&author).await {
         return (running.await, problem(error.to_string()));
     }
+    // A call that is cancelled does not come to its end.
+    let _running = RunningCall { history, author: &author };
     let result = running.await;
     match history.end(&author).await {
         Ok(None) => (result, Value::Null),
         Ok(Some(entry)) => (result, named(&entry)),
         Err(error) => (result, problem(error.to_string())),
+    }
+}
+
+struct RunningCall<'c> {
+    history: &'c Checkpoints,
+    author: &'c Author,
+}
+
+impl Drop for RunningCall<'_> {
+    fn drop(&mut self) {
+        self.history.abandon(self.author);
     }
 }
 

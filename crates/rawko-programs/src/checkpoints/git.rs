@@ -1,8 +1,10 @@
 //! Git as a store of contents. Only commands that read neither the index nor the working tree, with hooks, monitors and
 //! configuration of the user switched off: a repository must not run anything because a checkpoint is made.
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,7 +34,7 @@ const MESSAGE_BYTES_MAX: u64 = 64 * 1024;
 /// The repository of a project.
 #[derive(Clone, Debug)]
 pub(crate) struct Git {
-    pub(crate) root: std::path::PathBuf,
+    pub(crate) root: PathBuf,
     pub(crate) environment: Environment,
     pub(crate) confinement: Confinement,
 }
@@ -137,10 +139,10 @@ impl Git {
     }
 
     /// Returns the files in the index.
-    pub(super) async fn tracked(&self) -> io::Result<Vec<std::path::PathBuf>> {
+    pub(super) async fn tracked(&self) -> io::Result<Vec<PathBuf>> {
         let output = self.run(&["ls-files", "-z"], &[], Vec::new()).await?;
         let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.map(|name| std::os::unix::ffi::OsStrExt::from_bytes(name)).map(os_path).collect())
+        Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
     /// Makes a commit with the present contents of files in a directory, on a ref. Returns its id, and the marks of the
@@ -214,10 +216,6 @@ impl Git {
         }
         Ok(found)
     }
-}
-
-fn os_path(name: &std::ffi::OsStr) -> std::path::PathBuf {
-    std::path::PathBuf::from(name)
 }
 
 /// Takes one answer of `cat-file --batch`.

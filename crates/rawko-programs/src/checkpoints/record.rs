@@ -41,6 +41,8 @@ pub struct Checkpoints {
     pub(super) vault: Vault,
     pub(super) git: Option<Git>,
     scope: Scope,
+    /// Calls of this process that have not ended.
+    open: std::sync::Mutex<BTreeSet<String>>,
     /// Secrets, as the rules name them now.
     hidden: std::sync::Mutex<Vec<PathBuf>>,
     memory: Mutex<Memory>,
@@ -52,10 +54,10 @@ pub(super) struct Memory {
     cache: StatCache,
     pub(super) tree: Option<TreeState>,
     tracked: Option<(Stamp, Vec<PathBuf>)>,
+    /// The tree is too large, for this reason; it is not scanned again.
+    refused: Option<String>,
     /// The beginning of the last scan.
     scanned: Option<SystemTime>,
-    /// Calls of this process that have not ended.
-    open: BTreeSet<String>,
 }
 
 /// The right to change the history.
@@ -77,6 +79,7 @@ impl Checkpoints {
             vault: Vault::new(settings.folder.join("objects")),
             scope: Scope { excluded, tracked: Vec::new(), has_parents: settings.git },
             git: Some(git).filter(|_| settings.git),
+            open: std::sync::Mutex::default(),
             hidden: std::sync::Mutex::default(),
             memory: Mutex::default(),
             root,
@@ -101,20 +104,33 @@ impl Checkpoints {
     pub async fn begin(&self, author: &Author) -> io::Result<()> {
         let mut held = self.hold().await?;
         let calls = self.log.open_calls();
-        let is_left = calls.iter().any(|call| !held.memory.open.contains(&call.call));
+        let is_left = calls.iter().any(|call| !self.is_open(call));
         // While another call of this process is running, what changed may be its work.
         if is_left || calls.is_empty() || held.memory.tree.is_none() {
             self.catch_up(&mut held.memory).await?;
         }
-        held.memory.open.insert(author.call.clone());
+        self.open().insert(author.call.clone());
         self.log.open_call(author)
+    }
+
+    /// Notes that a call does not run any more although it has not ended: what it changed is recorded later, as its own.
+    pub fn abandon(&self, author: &Author) {
+        self.open().remove(&author.call);
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn is_open(&self, author: &Author) -> bool {
+        self.open().contains(&author.call)
     }
 
     /// Records the changes of a call. `None` if there are none.
     pub async fn end(&self, author: &Author) -> io::Result<Option<Entry>> {
         let mut held = self.hold().await?;
         let entry = self.advance(&mut held.memory, author).await;
-        held.memory.open.remove(&author.call);
+        self.abandon(author);
         self.log.close_call(author);
         entry
     }
@@ -167,7 +183,7 @@ impl Checkpoints {
     /// Records changes that no call has ended with: those of a call that was killed, or from outside.
     pub(super) async fn catch_up(&self, memory: &mut Memory) -> io::Result<()> {
         let mut left = self.log.open_calls().into_iter();
-        let killed = left.find(|call| !memory.open.contains(&call.call));
+        let killed = left.find(|call| !self.is_open(call));
         let author = killed.clone().unwrap_or_else(Author::outside);
         self.advance(memory, &author).await?;
         killed.iter().for_each(|author| self.log.close_call(author));
@@ -179,6 +195,9 @@ impl Checkpoints {
         let mut scope = self.scope.clone();
         scope.tracked = self.tracked(memory).await;
         scope.excluded.extend(self.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+        if let Some(why) = &memory.refused {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why.clone()));
+        }
         let mut cache = std::mem::take(&mut memory.cache);
         let (at, begun) = (self.root.clone(), SystemTime::now());
         let (root, files, cache) = tokio::task::spawn_blocking(move || {
@@ -188,6 +207,9 @@ impl Checkpoints {
         })
         .await??;
         memory.cache = cache;
+        let too_large = files.as_ref().err().filter(|error| error.kind() == io::ErrorKind::FileTooLarge);
+        memory.refused = too_large.map(ToString::to_string);
+        let files = files?;
         let earlier = memory.scanned.replace(begun);
         let known = memory.tree.as_ref().map(|tree| &tree.files);
         let mut changes = differences(known.unwrap_or(&Manifest::new()), &files);

@@ -17,6 +17,9 @@ use crate::checks::is_generated;
 
 /// Larger files are not stored.
 pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// A tree with more files or bytes has no checkpoints: taking one after every call would take longer than the call.
+const FILES_MAX: usize = 250_000;
+const TREE_BYTES_MAX: u64 = 8 << 30;
 /// A file that changed this recently may change again without a new time.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
@@ -62,11 +65,19 @@ impl Stamp {
     }
 }
 
-pub(super) fn scan(at: &Path, root: &Root, scope: &Scope, cache: &mut StatCache) -> Manifest {
-    let mut files = Manifest::new();
+pub(super) fn scan(at: &Path, root: &Root, scope: &Scope, cache: &mut StatCache) -> io::Result<Manifest> {
+    let (mut files, mut bytes) = (Manifest::new(), 0);
     for entry in walk(at, scope).flatten().filter(|entry| entry.depth() > 0) {
         let Ok(path) = entry.path().strip_prefix(at) else { continue };
-        add(at, root, path, cache, &mut files);
+        bytes += add(at, root, path, cache, &mut files);
+        if files.len() > FILES_MAX || bytes > TREE_BYTES_MAX {
+            let most = TREE_BYTES_MAX >> 30;
+            let message = format!(
+                "the project has more than {FILES_MAX} files or {most} GiB that git does not ignore; list what is \
+                 generated in .gitignore"
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
     }
     for path in &scope.tracked {
         if is_own(path) || scope.excluded.iter().any(|excluded| at.join(path).starts_with(excluded)) {
@@ -77,22 +88,26 @@ pub(super) fn scan(at: &Path, root: &Root, scope: &Scope, cache: &mut StatCache)
         // A directory that became a link holds nothing of this tree.
         let is_direct = |path: &&Path| at.join(path).symlink_metadata().is_ok_and(|about| about.is_dir());
         if above.iter().all(is_direct) {
-            above.iter().for_each(|path| add(at, root, path, cache, &mut files));
+            for path in above {
+                add(at, root, path, cache, &mut files);
+            }
             add(at, root, path, cache, &mut files);
         }
     }
-    files
+    Ok(files)
 }
 
-fn add(at: &Path, root: &Root, path: &Path, cache: &mut StatCache, files: &mut Manifest) {
+/// Adds a path that is not there yet. Returns its size.
+fn add(at: &Path, root: &Root, path: &Path, cache: &mut StatCache, files: &mut Manifest) -> u64 {
     let name = name_of(path);
     if files.contains_key(&name) {
-        return;
+        return 0;
     }
-    let Ok(about) = at.join(path).symlink_metadata() else { return };
-    if let Some(mark) = mark(at, root, path, &about, Some((&name, cache))) {
-        files.insert(name, mark);
-    }
+    let Ok(about) = at.join(path).symlink_metadata() else { return 0 };
+    let Some(mark) = mark(at, root, path, &about, Some((&name, cache))) else { return 0 };
+    let stored = if mark.kind == Kind::Opaque { 0 } else { mark.size };
+    files.insert(name, mark);
+    stored
 }
 
 /// Returns the mark of a path; `None` for pipes, sockets and devices, and for a path that is gone.
@@ -191,7 +206,7 @@ fn is_own(path: &Path) -> bool {
 
 /// Returns the files of a copy of a project.
 pub(crate) fn scan_copy(at: &Path) -> io::Result<Manifest> {
-    Ok(scan(at, &Root::open(at)?, &Scope::default(), &mut StatCache::default()))
+    scan(at, &Root::open(at)?, &Scope::default(), &mut StatCache::default())
 }
 
 /// Returns the contents of a file or the target of a link in a copy; `None` if there is neither.

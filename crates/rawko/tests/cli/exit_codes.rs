@@ -150,6 +150,9 @@ fn two_is_usage() {
               cancel       Cancel an instance: run exit actions, stop timers and calls
               fork         Start a new instance from a past step of another
               replay       Show the arbiter's decisions, or compare another model's
+              diff         Print the files that an instance changed
+              undo         Restore the files that an instance changed
+              worktrees    List, show, merge and remove worktrees of agents
 
             Agents:
               agents       List, show and check the agents of a project

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-use crate::support::run;
+use crate::support::{command, run};
 use crate::tasks::project::{SETTINGS, agent, project, worker};
 
 /// Every file of a directory but those of git and rawko.
@@ -292,4 +293,92 @@ fn ten_agents_work_in_ten_worktrees_and_merge_back() {
         assert_eq!(undone.code, Some(0), "{}", undone.stderr);
         assert_eq!(files(dir), before);
     }
+}
+
+/// Starts a command, kills it after a while, and waits for its end.
+fn killed(dir: &Path, args: &[&str], after_ms: u64) {
+    let mut child = command(dir, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(after_ms));
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+const MASS: &str = r#"
+- agent: worker
+  steps:
+    - tool_calls:
+        - {name: Bash, input: {command: "mkdir -p many; for n in $(seq 400); do echo $n > many/$n.txt; done; rm test_stock.py; echo x >> stock.py"}}
+    - text: Done.
+"#;
+
+#[test]
+fn an_undo_or_merge_that_is_killed_is_completed_by_the_next() {
+    let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), MASS);
+    let dir = dir.path();
+    let before = files(dir);
+    let done = run(dir, &["task", "Do it", "--id", "fix"], "");
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    let after = files(dir);
+    assert_eq!(after.len(), before.len() + 400 - 1);
+    for after_ms in [20, 40, 60, 80, 120, 200] {
+        killed(dir, &["undo", "fix"], after_ms);
+        let undone = run(dir, &["undo", "fix"], "");
+        assert_eq!(undone.code, Some(0), "{}{}", undone.stdout, undone.stderr);
+        assert_eq!(files(dir), before);
+        killed(dir, &["undo", "fix", "--redo"], after_ms);
+        // Redone by now, or not yet.
+        let redone = run(dir, &["undo", "fix", "--redo"], "");
+        assert!(
+            redone.code == Some(0) || redone.stderr.contains("no undo to take back"),
+            "{}",
+            redone.stderr
+        );
+        assert_eq!(files(dir), after);
+    }
+    run(dir, &["undo", "fix"], "");
+    for after_ms in [40, 80, 160] {
+        let chart = "statechart: {id: one, version: 1.0.0, initial: a, states: {a: {invoke: {id: w, src: 'agent:worker', \
+                     isolation: worktree, input: {prompt: \"'Do it'\"}, onDone: b, onError: c}}, b: {type: final, output: event.data.worktree}, \
+                     c: {type: final, tags: [error]}}}\n";
+        fs::write(dir.join(".rawko/one.yaml"), chart).unwrap();
+        let id = format!("one{after_ms}");
+        let done = run(dir, &["run", ".rawko/one.yaml", "--id", &id], "");
+        assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+        assert_eq!(files(dir), before);
+        let listed = json(dir, &["worktrees", "--json"]);
+        let name = listed["worktrees"][0]["name"].as_str().unwrap().to_owned();
+        assert_eq!(listed["worktrees"].as_array().unwrap().len(), 1, "{listed}");
+        killed(dir, &["worktrees", "merge", &name], after_ms);
+        let merged = run(dir, &["worktrees", "merge", &name], "");
+        assert!(
+            merged.code == Some(0) || merged.stderr.contains("there is no worktree"),
+            "{}",
+            merged.stderr
+        );
+        assert_eq!(files(dir), after);
+        let undone = run(dir, &["undo", &id], "");
+        assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+        assert_eq!(files(dir), before);
+    }
+}
+
+#[test]
+fn a_fork_works_with_the_files_of_its_step() {
+    let dir = written(true);
+    let dir = dir.path();
+    let done = run(dir, &["task", "Do it", "--id", "fix"], "");
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    let after = files(dir);
+    let step = json(dir, &["diff", "fix", "--json"])["checkpoints"][0]["step"].as_u64().unwrap().to_string();
+    let forked = run(dir, &["fork", "fix", "--at", &step, "--id", "again", "--run"], "");
+    assert_eq!(forked.code, Some(0), "{}{}", forked.stdout, forked.stderr);
+    assert_eq!(files(dir), after);
+    let listed = json(dir, &["worktrees", "--json"]);
+    let tree = Path::new(listed["worktrees"][0]["path"].as_str().unwrap());
+    // It did the same work again, from the files before it.
+    assert_eq!(fs::read_to_string(tree.join("src/new.txt")).unwrap(), "fresh\nmore\n");
+    assert!(!tree.join("test_stock.py").exists());
+    let removed = run(dir, &["worktrees", "remove", "rawko/again"], "");
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    assert!(!tree.exists() && git(dir, &["branch", "--list", "rawko/*"]).is_empty());
 }

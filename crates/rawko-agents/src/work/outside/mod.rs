@@ -45,12 +45,15 @@ pub(super) async fn isolated(
     call: Call,
 ) -> Result<Value, ServiceError> {
     let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
-    if workshop.worktree.is_some() || project.isolate(agent, &call, &call.input).await?.is_none() {
+    let (owner, name) = (call.idempotency.to_string(), super::apart::name_of_call(&call, &agent.name));
+    if workshop.worktree.is_some() || project.isolate(agent, &owner, &name, &call.input).await?.is_none() {
         return turn(workshop, call).await;
     }
-    let Some(own) = project.apart_for(&call.instance) else { return turn(workshop, call).await };
-    let result = turn(&own, call.clone()).await;
-    let closed = super::apart::close(project, &call).await?;
+    let Some(own) = project.apart_for(&owner) else {
+        return Err(ServiceError::new(Category::Failed, "the worktree of this agent is gone"));
+    };
+    let result = turn(&own, call).await;
+    let closed = super::apart::close(project, &owner).await?;
     match result {
         Ok(Value::Map(report)) => {
             let mut report = (*report).clone();
