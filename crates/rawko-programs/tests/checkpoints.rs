@@ -1,6 +1,8 @@
 //! Random trees, random calls, changes by a person in between: every state comes back byte for byte, also if the undo is
 //! killed in the middle, with git and without.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
