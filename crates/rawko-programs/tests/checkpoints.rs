@@ -333,7 +333,7 @@ async fn changes_of_the_person_are_not_overwritten_and_not_the_tasks() {
     let applied = history.revert(&net(&history), &undo(), true).await.unwrap();
     assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "1");
     assert!(!root.join("b").exists() && root.join("own").exists());
-    // What was overwritten by force is in the history.
+    // The overwritten text is in the history.
     let number = applied.entry.unwrap().number;
     let net = net_changes(&history.entries().unwrap(), |entry| entry.number == number);
     history.revert(&net, &undo(), false).await.unwrap();

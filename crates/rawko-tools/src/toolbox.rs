@@ -194,7 +194,7 @@ impl Toolbox {
         }
     }
 
-    /// Returns true if a call may leave changed files behind, by whatever means.
+    /// Returns true if a call may leave changed files behind.
     pub fn may_leave_changes(&self, name: &str, input: &Value) -> bool {
         self.may_change(name, input) || matches!(self.resolve(name), Some((_, Resolved::Source(_))))
     }

@@ -125,7 +125,7 @@ pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<Ch
     tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await?
 }
 
-/// Directories are the same whatever their permissions.
+/// Directories are the same with any permissions.
 fn is_same(one: &Option<Mark>, other: &Option<Mark>) -> bool {
     let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);
     one == other || (kind(one) == Some(Kind::Directory) && kind(other) == Some(Kind::Directory))

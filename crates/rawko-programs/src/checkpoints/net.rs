@@ -1,4 +1,4 @@
-//! The net effect of some entries: what an instance changed, whatever happened in between.
+//! The net effect of some entries: what an instance changed, with its intermediate states left out.
 
 use std::collections::BTreeMap;
 

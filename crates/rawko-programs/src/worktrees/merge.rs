@@ -74,7 +74,7 @@ impl Worktrees {
             let files = contents.changes.iter().filter(is_file).map(|it| it.path.clone()).collect();
             match history.apply(contents.changes, author, false).await {
                 Ok(applied) => return Ok(Merged { files, entry: applied.entry }),
-                // Changed in this moment: merge with what is there now.
+                // Changed in this moment: merge with the new state.
                 Err(ApplyError::Conflicts(_)) => {}
                 Err(error) => return Err(MergeError::Apply(error)),
             }

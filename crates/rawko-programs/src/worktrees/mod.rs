@@ -17,7 +17,7 @@ use crate::checkpoints::{Change, Checkpoints, FileDiff, Manifest, differences, f
 
 pub use merge::{MergeError, Merged};
 
-/// Disk space of all worktrees of a project, unless settings say otherwise.
+/// Disk space of all worktrees of a project, unless settings lower it.
 pub const BYTES_MAX: u64 = 20 * 1024 * 1024 * 1024;
 
 /// The worktrees of one project.
@@ -126,7 +126,7 @@ impl Worktrees {
         found.ok_or_else(|| WorktreeError::Unknown(name.to_owned()))
     }
 
-    /// Gives a worktree to another instance, which goes on with its files.
+    /// Gives a worktree to another instance, which continues with its files.
     pub fn hand_over(&self, tree: &Worktree, instance: &str) -> io::Result<Worktree> {
         let tree = Worktree { instance: instance.to_owned(), ..tree.clone() };
         self.write(&tree, None)?;

@@ -24,6 +24,7 @@ mod looking;
 mod operations;
 mod parking;
 mod pausing;
+mod pipes;
 mod prompt;
 mod recursion;
 mod running;
