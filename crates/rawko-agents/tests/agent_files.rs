@@ -276,7 +276,7 @@ fn limits_of_claudes_files_hold_or_refuse_the_agent() {
         ("permissionMode: bypassPermissions", "cannot switch off permissions"),
         ("permissionMode: dontAsk", "does not have the permission mode `dontAsk`"),
         ("maxTurns: 0", "`maxTurns` must be at least 1"),
-        ("isolation: worktree", "cannot isolate the agent"),
+        ("isolation: container", "cannot isolate the agent"),
         ("hooks: {PreToolUse: []}", "does not run hooks"),
         ("mcpServers: [{a: {command: x}}]", "does not start MCP servers"),
         ("new-limit-of-claude: 1", "an agent has no key `new-limit-of-claude`"),

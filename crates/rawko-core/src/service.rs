@@ -23,7 +23,7 @@ pub enum ServiceClass {
     Agent,
     /// Choosing among agents and judging their work.
     Arbiter,
-    /// The project's checks.
+    /// The project's checks, and merging agents' work into it.
     Checks,
     /// A person.
     Human,
@@ -36,13 +36,14 @@ pub enum ServiceClass {
 }
 
 /// Names that are built as `<family>:<member>`, and what they stand for. The first that fits decides.
-const FAMILIES: [(&str, ServiceClass); 10] = [
+const FAMILIES: [(&str, ServiceClass); 11] = [
     ("agent:", ServiceClass::Agent),
     ("statechart:", ServiceClass::Chart),
     ("channel:", ServiceClass::Channel),
     ("tool:", ServiceClass::Tool),
     ("model:", ServiceClass::Model),
     ("checks:", ServiceClass::Checks),
+    ("git:", ServiceClass::Checks),
     ("work:select", ServiceClass::Arbiter),
     ("work:evaluate", ServiceClass::Arbiter),
     ("work:remember", ServiceClass::Arbiter),
@@ -270,6 +271,7 @@ mod tests {
             ("work:open", ServiceClass::Session, "open"),
             ("work:select", ServiceClass::Arbiter, "select"),
             ("checks:project", ServiceClass::Checks, "project"),
+            ("git:merge", ServiceClass::Checks, "merge"),
             ("channel:standup", ServiceClass::Channel, "standup"),
             ("charge_card", ServiceClass::Plain, "charge_card"),
         ];

@@ -3,6 +3,8 @@
 
 pub mod acp;
 pub mod changes;
+pub mod checkpoints;
 pub mod checks;
 pub mod mcp;
 pub mod process;
+pub mod worktrees;

@@ -12,12 +12,15 @@ use super::confine::Project;
 use super::grant::{Grant, Layer};
 use super::input::{Inputs, text};
 use super::outcome::{Failure, Refused, ToolOutcome};
-use super::permissions::{Effect, Judgement, Roots, denied_files, hides, judge, untrusted_source};
+use super::permissions::{
+    Effect, Judgement, Permissions, Roots, denied_files, hides, judge, untrusted_source,
+};
 use super::settings::ToolSettings;
 use super::skill::Skill;
 use super::web::{SearchEngine, SearchModel, SearchSettings, fetch, search};
 use super::{ToolSource, alias, files, plan, shell, skill, think};
 use rawko_model::ToolSpec;
+use rawko_process::ProjectAccess;
 
 /// A tool call of a model.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +54,8 @@ pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
     skills: Vec<Skill>,
     search_model: Option<SearchModel>,
+    /// True for a copy of the project: servers that work in the project itself must not write for it.
+    is_apart: bool,
 }
 
 /// State of the built-in tools; shared with the blocking pool.
@@ -78,7 +83,25 @@ impl Toolbox {
             sources: Vec::new(),
             skills: Vec::new(),
             search_model: None,
+            is_apart: false,
         }
+    }
+
+    /// Returns the same tools for a copy of the project.
+    #[must_use]
+    pub fn apart(&self, root: &Path) -> Self {
+        Self {
+            sources: self.sources.clone(),
+            skills: self.skills.clone(),
+            search_model: self.search_model.clone(),
+            is_apart: true,
+            ..Self::new(root, self.tools.settings.clone())
+        }
+    }
+
+    /// Returns the existing files that rules keep from agents.
+    pub fn hidden_files(&self, rules: &[Permissions]) -> Vec<std::path::PathBuf> {
+        denied_files(rules, &self.roots()).hidden
     }
 
     /// Adds the skills that the tool Skill returns.
@@ -171,6 +194,11 @@ impl Toolbox {
         }
     }
 
+    /// Returns true if a call may leave changed files behind.
+    pub fn may_leave_changes(&self, name: &str, input: &Value) -> bool {
+        self.may_change(name, input) || matches!(self.resolve(name), Some((_, Resolved::Source(_))))
+    }
+
     /// Resolves an alias to the tool's own name.
     pub fn canonical_name(&self, name: &str) -> Option<String> {
         self.resolve(name).map(|(name, _)| name)
@@ -191,7 +219,10 @@ impl Toolbox {
         }
         match resolved {
             Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
-            Resolved::Source(source) => source.call(&name, call.input.clone(), grant.access()).await,
+            Resolved::Source(source) => {
+                let access = if self.is_apart { ProjectAccess::Read } else { grant.access() };
+                source.call(&name, call.input.clone(), access).await
+            }
         }
     }
 

@@ -3,9 +3,9 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run,
-    schema, send, serve, show, simulate, task, test, trust, verify, worker,
+    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff, doctor,
+    fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run,
+    schema, send, serve, show, simulate, task, test, trust, undo, verify, worker, worktrees,
 };
 
 const EXIT_CODES: &str = "\
@@ -31,8 +31,23 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Runs",
         &[
-            "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
-            "fork", "migrate", "replay",
+            "run",
+            "pause",
+            "resume",
+            "ps",
+            "show",
+            "history",
+            "logs",
+            "send",
+            "approve",
+            "deny",
+            "cancel",
+            "fork",
+            "migrate",
+            "replay",
+            "diff",
+            "undo",
+            "worktrees",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -87,6 +102,9 @@ pub(crate) enum Command {
     Fork(fork::Args),
     Migrate(migrate::Args),
     Replay(replay::Args),
+    Diff(diff::Args),
+    Undo(undo::Args),
+    Worktrees(worktrees::Args),
     Agents(agents::Args),
     Serve(serve::Args),
     Worker(worker::Args),

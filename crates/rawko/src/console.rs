@@ -103,6 +103,11 @@ impl Console {
         io::stdout().is_terminal()
     }
 
+    /// Returns true if stdout has colours.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.out_colour
+    }
+
     /// Returns a text for a line on stdout, in a style.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         match self.out_colour && style != Style::Plain {

@@ -2,6 +2,7 @@
 
 mod authority;
 mod channel;
+mod checkpoints;
 mod cli;
 mod commands;
 mod console;

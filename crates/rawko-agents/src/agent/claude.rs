@@ -5,7 +5,7 @@ use rawko_chart::codes::agents::{NOT_ENFORCED, UNSUPPORTED_KEY};
 use rawko_chart::{Document, DocumentData, DocumentEntry};
 
 use super::fields::{Fields, Reader};
-use super::file::{Level, Limits};
+use super::file::{Kind, Level, Limits};
 use super::tools::ToolRules;
 use rawko_model::provider::{EffortLevel, ReasoningEffort, read_effort};
 use rawko_tools::builtin_names;
@@ -26,6 +26,28 @@ pub(super) const KEYS: [&str; 9] = [
 /// Tools that a plan mode never has. Bash is confined to reading once nothing may be written.
 const WRITING: [&str; 3] = ["Write", "Edit", "mcp__*"];
 
+/// Reads `isolation`: `worktree`, or `none`. Any other value may be a limit that rawko does not know.
+pub(super) fn isolation(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind) -> bool {
+    let Some(entry) = fields.entry("isolation") else { return false };
+    let text = entry.value.text().map(str::trim);
+    if text == Some("none") || is_empty(&entry.value) {
+        return false;
+    }
+    let (message, help) = match (text, kind) {
+        (Some("worktree"), Kind::Llm | Kind::Process | Kind::Acp | Kind::Scripted) => return true,
+        (Some("worktree"), _) => (
+            format!("an agent of kind `{}` cannot be isolated", kind.as_str()),
+            "isolate the agents that it runs",
+        ),
+        _ => {
+            let message = "rawko cannot isolate the agent in this way: it would work in the project itself";
+            (message.to_owned(), "write `isolation: worktree`, or remove it")
+        }
+    };
+    reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
+    false
+}
+
 /// Applies the keys to an agent's rules and limits.
 pub(super) fn apply(
     reader: &mut Reader<'_>,
@@ -43,14 +65,6 @@ pub(super) fn apply(
     }
     if let Some(entry) = fields.entry("mcpServers") {
         servers(reader, entry, rules);
-    }
-    if let Some(entry) = fields.entry("isolation") {
-        let is_none = entry.value.text().is_some_and(|text| text.trim() == "none");
-        if !is_none && !is_empty(&entry.value) {
-            let message = "rawko cannot isolate the agent: it would work in the project itself";
-            let help = "remove `isolation` to allow that";
-            reader.report(UNSUPPORTED_KEY.at(entry.key_span, message).help(help));
-        }
     }
     if let Some(entry) = fields.entry("hooks").filter(|entry| !is_empty(&entry.value)) {
         let message = "rawko does not run hooks, and a hook may refuse calls";

@@ -47,6 +47,9 @@ pub struct AgentFile {
     pub permissions: Option<Permissions>,
     pub transitions: Transitions,
     pub limits: Limits,
+    /// True if it works in a worktree of its own (`isolation: worktree`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub isolation: bool,
     pub memory: Value,
     pub metadata: Value,
     pub roles: Vec<String>,

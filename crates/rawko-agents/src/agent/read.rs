@@ -145,6 +145,7 @@ impl One<'_, '_, '_> {
             permissions: fields.get("permissions").map(|at| read_agent(self.reader, at, self.file)),
             transitions: self.transitions(&fields, reading),
             limits,
+            isolation: claude::isolation(self.reader, &fields, kind),
             memory: value(fields.get("memory")),
             metadata: self.metadata(&fields),
             roles: self.words(&fields, &["roles", "role"]),

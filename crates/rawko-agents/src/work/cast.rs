@@ -11,7 +11,7 @@ use super::{Workshop, charts};
 use crate::agent::{AgentFile, Kind};
 
 /// Keys that the chart `agent` takes unchanged; all other keys of an author are data for the model.
-const OWN_KEYS: [&str; 13] = [
+const OWN_KEYS: [&str; 15] = [
     "prompt",
     "messages",
     "phase",
@@ -25,6 +25,8 @@ const OWN_KEYS: [&str; 13] = [
     "model",
     "untrusted",
     "report",
+    "isolation",
+    "worktree",
 ];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 

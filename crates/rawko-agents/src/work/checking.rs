@@ -5,16 +5,19 @@ use std::path::Path;
 use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, evidence, part, value};
+use super::{Workshop, evidence, part, trees, value};
 use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     match &*call.name {
         "checks:base" => evidence::base(workshop, &call).await,
-        "checks:round" => evidence::round(workshop, &call).await,
+        // A check may format files, and files that agents must not change are restored.
+        "checks:round" => {
+            trees::recorded(workshop, &call, &call.name, evidence::round(workshop, &call)).await.0
+        }
         "checks:progress" => evidence::progress(workshop, &call).await,
-        _ => project(workshop, &call).await,
+        _ => trees::recorded(workshop, &call, &call.name, project(workshop, &call)).await.0,
     }
 }
 
@@ -51,7 +54,7 @@ async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError
     Ok(Value::Map(all.into()))
 }
 
-async fn run(workshop: &Workshop) -> CheckReport {
+pub(super) async fn run(workshop: &Workshop) -> CheckReport {
     let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
     let Workshop { root, environment, confinement, language_servers, .. } = workshop;
     let mut report = run_all(&checks, root, environment, confinement, language_servers).await;

@@ -2,6 +2,7 @@
 //! perform it, one completion or one tool call at a time.
 
 mod advice;
+mod apart;
 mod arbitrate;
 mod attachments;
 mod bounds;
@@ -28,8 +29,10 @@ mod session;
 mod settings;
 mod specs;
 mod tool;
+mod trees;
 mod untrust;
 
+pub use apart::Apart;
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use attachments::ATTACHMENTS_BYTES_MAX;
 pub use evidence::{JudgedRound, judge_round};
@@ -38,6 +41,7 @@ pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
+pub use trees::{History, project_history, project_worktrees};
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -97,6 +101,14 @@ pub struct Workshop {
     pub language_servers: LanguageServers,
     /// The hash of rawko's own chart `agent`.
     pub own_chart: OnceLock<Option<[u8; 16]>>,
+    /// Checkpoints of the project's files.
+    pub history: History,
+    /// Copies of the project that agents work in.
+    pub apart: Apart,
+    /// The worktree that this workshop is for.
+    pub worktree: Option<String>,
+    /// Disk space of all worktrees.
+    pub worktree_bytes_max: u64,
 }
 
 impl Workshop {
@@ -105,6 +117,8 @@ impl Workshop {
         let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };
         services
             .add("work:open", serve(Duty::Open))
+            .add("work:close", serve(Duty::Close))
+            .add("git:merge", serve(Duty::Merge))
             .add("work:look", serve(Duty::Look))
             .add("work:permit", serve(Duty::Permit))
             .add("work:compact", serve(Duty::Compact))
@@ -127,6 +141,8 @@ pub fn editions() -> Result<Vec<Edition>, HostError> {
 #[derive(Clone, Copy, Debug)]
 enum Duty {
     Open,
+    Close,
+    Merge,
     Permit,
     Look,
     Compact,
@@ -145,18 +161,25 @@ struct Bench {
 
 impl Service for Bench {
     fn call(&self, call: Call) -> Answer {
-        let workshop = Arc::clone(&self.workshop);
+        let workshop = match self.duty {
+            Duty::Close | Duty::Merge => None,
+            _ => self.workshop.apart_for(&call.instance),
+        };
+        let project = Arc::clone(&self.workshop);
+        let workshop = workshop.unwrap_or_else(|| Arc::clone(&project));
         match self.duty {
-            Duty::Open => Box::pin(async move { open::open(&workshop, call).await }),
+            Duty::Close => Box::pin(async move { apart::close(&workshop, &call.instance).await }),
+            Duty::Merge => Box::pin(async move { apart::merge(&workshop, &call).await }),
+            Duty::Open => Box::pin(async move { open::open(&project, call).await }),
             Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
             Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
             Duty::Permit => Box::pin(async move { permit::permit(&workshop, &call) }),
             Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
             Duty::Decide(moment) => Box::pin(async move { arbitrate::decide(&workshop, moment, call).await }),
             Duty::Remember => Box::pin(async move { remember::remember(&workshop, call).await }),
-            Duty::Tool => Box::pin(async move { tool::run(&workshop, call).await }),
+            Duty::Tool => Box::pin(async move { tool::run(&workshop, &project, call).await }),
             Duty::Check => Box::pin(async move { checking::check(&workshop, call).await }),
-            Duty::Outside => Box::pin(async move { outside::turn(&workshop, call).await }),
+            Duty::Outside => Box::pin(async move { outside::isolated(&workshop, &project, call).await }),
         }
     }
 
@@ -164,6 +187,8 @@ impl Service for Bench {
     fn on_restart(&self) -> OnRestart {
         match self.duty {
             Duty::Open
+            | Duty::Close
+            | Duty::Merge
             | Duty::Permit
             | Duty::Look
             | Duty::Compact
@@ -181,6 +206,8 @@ impl Service for Bench {
             Duty::Tool if self.workshop.toolbox.is_safe_to_repeat(tool) => OnRestart::Retry,
             Duty::Tool
             | Duty::Open
+            | Duty::Close
+            | Duty::Merge
             | Duty::Permit
             | Duty::Look
             | Duty::Compact
@@ -196,6 +223,8 @@ impl Service for Bench {
         match self.duty {
             Duty::Tool | Duty::Outside => permit::basis(&self.workshop, name, input),
             Duty::Open
+            | Duty::Close
+            | Duty::Merge
             | Duty::Permit
             | Duty::Look
             | Duty::Compact

@@ -18,6 +18,8 @@ const HELPER_PHASE: &str = "explore";
 pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
     let agent = workshop.agent(input.get("agent").as_str().unwrap_or_default())?;
+    let name = super::apart::name_of(&call.instance, &agent.name);
+    let worktree = workshop.isolate(agent, &call.instance, &name, input).await?;
     let phase = phase(workshop, input.get("phase"))?;
     let grant = grant(workshop, agent, phase, &call)?;
     let depth = input.get("depth").as_i64().unwrap_or(0);
@@ -36,14 +38,22 @@ pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, Servi
     let messages = attached.keep_all(messages);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
     let untrusted = untrust::sources(input.get("untrusted"), &messages);
-    Ok(Value::map([
+    let opened = Value::map([
         ("untrusted", value(&untrusted)),
         ("session", value(&session)),
         ("messages", value(&messages)),
         ("attached", attached.into_value()),
         ("goal", goal),
         ("unseen", Value::Bool(unseen)),
-    ]))
+    ]);
+    Ok(match worktree {
+        None => opened,
+        Some(tree) => {
+            let mut opened = opened.as_map().cloned().unwrap_or_default();
+            opened.insert("worktree".into(), super::apart::about(&tree));
+            Value::Map(opened.into())
+        }
+    })
 }
 
 pub(super) type Named<'w> = Option<(&'w str, &'w Phase)>;

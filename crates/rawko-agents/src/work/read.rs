@@ -59,6 +59,7 @@ impl Workshop {
         let task = said.read("task", TaskSettings::read);
         let memories = said.read("memories", MemorySettings::read);
         let words = said.read("instructions", WordSettings::read);
+        let worktree_bytes_max = said.read("worktrees", super::settings::worktree_bytes_max);
         let prompts = prompts(root, &arbiter, &mut problems);
         problems.extend(memory_problems(root));
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
@@ -98,6 +99,10 @@ impl Workshop {
             servers,
             language_servers: checks::LanguageServers::default(),
             own_chart: OnceLock::new(),
+            history: OnceLock::new(),
+            apart: super::Apart::default(),
+            worktree: None,
+            worktree_bytes_max,
         };
         (workshop, problems)
     }

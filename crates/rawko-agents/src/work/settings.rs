@@ -55,6 +55,25 @@ pub(super) fn protected(reader: &mut SettingsReader<'_>, sections: &[&Section]) 
     all
 }
 
+/// Reads `worktrees:`. A nearer file only lowers the limit.
+pub(super) fn worktree_bytes_max(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> u64 {
+    let mut most = rawko_programs::worktrees::BYTES_MAX;
+    for section in sections.iter().rev() {
+        for entry in reader.record(&section.document, "`worktrees`", &["disk_max"]) {
+            let size = reader.text(&entry.value, "`disk_max` of `worktrees`").map(str::to_owned);
+            match size.map(|text| rawko_settings::parse_size(&text)) {
+                Some(Some(size)) => most = most.min(size),
+                Some(None) => {
+                    let help = "write for example `10GB`";
+                    reader.invalid(entry.value.span, "`disk_max` is not a size".to_owned(), help);
+                }
+                None => {}
+            }
+        }
+    }
+    most
+}
+
 /// Keys of the settings and of the chart.
 const TASK_KEYS: [(&str, &str); 7] = [
     ("max_iterations", "maxIterations"),

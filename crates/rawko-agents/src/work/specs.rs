@@ -22,13 +22,35 @@ pub fn service_specs() -> Vec<ServiceSpec> {
                 ("model", json!({})),
                 ("depth", json!({})),
                 ("untrusted", json!({})),
+                ("isolation", json!({})),
+                ("worktree", json!({})),
             ]))
             .giving(&object(&[
                 ("untrusted", json!({"type": "array"})),
+                ("worktree", json!({"type": ["object", "null"]})),
                 ("session", session.clone()),
                 ("messages", messages.clone()),
                 ("goal", json!({})),
                 ("unseen", json!({"type": "boolean"})),
+            ]))
+            .restarting(OnRestart::Retry),
+        ServiceSpec::named("work:close")
+            .giving(&object(&[("worktree", json!({"type": ["object", "null"]}))]))
+            .restarting(OnRestart::Retry),
+        ServiceSpec::named("git:merge")
+            .taking(&object(&[
+                ("branch", json!({"type": ["string", "null"]})),
+                ("worktree", json!({"type": ["object", "null"]})),
+                ("checks", json!({"type": ["boolean", "null"]})),
+                ("keep", json!({"type": ["boolean", "null"]})),
+                ("missing", json!({"type": ["string", "null"]})),
+            ]))
+            .giving(&object(&[
+                ("branch", json!({"type": "string"})),
+                ("merged", json!({"type": "boolean"})),
+                ("files", json!({"type": "array"})),
+                ("checkpoint", json!({"type": ["object", "null"]})),
+                ("report", json!({"type": ["object", "null"]})),
             ]))
             .restarting(OnRestart::Retry),
         ServiceSpec::named("work:permit")

@@ -7,13 +7,18 @@ use rawko_host::{Call, Category, ServiceError};
 use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data, cut};
 use super::open::within_settings;
-use super::{Workshop, advice, part, permit, untrust, value};
+use super::{Workshop, advice, part, permit, trees, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
 use rawko_tools::{ToolCall, ToolOutcome};
 
-pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+/// `project` is the workshop of the project, whose worktree the agent may be in.
+pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
+    if input.get("worktree").as_str().is_some() && workshop.worktree.is_none() {
+        let message = "the worktree of this agent is gone, and the agent must not work in the project itself";
+        return Err(ServiceError::new(Category::Refused, message));
+    }
     let asked: ToolUse = part(input, "call")?;
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
@@ -31,10 +36,18 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
         clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
     };
     let rejected = input.get("call").get("rejected").as_str();
+    let mut checkpoint = Value::Null;
     let running = async {
+        let may_change = workshop.toolbox.may_leave_changes(&asked.name, &asked.input);
+        let running = workshop.toolbox.run(tool_call, &grant);
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
-            None => workshop.toolbox.run(tool_call, &grant).await,
+            None if may_change => {
+                let (outcome, named) = trees::recorded(workshop, &call, &asked.name, running).await;
+                checkpoint = named;
+                outcome
+            }
+            None => running.await,
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
@@ -53,8 +66,22 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
             let told = with_agent(told, plan, input.get("agent"));
             let told = with(told, "recovery", value(&recovery));
+            let told = if checkpoint.is_null() { told } else { with(told, "checkpoint", checkpoint) };
+            let told = match overlap(workshop, project, &told).as_slice() {
+                [] => told,
+                others => with(told, "overlap", value(&others)),
+            };
             Ok(untrust::noted(told, source))
         }
+    }
+}
+
+/// Returns the other worktrees in which agents changed the file that this call changed.
+fn overlap(workshop: &Workshop, project: &Workshop, told: &Value) -> Vec<String> {
+    let path = told.get("data").get("path").as_str().filter(|_| told.get("changes").as_i64() == Some(1));
+    match (&workshop.worktree, path) {
+        (Some(tree), Some(path)) => project.overlap(tree, path),
+        _ => Vec::new(),
     }
 }
 

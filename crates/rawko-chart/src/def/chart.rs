@@ -143,6 +143,7 @@ pub(crate) struct InvokeDef<'a> {
     pub(crate) timeout: Option<View<'a>>,
     pub(crate) retry: Option<View<'a>>,
     pub(crate) guards: Option<View<'a>>,
+    pub(crate) isolation: Option<View<'a>>,
     pub(crate) on_done: Option<(Span, View<'a>)>,
     pub(crate) on_error: Option<(Span, View<'a>)>,
     pub(crate) on_timeout: Option<(Span, View<'a>)>,

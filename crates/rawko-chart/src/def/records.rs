@@ -227,6 +227,7 @@ records! {
         Join "join" JOIN_VALUE, "When the whole is done: `all` (default), `any`, `settled` or `{at_least: n}`.";
         OnItemDone "onItemDone" ITEM_HANDLERS, "Actions for each item that returns.";
         OnItemError "onItemError" ITEM_HANDLERS, "Actions for each item that fails; a failed item then does not fail the whole.";
+        Isolation "isolation" Word(&["worktree", "none"]), "`worktree`: the agent works in a copy of the project with a branch of its own.";
         Guards "guards" POLICY_LIST, "Ids of invokes that only this approval allows; `rawko verify` checks it.";
         Description "description" Text, "What it is for.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";

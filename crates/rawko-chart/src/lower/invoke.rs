@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Backoff, Delay, InvokeSpec, Retry, Template, Value};
+use rawko_core::{Backoff, Delay, InvokeSpec, Retry, ServiceClass, ServiceName, Template, Value};
 
 use super::Lowering;
 use super::delay::parse_delay;
 use super::docs::texts;
 use super::template::Rule;
+use crate::codes::TYPE_MISMATCH;
 use crate::def::{InvokeDef, RetryKey};
 use crate::lowered::InvokePlaces;
 use crate::tree::{Data, View};
@@ -33,6 +34,7 @@ impl<'a> Lowering<'a> {
         }
         let input = self.optional_template(invoke.input, Rule::Expression);
         self.check_input(&src, &input, invoke);
+        let input = self.isolated(input, &src, invoke);
         let spec = InvokeSpec {
             id,
             src,
@@ -52,6 +54,35 @@ impl<'a> Lowering<'a> {
             max_concurrent: invoke.max_concurrent.is_some(),
         };
         (spec, places)
+    }
+
+    /// Adds `isolation` to an agent's input. Any input but a map is its prompt.
+    fn isolated(&mut self, input: Template, src: &Template, invoke: &InvokeDef<'a>) -> Template {
+        let Some(view) = invoke.isolation.filter(|view| view.text() == Some("worktree")) else {
+            return input;
+        };
+        if let Template::Literal(Value::Str(src)) = src
+            && ServiceName::of(src).class != ServiceClass::Agent
+        {
+            let message = format!("`isolation` takes effect only on agents, and `{src}` is none");
+            self.report(TYPE_MISMATCH.at(view.span(), message).help("isolate the agents that it runs"));
+        }
+        let own = || (Arc::from("isolation"), Template::Literal(Value::str("worktree")));
+        match input {
+            Template::Literal(Value::Null) => Template::Map(vec![own()]),
+            Template::Literal(Value::Map(map)) => {
+                let entries =
+                    map.iter().map(|(key, value)| (Arc::clone(key), Template::Literal(value.clone())));
+                Template::Map(entries.chain([own()]).collect())
+            }
+            Template::Map(mut entries) => {
+                entries.push(own());
+                Template::Map(entries)
+            }
+            prompt @ (Template::Literal(_) | Template::Expr(_) | Template::List(_)) => {
+                Template::Map(vec![("prompt".into(), prompt), own()])
+            }
+        }
     }
 
     /// The input against the spec of the service, where the service is known.

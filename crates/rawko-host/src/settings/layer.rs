@@ -65,6 +65,7 @@ const ELSEWHERE: &[&str] = &[
     "instructions",
     "restate",
     "retention",
+    "worktrees",
 ];
 
 impl Layer {

@@ -44,6 +44,10 @@ use tokio::process::Child;
 
 use crate::processes::Processes;
 
+/// Attempts to start a program while paths of its view vanish.
+const ATTEMPTS_MAX: usize = 10;
+const VANISHED: &str = "No such file or directory";
+
 /// The order to ask the program to end.
 pub(crate) const TERMINATE: u8 = b't';
 
@@ -172,7 +176,19 @@ impl Launch {
     /// The same for code that is not asynchronous; within a runtime.
     pub fn start_blocking(self) -> Result<Launched, LaunchError> {
         let profile = if self.confinement.sandbox == Sandbox::Off { Profile::Trusted } else { self.profile };
-        start::start(Self { profile, ..self })
+        let launch = Self { profile, ..self };
+        // A git worktree may be removed between the plan and the start; a new plan does not have it.
+        for _ in 1..ATTEMPTS_MAX {
+            match start::start(launch.clone()) {
+                Err(LaunchError::Confinement(why))
+                    if why.contains(VANISHED) && why.contains(".git/worktrees") =>
+                {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                started => return started,
+            }
+        }
+        start::start(launch)
     }
 }
 

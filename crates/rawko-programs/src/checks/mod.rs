@@ -24,4 +24,4 @@ pub use lsp::LanguageServers;
 pub use report::{CheckFinding, CheckReport, CheckResult};
 pub use run::run_all;
 pub use tree::tree_hash;
-pub(crate) use tree::walk_files;
+pub(crate) use tree::{is_generated, walk_files};

@@ -22,6 +22,11 @@ const GENERATED: [&str; 8] = [
     ".hypothesis",
 ];
 
+/// Returns true for the name of a folder that tools write by themselves.
+pub(crate) fn is_generated(name: &std::ffi::OsStr) -> bool {
+    GENERATED.iter().any(|generated| name == *generated)
+}
+
 /// Walks over everything that git would not ignore, in one order. Files of rawko and git are left out.
 fn walk(root: &Path) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(root);
@@ -32,7 +37,7 @@ fn walk(root: &Path) -> ignore::Walk {
     walk.filter_entry(move |entry| {
         let is_own = entry.depth() == 1 && (entry.file_name() == ".git" || entry.file_name() == ".rawko");
         let is_state = state.as_deref() == Some(entry.path());
-        !is_own && !is_state && !GENERATED.iter().any(|name| entry.file_name() == *name)
+        !is_own && !is_state && !is_generated(entry.file_name())
     });
     walk.build()
 }

@@ -1,7 +1,15 @@
 //! `rawko fork`: creates a new instance that continues from a past step of another.
 
-use rawko_core::Value;
+use std::path::PathBuf;
 
+use rawko_agents::work::project_worktrees;
+use rawko_core::Value;
+use rawko_host::Reader;
+use rawko_programs::checkpoints::{Checkpoints, ref_part};
+use rawko_programs::worktrees::Worktrees;
+use rawko_store::InstanceRow;
+
+use crate::checkpoints::{InstanceChanges, unreadable};
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -13,6 +21,9 @@ const EXAMPLES: &str = "\
 The new instance starts with the state and chart of the other one after that step. Calls that were
 running are started again with new idempotency keys; timers keep their remaining time and budgets
 their remainder. The original instance is unchanged. `rawko history` lists the steps.
+
+If the instance changed files after that step, the new one works in a worktree with the files as they
+were at the step; the project itself is not changed. `rawko worktrees` lists and merges worktrees.
 
 --set changes a context key. Its value is an expression of the chart language, so strings need
 quotes.
@@ -55,23 +66,34 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = Place::here(&args.store)?;
     let reader = known::reader(&place)?;
-    known::instance(&reader, &args.id)?;
-    let request = Request::Fork {
-        id: args.id.clone(),
-        at: args.at,
-        set: edits(&args.set)?,
-        new_id: args.new_id.clone(),
-        budget: Value::Null,
-    };
+    let row = known::instance(&reader, &args.id)?;
+    let set = edits(&args.set)?;
+    let files = FilesOfStep::find(args, &place, &reader, &row)?;
+    let new_id = args.new_id.clone().or_else(|| files.as_ref().map(|files| files.new_id.clone()));
+    let request = Request::Fork { id: args.id.clone(), at: args.at, set, new_id, budget: Value::Null };
     let manner = args.follow.manner();
     let manner = if args.run { manner } else { Manner::brief(manner.format, manner.verbose) };
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let seq = reader.store().last_seq()?;
         let mut access = Access::open(&place, &[], console).await?;
+        let made = match &files {
+            Some(files) => Some(files.make().await?),
+            None => None,
+        };
+        if let Some(path) = &made {
+            console.note(
+                Style::Dim,
+                "worktree",
+                &format!("the files of that step are in {}", path.display()),
+            );
+        }
         let forked = match asked(&mut access, request).await {
             Ok(forked) => forked,
             Err(failure) => {
+                if let Some(files) = &files {
+                    files.remove().await;
+                }
                 access.close(console).await;
                 return Err(failure);
             }
@@ -85,6 +107,49 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         // Without --run the fork itself is the goal, and a waiting fork is a success.
         Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
     })
+}
+
+/// The files of a past step, for a fork to work with.
+struct FilesOfStep {
+    history: Checkpoints,
+    worktrees: Worktrees,
+    new_id: String,
+    /// The last checkpoint until the step.
+    number: u64,
+}
+
+impl FilesOfStep {
+    /// `None` if the instance changed nothing after the step.
+    fn find(args: &Args, place: &Place, reader: &Reader, row: &InstanceRow) -> Result<Option<Self>, Failure> {
+        if args.at.is_none() || place.remote.is_some() {
+            return Ok(None);
+        }
+        let changes = InstanceChanges::of(place, reader, row, args.at)?;
+        let entries = changes.entries()?;
+        let later = entries.iter().find(|entry| changes.is_own(entry) && changes.is_later(entry));
+        let Some(number) = later.map(|entry| entry.number - 1) else { return Ok(None) };
+        let worktrees =
+            project_worktrees(&place.root, &place.settings).map_err(|error| unreadable(&error))?;
+        let at = args.at.unwrap_or_default();
+        let free = (1..).map(|count| format!("{}-at-{at}-{count}", args.id));
+        let mut free = free.filter(|id| reader.store().find(id).ok().flatten().is_none());
+        let new_id = args.new_id.clone().or_else(|| free.next()).unwrap_or_default();
+        Ok(Some(Self { history: changes.history, worktrees, new_id, number }))
+    }
+
+    async fn make(&self) -> Result<PathBuf, Failure> {
+        let name = format!("rawko/{}", ref_part(&self.new_id));
+        let made = self.worktrees.open_at(&self.history, &self.new_id, &name, self.number).await;
+        let made =
+            made.map_err(|error| Failure::Failed(format!("cannot restore the files of that step: {error}")))?;
+        Ok(made.path)
+    }
+
+    async fn remove(&self) {
+        if let Ok(Some(tree)) = self.worktrees.of_instance(&self.new_id) {
+            let _ = self.worktrees.remove(&self.history, &tree).await;
+        }
+    }
 }
 
 fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {

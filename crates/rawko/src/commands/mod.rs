@@ -11,6 +11,7 @@ pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod fork;
 pub(crate) mod graph;
@@ -38,9 +39,11 @@ pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
 pub(crate) mod trust;
+pub(crate) mod undo;
 pub(crate) mod verify;
 #[cfg(feature = "worker")]
 pub(crate) mod worker;
+pub(crate) mod worktrees;
 
 #[cfg(not(feature = "server"))]
 left_out::left_out!(serve, "server");
@@ -76,6 +79,9 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Fork(args) => fork::run(&args, console),
         Command::Migrate(args) => migrate::run(&args, console),
         Command::Replay(args) => replay::run(&args, console),
+        Command::Diff(args) => diff::run(&args, console),
+        Command::Undo(args) => undo::run(&args, console),
+        Command::Worktrees(args) => worktrees::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Serve(args) => serve::run(&args, console),
         Command::Worker(args) => worker::run(&args, console),

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 41] = [
     "init",
     "demo",
     "trust",
@@ -28,6 +28,9 @@ const COMMANDS: [&str; 38] = [
     "fork",
     "migrate",
     "replay",
+    "diff",
+    "undo",
+    "worktrees",
     "serve",
     "worker",
     "channels",

@@ -49,7 +49,7 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        agent  1.0.0  bd952d3b4292  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
@@ -77,7 +77,7 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        agent  1.0.0  bd952d3b4292  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml

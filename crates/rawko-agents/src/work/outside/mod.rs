@@ -24,7 +24,7 @@ use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
 use super::attachments::{Attached, load_all};
-use super::{Workshop, open};
+use super::{Workshop, open, trees};
 use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
@@ -38,7 +38,33 @@ const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Time limit for ending it; afterwards it is dropped.
 const ENDING_MAX: Duration = Duration::from_secs(15);
 
-pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+/// Runs a program, in a worktree of its own if it is to be isolated. The result then has the commit and the diff.
+pub(super) async fn isolated(
+    workshop: &Workshop,
+    project: &Workshop,
+    call: Call,
+) -> Result<Value, ServiceError> {
+    let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
+    let (owner, name) = (call.idempotency.to_string(), super::apart::name_of_call(&call, &agent.name));
+    if workshop.worktree.is_some() || project.isolate(agent, &owner, &name, &call.input).await?.is_none() {
+        return turn(workshop, call).await;
+    }
+    let Some(own) = project.apart_for(&owner) else {
+        return Err(ServiceError::new(Category::Failed, "the worktree of this agent is gone"));
+    };
+    let result = turn(&own, call).await;
+    let closed = super::apart::close(project, &owner).await?;
+    match result {
+        Ok(Value::Map(report)) => {
+            let mut report = (*report).clone();
+            report.insert("worktree".into(), closed.get("worktree").clone());
+            Ok(Value::Map(report.into()))
+        }
+        result => result,
+    }
+}
+
+async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let started = Instant::now();
     let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
     let input = request::input(agent, &call);
@@ -67,7 +93,16 @@ pub(super) async fn turn(workshop: &Workshop, call: Call) -> Result<Value, Servi
     };
     let schema = open::schema(&input)?;
     let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
-    job.run(first).await
+    let label = format!("agent:{}", agent.name);
+    let (result, checkpoint) = trees::recorded(workshop, &call, &label, job.run(first)).await;
+    match (result, checkpoint.as_map()) {
+        (Ok(Value::Map(report)), Some(_)) => {
+            let mut report = (*report).clone();
+            report.insert("checkpoint".into(), checkpoint);
+            Ok(Value::Map(report.into()))
+        }
+        (result, _) => result,
+    }
 }
 
 /// One execution of one program.

@@ -40,6 +40,7 @@ use known::{ALIASES, known, maker};
 pub type Problems = Vec<(Arc<str>, Vec<Finding>)>;
 
 /// A provider under its name.
+#[derive(Clone)]
 struct NamedProvider {
     /// True if the embedder supplied it; such a provider needs no model name.
     is_given: bool,
@@ -48,6 +49,7 @@ struct NamedProvider {
 }
 
 /// A provider whose script or tape must be used up.
+#[derive(Clone)]
 enum Strict {
     Scripted(Arc<Scripted>),
     Replay(Arc<Replay>),
@@ -56,7 +58,7 @@ enum Strict {
 /// Wraps a provider, given its name.
 pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provider> + Send + Sync>;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Providers {
     default: Option<String>,
     /// The place that names the default, for messages.

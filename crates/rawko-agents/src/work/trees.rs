@@ -1,0 +1,138 @@
+//! The history of the project's files: every call of an agent that changes them leaves a checkpoint. Separate from the
+//! tools, because external agents and checks change files, too.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rawko_core::Value;
+use rawko_host::{Call, Settings, SettingsReader};
+use rawko_process::Confinement;
+use rawko_programs::checkpoints::{Author, CheckpointSettings, Checkpoints, Entry, EntryKind};
+use rawko_programs::worktrees::Worktrees;
+use rawko_settings::{Environment, StateDir};
+use rawko_tools::{LayeredTools, Toolbox};
+
+use super::settings::worktree_bytes_max;
+use super::{Workshop, permit};
+
+/// The history, opened when it is first needed; or the reason why there is none.
+pub type History = OnceLock<Result<Checkpoints, String>>;
+
+impl Workshop {
+    /// Returns the history of the project's files.
+    pub(super) fn history(&self) -> Result<&Checkpoints, String> {
+        let history = self.history.get_or_init(|| {
+            history(&self.root, &self.environment, &self.confinement).map_err(|error| error.to_string())
+        });
+        history.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Opens the history of a project's files, for commands.
+pub fn project_history(root: &Path, settings: &Settings) -> std::io::Result<Checkpoints> {
+    let root = std::path::absolute(root)?;
+    let mut reader = SettingsReader::new(settings.environment());
+    let sections: Vec<_> = settings.sections("tools").collect();
+    let LayeredTools { settings: tools, .. } = LayeredTools::read(&mut reader, &sections);
+    let history = history(&root, settings.environment(), &tools.confinement(&root))?;
+    history.hide(Toolbox::new(&root, tools).hidden_files(&permit::permissions(settings).0));
+    Ok(history)
+}
+
+/// Opens the worktrees of a project, for commands.
+pub fn project_worktrees(root: &Path, settings: &Settings) -> std::io::Result<Worktrees> {
+    let (root, environment) = (std::path::absolute(root)?, settings.environment());
+    let state = StateDir::of(environment).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let place = worktrees_folder(environment).ok_or_else(|| std::io::Error::other("HOME is not set"))?;
+    let mut reader = SettingsReader::new(environment);
+    let sections: Vec<_> = settings.sections("worktrees").collect();
+    let bytes_max = worktree_bytes_max(&mut reader, &sections);
+    Ok(Worktrees::new(&state.project(&root), &place, bytes_max))
+}
+
+fn history(
+    root: &Path,
+    environment: &Environment,
+    confinement: &Confinement,
+) -> std::io::Result<Checkpoints> {
+    let state = StateDir::of(environment).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let folder = state.project(root).join("checkpoints");
+    Ok(Checkpoints::new(CheckpointSettings {
+        root: root.to_owned(),
+        folder,
+        excluded: excluded(root, environment, &state),
+        git: true,
+        environment: environment.clone(),
+        confinement: confinement.clone(),
+    }))
+}
+
+/// rawko's own folders, if a project contains them: a home directory may be one.
+fn excluded(root: &Path, environment: &Environment, state: &StateDir) -> Vec<PathBuf> {
+    let state = root.canonicalize().ok().and_then(|real| Some(real.join(state.below(&real)?)));
+    state.into_iter().chain(worktrees_folder(environment)).collect()
+}
+
+/// Returns the folder of all worktrees: not in the state directory, which no program of an agent sees.
+pub(super) fn worktrees_folder(environment: &Environment) -> Option<PathBuf> {
+    let whole = |name: &str| environment.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = whole("XDG_CACHE_HOME").or_else(|| whole("HOME").map(|home| home.join(".cache")));
+    cache.map(|cache| cache.join("rawko/worktrees"))
+}
+
+/// Runs a call that may change files. Returns its result, and the checkpoint or the reason why there is none.
+pub(super) async fn recorded<T>(
+    workshop: &Workshop,
+    call: &Call,
+    label: &str,
+    running: impl Future<Output = T>,
+) -> (T, Value) {
+    let author = Author {
+        kind: EntryKind::Call,
+        instance: call.instance.to_string(),
+        call: call.idempotency.to_string(),
+        label: label.to_owned(),
+    };
+    // A worktree is committed as a whole when its agent ends.
+    if workshop.worktree.is_some() {
+        return (running.await, Value::Null);
+    }
+    let problem = |why: String| Value::map([("problem", Value::from(format!("no checkpoint: {why}")))]);
+    let history = match workshop.history() {
+        Ok(history) => history,
+        Err(why) => return (running.await, problem(why)),
+    };
+    history.hide(workshop.toolbox.hidden_files(&workshop.permissions));
+    if let Err(error) = history.begin(&author).await {
+        return (running.await, problem(error.to_string()));
+    }
+    // A call that is cancelled does not come to its end.
+    let _running = RunningCall { history, author: &author };
+    let result = running.await;
+    match history.end(&author).await {
+        Ok(None) => (result, Value::Null),
+        Ok(Some(entry)) => (result, named(&entry)),
+        Err(error) => (result, problem(error.to_string())),
+    }
+}
+
+struct RunningCall<'c> {
+    history: &'c Checkpoints,
+    author: &'c Author,
+}
+
+impl Drop for RunningCall<'_> {
+    fn drop(&mut self) {
+        self.history.abandon(self.author);
+    }
+}
+
+/// Names a checkpoint in the journal.
+pub(super) fn named(entry: &Entry) -> Value {
+    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
+    Value::map([
+        ("number", Value::Int(i64::try_from(entry.number).unwrap_or(i64::MAX))),
+        ("ref", text(&entry.reference)),
+        ("commit", text(&entry.commit)),
+    ])
+}

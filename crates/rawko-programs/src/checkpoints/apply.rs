@@ -1,0 +1,215 @@
+//! Changes the project's files to given states: an undo, a redo or a merge. What will be done is on disk first, so that
+//! a killed process is completed by the next one; the history has an entry for it, so that it can be undone.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use super::beneath::Root;
+use super::log::Intent;
+use super::names::real_path;
+use super::record::{Checkpoints, Memory};
+use super::scan::mark_now;
+use super::vault::Vault;
+use super::{Author, Change, Entry, Kind, Mark, NetChanges};
+
+/// A completed change of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// `None` if the files were in that state already.
+    pub entry: Option<Entry>,
+}
+
+/// The reason why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// These files are not in the expected state.
+    #[error("changed since: {}", .0.join(", "))]
+    Conflicts(Vec<String>),
+    /// The contents of these files are not known: too large to store, or damaged.
+    #[error("the contents are not stored: {}", .0.join(", "))]
+    Missing(Vec<String>),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Checkpoints {
+    /// Restores the state before net changes.
+    pub async fn revert(
+        &self,
+        net: &NetChanges,
+        author: &Author,
+        is_forced: bool,
+    ) -> Result<Applied, ApplyError> {
+        if let (Some(_), false) = (net.mixed.first(), is_forced) {
+            return Err(ApplyError::Conflicts(net.mixed.clone()));
+        }
+        let old = net.changes.iter().zip(&net.between);
+        let old = old.filter_map(|(it, (first, _))| Some((it.path.clone(), it.before.clone()?, first - 1)));
+        let lost = self.fetch(&old.collect::<Vec<_>>()).await?;
+        if !lost.is_empty() {
+            return Err(ApplyError::Missing(lost));
+        }
+        let back = |change: &Change| Change {
+            path: change.path.clone(),
+            before: change.after.clone(),
+            after: change.before.clone(),
+        };
+        self.apply(net.changes.iter().map(back).collect(), author, is_forced).await
+    }
+
+    /// Stores contents that a later [`Checkpoints::apply`] needs.
+    pub fn keep(&self, mark: &Mark, body: &[u8]) -> io::Result<()> {
+        self.vault.put(&mark.hash, body)
+    }
+
+    /// Changes files from their expected state (`before`) to another (`after`), all or none.
+    pub async fn apply(
+        &self,
+        wanted: Vec<Change>,
+        author: &Author,
+        is_forced: bool,
+    ) -> Result<Applied, ApplyError> {
+        let mut held = self.hold().await?;
+        self.catch_up(&mut held.memory).await?;
+        let root = Root::open(&self.root)?;
+        let (mut plan, mut conflicts, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for change in wanted {
+            let now = mark_now(&self.root, &root, &real_path(&change.path));
+            if now == change.after {
+                continue;
+            }
+            if !is_same(&now, &change.before) {
+                conflicts.push(change.path.clone());
+            }
+            let is_stored = |mark: &Mark| match mark.kind {
+                Kind::Directory => true,
+                Kind::Opaque => false,
+                Kind::File | Kind::Link => self.vault.get(&mark.hash).is_some(),
+            };
+            if !change.after.as_ref().is_none_or(is_stored) {
+                missing.push(change.path.clone());
+            }
+            plan.push(Change { before: now, ..change });
+        }
+        if !conflicts.is_empty() && !is_forced {
+            return Err(ApplyError::Conflicts(conflicts));
+        }
+        if !missing.is_empty() {
+            return Err(ApplyError::Missing(missing));
+        }
+        if plan.is_empty() {
+            return Ok(Applied::default());
+        }
+        self.log.set_intent(&Intent { author: author.clone(), changes: plan })?;
+        let entry = self.settle(&mut held.memory).await?;
+        Ok(Applied { entry })
+    }
+
+    /// Completes a change that was begun, by this process or one that was killed.
+    pub(super) async fn settle(&self, memory: &mut Memory) -> io::Result<Option<Entry>> {
+        let Some(intent) = self.log.intent()? else { return Ok(None) };
+        let (at, vault, changes) = (self.root.clone(), self.vault.clone(), intent.changes);
+        tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await??;
+        let entry = self.advance(memory, &intent.author).await?;
+        self.log.end_intent()?;
+        Ok(entry)
+    }
+}
+
+/// Changes files of a copy of the project, with contents that were kept.
+pub(crate) async fn apply_copy(history: &Checkpoints, at: &Path, changes: Vec<Change>) -> io::Result<()> {
+    let (at, vault) = (at.to_owned(), history.vault.clone());
+    tokio::task::spawn_blocking(move || perform(&at, &vault, &changes)).await?
+}
+
+/// Directories are the same with any permissions.
+fn is_same(one: &Option<Mark>, other: &Option<Mark>) -> bool {
+    let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);
+    one == other || (kind(one) == Some(Kind::Directory) && kind(other) == Some(Kind::Directory))
+}
+
+/// Brings paths into their state `after`. Can be repeated: paths that are done stay as they are, and so do files that
+/// were changed again since.
+fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
+    let root = Root::open(at)?;
+    let now = |change: &Change| mark_now(at, &root, &real_path(&change.path));
+    let is_free = |change: &Change| {
+        let now = now(change);
+        now.is_none() || is_same(&now, &change.before) || now == change.after
+    };
+    let changes: Vec<&Change> = changes.iter().filter(|change| is_free(change)).collect();
+    // The deepest first: a directory is empty once its files are gone.
+    for change in changes.iter().rev() {
+        let kind = |mark: &Option<Mark>| mark.as_ref().map(|mark| mark.kind);
+        let (is, to) = (kind(&now(change)), kind(&change.after));
+        match is {
+            Some(Kind::Directory) if to != is => {
+                match fs::remove_dir(root.parent(&real_path(&change.path))?.path()) {
+                    // Something else was put there.
+                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+                    done => done?,
+                }
+            }
+            Some(Kind::File | Kind::Link | Kind::Opaque) if to.is_none() || to == Some(Kind::Directory) => {
+                fs::remove_file(root.parent(&real_path(&change.path))?.path())?;
+            }
+            _ => {}
+        }
+    }
+    let modes = changes.iter().filter_map(|change| {
+        let mark = change.after.as_ref().filter(|mark| mark.kind == Kind::Directory)?;
+        Some((real_path(&change.path), mark.mode))
+    });
+    let modes: Vec<(std::path::PathBuf, u32)> = modes.collect();
+    for (path, _) in &modes {
+        make_directory(&root, path)?;
+    }
+    for change in &changes {
+        match &change.after {
+            Some(mark) if matches!(mark.kind, Kind::File | Kind::Link) => write(&root, vault, change, mark)?,
+            _ => {}
+        }
+    }
+    for (path, mode) in modes.iter().rev() {
+        fs::set_permissions(root.parent(path)?.path(), Permissions::from_mode(*mode))?;
+    }
+    Ok(())
+}
+
+fn make_directory(root: &Root, path: &Path) -> io::Result<()> {
+    for path in
+        path.ancestors().collect::<Vec<_>>().into_iter().rev().filter(|path| !path.as_os_str().is_empty())
+    {
+        match fs::create_dir(root.parent(path)?.path()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+    }
+    Ok(())
+}
+
+fn write(root: &Root, vault: &Vault, change: &Change, mark: &Mark) -> io::Result<()> {
+    let path = real_path(&change.path);
+    let lost =
+        || io::Error::new(io::ErrorKind::NotFound, format!("the contents of {} are lost", change.path));
+    let body = vault.get(&mark.hash).ok_or_else(lost)?;
+    if let Some(above) = path.parent() {
+        make_directory(root, above)?;
+    }
+    let parent = root.parent(&path)?;
+    let draft = parent.draft();
+    if draft.symlink_metadata().is_ok() {
+        fs::remove_file(&draft)?;
+    }
+    match mark.kind {
+        Kind::Link => symlink(Path::new(std::ffi::OsStr::from_bytes(&body)), &draft)?,
+        Kind::File | Kind::Opaque | Kind::Directory => {
+            fs::write(&draft, &body)?;
+            fs::set_permissions(&draft, Permissions::from_mode(mark.mode))?;
+        }
+    }
+    fs::rename(&draft, parent.path())
+}

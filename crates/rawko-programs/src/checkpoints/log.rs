@@ -1,0 +1,154 @@
+//! The history on disk: one file per entry, and the tree after the last one. An entry is there as a whole or not at all;
+//! a tree that is older than the last entry is brought forward when it is read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::vault::{write_durable, write_whole};
+use super::{Author, Change, Entry, Manifest};
+
+/// The tree after the last entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TreeState {
+    pub(super) number: u64,
+    /// The latest commit, of this entry or an earlier one.
+    #[serde(default)]
+    pub(super) commit: Option<String>,
+    pub(super) files: Manifest,
+}
+
+/// Changes to the project that were begun and must be completed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Intent {
+    pub(super) author: Author,
+    /// `before` is the state that was found, `after` the goal.
+    pub(super) changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    folder: PathBuf,
+}
+
+impl Log {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Creates the folders, and takes the lock of the history. Blocks while another process holds it.
+    pub(super) fn lock(&self) -> io::Result<fs::File> {
+        rawko_settings::make_private(&self.entries_folder())?;
+        let file =
+            fs::OpenOptions::new().create(true).truncate(false).write(true).open(self.folder.join("lock"))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    fn entries_folder(&self) -> PathBuf {
+        self.folder.join("entries")
+    }
+
+    fn numbers(&self) -> io::Result<Vec<u64>> {
+        let list = match fs::read_dir(self.entries_folder()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            list => list?,
+        };
+        let mut numbers = Vec::new();
+        for entry in list {
+            let name = entry?.file_name();
+            let number: Option<u64> = name.to_str().and_then(|name| name.strip_suffix(".json")?.parse().ok());
+            numbers.extend(number);
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    pub(super) fn last_number(&self) -> io::Result<u64> {
+        Ok(self.numbers()?.last().copied().unwrap_or(0))
+    }
+
+    pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
+        read(&self.entries_folder().join(format!("{number:010}.json")))
+    }
+
+    /// Returns all entries, the oldest first.
+    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
+        self.numbers()?.into_iter().map(|number| self.entry(number)).collect()
+    }
+
+    pub(super) fn add(&self, entry: &Entry) -> io::Result<()> {
+        let place = self.entries_folder().join(format!("{:010}.json", entry.number));
+        write_durable(&place, &serde_json::to_vec(entry)?)
+    }
+
+    /// Returns the tree after the last entry; `None` before the first.
+    pub(super) fn tree(&self) -> io::Result<Option<TreeState>> {
+        let file = self.folder.join("tree.json");
+        let mut tree: TreeState = match read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            tree => tree?,
+        };
+        for number in tree.number + 1..=self.last_number()? {
+            let entry = self.entry(number)?;
+            for change in entry.changes {
+                match change.after {
+                    Some(mark) => drop(tree.files.insert(change.path, mark)),
+                    None => drop(tree.files.remove(&change.path)),
+                }
+            }
+            tree.number = number;
+            tree.commit = entry.commit.or(tree.commit);
+        }
+        Ok(Some(tree))
+    }
+
+    pub(super) fn set_tree(&self, tree: &TreeState) -> io::Result<()> {
+        write_whole(&self.folder.join("tree.json"), &serde_json::to_vec(tree)?)
+    }
+
+    pub(super) fn intent(&self) -> io::Result<Option<Intent>> {
+        match read(&self.folder.join("intent.json")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            intent => intent.map(Some),
+        }
+    }
+
+    pub(super) fn set_intent(&self, intent: &Intent) -> io::Result<()> {
+        write_durable(&self.folder.join("intent.json"), &serde_json::to_vec(intent)?)
+    }
+
+    pub(super) fn end_intent(&self) -> io::Result<()> {
+        fs::remove_file(self.folder.join("intent.json"))
+    }
+
+    /// Notes a call that may change files, so that its changes are its own even if the process is killed.
+    pub(super) fn open_call(&self, author: &Author) -> io::Result<()> {
+        write_whole(&self.call_file(author), &serde_json::to_vec(author)?)
+    }
+
+    pub(super) fn close_call(&self, author: &Author) {
+        let _ = fs::remove_file(self.call_file(author));
+    }
+
+    /// Returns a call that was open.
+    pub(super) fn open_calls(&self) -> Vec<Author> {
+        let list = fs::read_dir(self.folder.join("calls")).into_iter().flatten().flatten();
+        let mut calls: Vec<Author> = list.filter_map(|entry| read(&entry.path()).ok()).collect();
+        calls.sort_by(|one, other| one.call.cmp(&other.call));
+        calls
+    }
+
+    fn call_file(&self, author: &Author) -> PathBuf {
+        self.folder.join("calls").join(rawko_settings::short_hash(author.call.as_bytes()))
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(file: &Path) -> io::Result<T> {
+    let text = fs::read(file)?;
+    serde_json::from_slice(&text).map_err(|error| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{} is damaged: {error}", file.display()))
+    })
+}

@@ -1,0 +1,124 @@
+//! Checkpoints: the history of a project's files, one entry per call that changed them. `diff` and `undo` read it, and
+//! merges are part of it. Separate from the snapshots of evidence, which hold the beginning of one task only.
+//!
+//! In a git repository the contents are commits on hidden refs, made without the person's index, hooks or filters.
+//! Elsewhere they are files in the user's state directory, by hash. Nothing here writes to the project except
+//! [`Checkpoints::apply`].
+
+mod apply;
+mod beneath;
+mod contents;
+mod git;
+mod log;
+mod merge;
+mod names;
+mod net;
+mod record;
+mod scan;
+mod text;
+mod vault;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use apply::apply_copy;
+pub use apply::{Applied, ApplyError};
+pub use git::ref_part;
+pub(crate) use git::{Git, ImportRequest};
+pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
+pub use names::real_path;
+pub use net::{NetChanges, net_changes};
+pub use record::{CheckpointSettings, Checkpoints, differences};
+pub(crate) use scan::{content_mark, read_copy, scan_copy};
+pub use text::{FileDiff, file_diff};
+
+/// All paths of a tree, by name. A name is the path in the project; one that is not UTF-8 is encoded.
+pub type Manifest = BTreeMap<String, Mark>;
+
+/// The state of one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub kind: Kind,
+    /// Permission bits; 0 for links.
+    pub mode: u32,
+    pub size: u64,
+    /// Hash of the contents, or of a link's target; empty for directories.
+    pub hash: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    File,
+    Link,
+    Directory,
+    /// A file that is too large to store or cannot be read: known by its size and time only.
+    Opaque,
+}
+
+/// One path that an entry changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub path: String,
+    /// `None`: it did not exist.
+    pub before: Option<Mark>,
+    /// `None`: it does not exist any more.
+    pub after: Option<Mark>,
+}
+
+/// The reason for an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// The first entry: the whole tree.
+    Base,
+    /// A call of an agent.
+    Call,
+    /// Changes between calls: by the person or another program.
+    Outside,
+    Undo,
+    Redo,
+    Merge,
+}
+
+/// The author of the changes since the previous entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    pub kind: EntryKind,
+    /// The instance that made the call; empty for changes outside.
+    pub instance: String,
+    /// The idempotency key of the call, which contains its step.
+    #[serde(default)]
+    pub call: String,
+    /// The tool or command, for people.
+    #[serde(default)]
+    pub label: String,
+}
+
+impl Author {
+    pub fn outside() -> Self {
+        Self { kind: EntryKind::Outside, instance: String::new(), call: String::new(), label: String::new() }
+    }
+
+    /// Returns the step of the instance that started the call.
+    pub fn step(&self) -> Option<u64> {
+        self.call.strip_prefix(&self.instance)?.strip_prefix('/')?.split('/').next()?.parse().ok()
+    }
+}
+
+/// One entry of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Counted from 1 for each tree.
+    pub number: u64,
+    pub at_ms: u64,
+    #[serde(flatten)]
+    pub author: Author,
+    /// The commit with this tree, in a git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
+    pub reference: Option<String>,
+    pub changes: Vec<Change>,
+}

@@ -1,0 +1,383 @@
+//! `Checkpoints`: takes entries. One at a time per tree, in this process and among processes.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rawko_process::Confinement;
+use rawko_settings::Environment;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::beneath::Root;
+use super::git::{Git, ImportRequest, ref_part};
+use super::log::{Log, TreeState};
+use super::names::real_path;
+use super::scan::{Scope, Stamp, StatCache, read, scan};
+use super::vault::Vault;
+use super::{Author, Change, Entry, EntryKind, Kind, Manifest, Mark};
+
+/// The tree, and the place of its history.
+#[derive(Clone, Debug)]
+pub struct CheckpointSettings {
+    /// The project, or a copy of it.
+    pub root: PathBuf,
+    /// The folder of the history, in the user's state directory.
+    pub folder: PathBuf,
+    /// Paths that are never stored: secrets, rawko's own state.
+    pub excluded: Vec<PathBuf>,
+    /// True if contents are commits where the project is a git repository.
+    pub git: bool,
+    pub environment: Environment,
+    pub confinement: Confinement,
+}
+
+/// The history of one tree.
+#[derive(Debug)]
+pub struct Checkpoints {
+    pub(super) root: PathBuf,
+    pub(super) log: Log,
+    pub(super) vault: Vault,
+    pub(super) git: Option<Git>,
+    scope: Scope,
+    /// Calls of this process that have not ended.
+    open: std::sync::Mutex<BTreeSet<String>>,
+    /// Secrets, as the rules name them now.
+    hidden: std::sync::Mutex<Vec<PathBuf>>,
+    memory: Mutex<Memory>,
+}
+
+/// The tree as this process knows it. Another process may have added entries.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    cache: StatCache,
+    pub(super) tree: Option<TreeState>,
+    tracked: Option<(Stamp, Vec<PathBuf>)>,
+    /// The tree is too large, for this reason; it is not scanned again.
+    refused: Option<String>,
+    /// The beginning of the last scan.
+    scanned: Option<SystemTime>,
+}
+
+/// The right to change the history.
+pub(super) struct Held<'c> {
+    pub(super) memory: MutexGuard<'c, Memory>,
+    _lock: std::fs::File,
+}
+
+impl Checkpoints {
+    pub fn new(settings: CheckpointSettings) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let root = real(&settings.root);
+        let mut confinement = settings.confinement;
+        confinement.root.clone_from(&root);
+        let git = Git { root: root.clone(), environment: settings.environment, confinement };
+        let excluded = settings.excluded.iter().flat_map(|path| [path.clone(), real(path)]).collect();
+        Self {
+            log: Log::new(settings.folder.clone()),
+            vault: Vault::new(settings.folder.join("objects")),
+            scope: Scope { excluded, tracked: Vec::new(), has_parents: settings.git },
+            git: Some(git).filter(|_| settings.git),
+            open: std::sync::Mutex::default(),
+            hidden: std::sync::Mutex::default(),
+            memory: Mutex::default(),
+            root,
+        }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Sets further paths that are not stored.
+    pub fn hide(&self, paths: Vec<PathBuf>) {
+        *self.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = paths;
+    }
+
+    /// Returns all entries, the oldest first.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        self.log.entries()
+    }
+
+    /// Records changes made before a call, and notes the call as their author until it ends.
+    pub async fn begin(&self, author: &Author) -> io::Result<()> {
+        let mut held = self.hold().await?;
+        let calls = self.log.open_calls();
+        let is_left = calls.iter().any(|call| !self.is_open(call));
+        // While another call of this process is running, what changed may be its work.
+        if is_left || calls.is_empty() || held.memory.tree.is_none() {
+            self.catch_up(&mut held.memory).await?;
+        }
+        self.open().insert(author.call.clone());
+        self.log.open_call(author)
+    }
+
+    /// Notes that a call does not run any more although it has not ended: what it changed is recorded later, as its own.
+    pub fn abandon(&self, author: &Author) {
+        self.open().remove(&author.call);
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn is_open(&self, author: &Author) -> bool {
+        self.open().contains(&author.call)
+    }
+
+    /// Records the changes of a call. `None` if there are none.
+    pub async fn end(&self, author: &Author) -> io::Result<Option<Entry>> {
+        let mut held = self.hold().await?;
+        let entry = self.advance(&mut held.memory, author).await;
+        self.abandon(author);
+        self.log.close_call(author);
+        entry
+    }
+
+    /// Records the present tree, and returns all of it.
+    pub async fn now(&self) -> io::Result<(u64, Manifest)> {
+        let mut held = self.hold().await?;
+        self.catch_up(&mut held.memory).await?;
+        let tree = held.memory.tree.as_ref();
+        Ok(tree.map(|tree| (tree.number, tree.files.clone())).unwrap_or_default())
+    }
+
+    /// Returns the tree after an entry.
+    pub async fn files_at(&self, number: u64) -> io::Result<Manifest> {
+        let held = self.hold().await?;
+        let mut files = held.memory.tree.as_ref().map(|tree| tree.files.clone()).unwrap_or_default();
+        for entry in self.entries()?.into_iter().rev().take_while(|entry| entry.number > number) {
+            for Change { path, before, .. } in entry.changes {
+                match before {
+                    Some(mark) => drop(files.insert(path, mark)),
+                    None => drop(files.remove(&path)),
+                }
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the git repository of the project; `None` without one.
+    pub(crate) fn repository(&self) -> Option<&Git> {
+        self.git.as_ref().filter(|_| Git::is_repository(&self.root))
+    }
+
+    /// Returns the commit with the tree after an entry.
+    pub(crate) fn commit_of(&self, number: u64) -> io::Result<Option<String>> {
+        Ok(self.log.entry(number)?.commit)
+    }
+
+    /// Takes the locks, and completes what a killed process began.
+    pub(super) async fn hold(&self) -> io::Result<Held<'_>> {
+        let mut memory = self.memory.lock().await;
+        let log = self.log.clone();
+        let lock = tokio::task::spawn_blocking(move || log.lock()).await??;
+        if memory.tree.as_ref().map_or(0, |tree| tree.number) != self.log.last_number()? {
+            memory.tree = self.log.tree()?;
+        }
+        self.settle(&mut memory).await?;
+        Ok(Held { memory, _lock: lock })
+    }
+
+    /// Records changes that no call has ended with: those of a call that was killed, or from outside.
+    pub(super) async fn catch_up(&self, memory: &mut Memory) -> io::Result<()> {
+        let mut left = self.log.open_calls().into_iter();
+        let killed = left.find(|call| !self.is_open(call));
+        let author = killed.clone().unwrap_or_else(Author::outside);
+        self.advance(memory, &author).await?;
+        killed.iter().for_each(|author| self.log.close_call(author));
+        Ok(())
+    }
+
+    /// Adds an entry if the tree differs from the last one. Returns the entry of this author.
+    pub(super) async fn advance(&self, memory: &mut Memory, author: &Author) -> io::Result<Option<Entry>> {
+        let mut scope = self.scope.clone();
+        scope.tracked = self.tracked(memory).await;
+        scope.excluded.extend(self.hidden.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+        if let Some(why) = &memory.refused {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why.clone()));
+        }
+        let mut cache = std::mem::take(&mut memory.cache);
+        let (at, begun) = (self.root.clone(), SystemTime::now());
+        let (root, files, cache) = tokio::task::spawn_blocking(move || {
+            let root = Root::open(&at)?;
+            let files = scan(&at, &root, &scope, &mut cache);
+            Ok::<_, io::Error>((Arc::new(root), files, cache))
+        })
+        .await??;
+        memory.cache = cache;
+        let too_large = files.as_ref().err().filter(|error| error.kind() == io::ErrorKind::FileTooLarge);
+        memory.refused = too_large.map(ToString::to_string);
+        let files = files?;
+        let earlier = memory.scanned.replace(begun);
+        let known = memory.tree.as_ref().map(|tree| &tree.files);
+        let mut changes = differences(known.unwrap_or(&Manifest::new()), &files);
+        // Ignored from now on, but not removed.
+        let is_ignored = |it: &Change| it.after.is_none() && exists(&self.root, &it.path);
+        changes.retain(|change| !is_ignored(change));
+        let is_base = known.is_none();
+        if is_base {
+            let author = Author { kind: EntryKind::Base, ..author.clone() };
+            return self.add(memory, changes, author, &root).await.map(Some);
+        }
+        // Files that a changed `.gitignore` reveals existed before the call, and must not be removed by its undo.
+        let is_revealed = |it: &Change| {
+            it.before.is_none() && author.kind == EntryKind::Call && is_older(&self.root, &it.path, earlier)
+        };
+        let (revealed, changes): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_revealed);
+        if !revealed.is_empty() {
+            self.add(memory, revealed, Author::outside(), &root).await?;
+        }
+        if changes.is_empty() {
+            Ok(None)
+        } else {
+            self.add(memory, changes, author.clone(), &root).await.map(Some)
+        }
+    }
+
+    /// Adds an entry with these changes.
+    async fn add(
+        &self,
+        memory: &mut Memory,
+        mut changes: Vec<Change>,
+        author: Author,
+        root: &Arc<Root>,
+    ) -> io::Result<Entry> {
+        let number = memory.tree.as_ref().map_or(0, |tree| tree.number) + 1;
+        let parent = memory.tree.as_ref().and_then(|tree| tree.commit.clone());
+        let (commit, reference) = self.store(&mut changes, &author, number, parent.as_deref(), root).await?;
+        let mut tree = memory.tree.clone().unwrap_or_default();
+        for Change { path, after, .. } in &changes {
+            match after {
+                Some(mark) => drop(tree.files.insert(path.clone(), mark.clone())),
+                None => drop(tree.files.remove(path)),
+            }
+        }
+        let is_base = author.kind == EntryKind::Base;
+        changes.retain(|change| !is_base && change.before != change.after);
+        let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let at_ms = u64::try_from(at_ms).unwrap_or(u64::MAX);
+        let entry = Entry { number, at_ms, author, commit, reference, changes };
+        // A base without its tree would be a history without files.
+        if is_base {
+            self.log.set_tree(&TreeState { number: 0, ..tree.clone() })?;
+        }
+        tree.number = number;
+        tree.commit = entry.commit.clone().or(tree.commit);
+        self.log.add(&entry)?;
+        self.log.set_tree(&tree)?;
+        memory.tree = Some(tree);
+        Ok(entry)
+    }
+
+    /// Stores new contents: as a commit, or else in the vault. Corrects the marks of files that changed meanwhile.
+    async fn store(
+        &self,
+        changes: &mut [Change],
+        author: &Author,
+        number: u64,
+        parent: Option<&str>,
+        root: &Arc<Root>,
+    ) -> io::Result<(Option<String>, Option<String>)> {
+        let is_content = |mark: &Option<Mark>| {
+            mark.as_ref().is_some_and(|mark| matches!(mark.kind, Kind::File | Kind::Link))
+        };
+        let written: Vec<String> =
+            changes.iter().filter(|it| is_content(&it.after)).map(|it| it.path.clone()).collect();
+        if let Some(git) = self.git.as_ref().filter(|_| Git::is_repository(&self.root)) {
+            let gone = changes.iter().filter(|it| is_content(&it.before) && !is_content(&it.after));
+            let owner = if author.instance.is_empty() { "outside" } else { &author.instance };
+            let reference = format!("refs/rawko/{}/{number}", ref_part(owner));
+            let request = ImportRequest {
+                reference: &reference,
+                parent,
+                message: message(author, number),
+                removed: gone.map(|it| it.path.clone()).collect(),
+                written: written.clone(),
+                ..ImportRequest::default()
+            };
+            // A repository that cannot be written to does not stop the work: the vault holds the contents.
+            if let Ok((commit, marks)) = git.import(&request, &self.root).await {
+                correct(changes, marks);
+                return Ok((Some(commit), Some(reference)));
+            }
+        }
+        let (at, root, vault) = (self.root.clone(), Arc::clone(root), self.vault.clone());
+        let marks = tokio::task::spawn_blocking(move || {
+            let mut marks = Vec::new();
+            for name in written {
+                let found = read(&at, &root, &real_path(&name));
+                if let Some((mark, body)) = &found {
+                    vault.put(&mark.hash, body)?;
+                }
+                marks.push((name, found.map(|(mark, _)| mark)));
+            }
+            Ok::<_, io::Error>(marks)
+        });
+        correct(changes, marks.await??);
+        Ok((None, None))
+    }
+
+    /// Returns the files in git's index, read again when it changed.
+    async fn tracked(&self, memory: &mut Memory) -> Vec<PathBuf> {
+        let Some(git) = &self.git else { return Vec::new() };
+        let Ok(about) = std::fs::metadata(self.root.join(".git/index")) else { return Vec::new() };
+        let stamp = Stamp::of(&about);
+        if let Some((_, tracked)) = memory.tracked.as_ref().filter(|(known, _)| *known == stamp) {
+            return tracked.clone();
+        }
+        let tracked = git.tracked().await.unwrap_or_default();
+        memory.tracked = Some((stamp, tracked.clone()));
+        tracked
+    }
+}
+
+fn message(author: &Author, number: u64) -> String {
+    let title = match author.kind {
+        EntryKind::Base => "rawko: the files before the first call",
+        EntryKind::Call => "rawko: after a call",
+        EntryKind::Outside => "rawko: changes from outside",
+        EntryKind::Undo => "rawko: undo",
+        EntryKind::Redo => "rawko: redo",
+        EntryKind::Merge => "rawko: merge",
+    };
+    let Author { instance, call, label, .. } = author;
+    format!("{title}\n\nCheckpoint: {number}\nInstance: {instance}\nCall: {call}\nTool: {label}\n")
+}
+
+fn correct(changes: &mut [Change], marks: Vec<(String, Option<Mark>)>) {
+    for (name, mark) in marks {
+        if let Ok(at) = changes.binary_search_by(|change| change.path.cmp(&name)) {
+            changes[at].after = mark;
+        }
+    }
+}
+
+fn exists(root: &Path, name: &str) -> bool {
+    let path = real_path(name);
+    let is_direct = |above: &Path| root.join(above).symlink_metadata().is_ok_and(|about| about.is_dir());
+    path.ancestors().skip(1).all(is_direct) && root.join(&path).symlink_metadata().is_ok()
+}
+
+/// Returns true if a path has not changed since a time.
+fn is_older(root: &Path, name: &str, time: Option<SystemTime>) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let about = root.join(real_path(name)).symlink_metadata();
+    let (Ok(about), Some(time)) = (about, time) else { return false };
+    let Ok(seconds) = u64::try_from(about.ctime()) else { return false };
+    let nanos = u32::try_from(about.ctime_nsec()).unwrap_or(0);
+    // The kernel's clock for files lags behind by some milliseconds.
+    UNIX_EPOCH + Duration::new(seconds, nanos) + Duration::from_millis(20) < time
+}
+
+/// Returns the paths that differ, by name.
+pub fn differences(before: &Manifest, after: &Manifest) -> Vec<Change> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let change = |name: &String| Change {
+        path: name.clone(),
+        before: before.get(name).cloned(),
+        after: after.get(name).cloned(),
+    };
+    names.into_iter().map(change).filter(|change| change.before != change.after).collect()
+}

@@ -1,0 +1,220 @@
+//! Reads a tree: the marks of all files that git would not ignore. Unchanged files are recognised by their times, as in
+//! git's index, so that a scan after every call is cheap.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::beneath::{DRAFT, Root};
+use super::names::name_of;
+use super::vault::content_hash;
+use super::{Kind, Manifest, Mark};
+use crate::checks::is_generated;
+
+/// Larger files are not stored.
+pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// A tree with more files or bytes has no checkpoints: taking one after every call would take longer than the call.
+const FILES_MAX: usize = 250_000;
+const TREE_BYTES_MAX: u64 = 8 << 30;
+/// A file that changed this recently may change again without a new time.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+/// What a scan leaves out, and adds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// Absolute paths.
+    pub(super) excluded: Vec<PathBuf>,
+    /// Files that git has although it would ignore them, relative to the root.
+    pub(super) tracked: Vec<PathBuf>,
+    /// True if `.gitignore` files above the root apply.
+    pub(super) has_parents: bool,
+}
+
+/// Hashes of unchanged files.
+#[derive(Debug, Default)]
+pub(super) struct StatCache(HashMap<String, (Stamp, String)>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(about: &Metadata) -> Self {
+        Self {
+            device: about.dev(),
+            inode: about.ino(),
+            size: about.size(),
+            modified: (about.mtime(), about.mtime_nsec()),
+            changed: (about.ctime(), about.ctime_nsec()),
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let changed = Duration::from_secs(u64::try_from(self.changed.0).unwrap_or(u64::MAX));
+        now.saturating_sub(SETTLED_AFTER) > changed
+    }
+}
+
+pub(super) fn scan(at: &Path, root: &Root, scope: &Scope, cache: &mut StatCache) -> io::Result<Manifest> {
+    let (mut files, mut bytes) = (Manifest::new(), 0);
+    for entry in walk(at, scope).flatten().filter(|entry| entry.depth() > 0) {
+        let Ok(path) = entry.path().strip_prefix(at) else { continue };
+        bytes += add(at, root, path, cache, &mut files);
+        if files.len() > FILES_MAX || bytes > TREE_BYTES_MAX {
+            let most = TREE_BYTES_MAX >> 30;
+            let message = format!(
+                "the project has more than {FILES_MAX} files or {most} GiB that git does not ignore; list what is \
+                 generated in .gitignore"
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+    }
+    for path in &scope.tracked {
+        if is_own(path) || scope.excluded.iter().any(|excluded| at.join(path).starts_with(excluded)) {
+            continue;
+        }
+        let above: Vec<&Path> =
+            path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+        // A directory that became a link holds nothing of this tree.
+        let is_direct = |path: &&Path| at.join(path).symlink_metadata().is_ok_and(|about| about.is_dir());
+        if above.iter().all(is_direct) {
+            for path in above {
+                add(at, root, path, cache, &mut files);
+            }
+            add(at, root, path, cache, &mut files);
+        }
+    }
+    Ok(files)
+}
+
+/// Adds a path that is not there yet. Returns its size.
+fn add(at: &Path, root: &Root, path: &Path, cache: &mut StatCache, files: &mut Manifest) -> u64 {
+    let name = name_of(path);
+    if files.contains_key(&name) {
+        return 0;
+    }
+    let Ok(about) = at.join(path).symlink_metadata() else { return 0 };
+    let Some(mark) = mark(at, root, path, &about, Some((&name, cache))) else { return 0 };
+    let stored = if mark.kind == Kind::Opaque { 0 } else { mark.size };
+    files.insert(name, mark);
+    stored
+}
+
+/// Returns the mark of a path; `None` for pipes, sockets and devices, and for a path that is gone.
+fn mark(
+    at: &Path,
+    root: &Root,
+    path: &Path,
+    about: &Metadata,
+    cached: Option<(&str, &mut StatCache)>,
+) -> Option<Mark> {
+    let mode = about.mode() & 0o7777;
+    if about.is_dir() {
+        return Some(Mark { kind: Kind::Directory, mode, size: 0, hash: String::new() });
+    }
+    if about.is_symlink() {
+        let target = std::fs::read_link(at.join(path)).ok()?;
+        return Some(link_mark(&target));
+    }
+    if !about.is_file() {
+        return None;
+    }
+    let stamp = Stamp::of(about);
+    if let Some((name, cache)) = &cached
+        && let Some((_, hash)) = cache.0.get(*name).filter(|(known, _)| *known == stamp)
+    {
+        return Some(Mark { kind: Kind::File, mode, size: stamp.size, hash: hash.clone() });
+    }
+    let opaque = || {
+        let hash = format!("{}.{}", stamp.modified.0, stamp.modified.1);
+        Some(Mark { kind: Kind::Opaque, mode, size: stamp.size, hash })
+    };
+    if stamp.size > FILE_BYTES_MAX {
+        return opaque();
+    }
+    match body(root, path) {
+        Ok(body) => {
+            let hash = content_hash(&body);
+            if let Some((name, cache)) = cached.filter(|_| stamp.is_settled()) {
+                cache.0.insert(name.to_owned(), (stamp, hash.clone()));
+            }
+            Some(Mark { kind: Kind::File, mode, size: body.len() as u64, hash })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => opaque(),
+    }
+}
+
+pub(super) fn link_mark(target: &Path) -> Mark {
+    let target = target.as_os_str().as_bytes();
+    Mark { kind: Kind::Link, mode: 0, size: target.len() as u64, hash: content_hash(target) }
+}
+
+/// Returns the mark of one path now, without a cache.
+pub(super) fn mark_now(at: &Path, root: &Root, path: &Path) -> Option<Mark> {
+    let about = at.join(path).symlink_metadata().ok()?;
+    mark(at, root, path, &about, None)
+}
+
+/// Returns the contents of a file or the target of a link, with its mark: it may have changed since it was marked.
+pub(super) fn read(at: &Path, root: &Root, path: &Path) -> Option<(Mark, Vec<u8>)> {
+    let about = at.join(path).symlink_metadata().ok()?;
+    if about.is_symlink() {
+        let target = std::fs::read_link(at.join(path)).ok()?;
+        return Some((link_mark(&target), target.as_os_str().as_bytes().to_vec()));
+    }
+    let body = about.is_file().then(|| body(root, path).ok()).flatten()?;
+    let (mode, size) = (about.mode() & 0o7777, body.len() as u64);
+    Some((Mark { kind: Kind::File, mode, size, hash: content_hash(&body) }, body))
+}
+
+fn body(root: &Root, path: &Path) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    root.file(path)?.take(FILE_BYTES_MAX).read_to_end(&mut body)?;
+    Ok(body)
+}
+
+fn walk(at: &Path, scope: &Scope) -> ignore::Walk {
+    let mut walk = ignore::WalkBuilder::new(at);
+    walk.require_git(false).hidden(false).ignore(false).parents(scope.has_parents);
+    walk.sort_by_file_name(|one, other| one.cmp(other));
+    let (excluded, at) = (scope.excluded.clone(), at.to_owned());
+    walk.filter_entry(move |entry| {
+        let is_excluded = excluded.iter().any(|path| path == entry.path());
+        let path = entry.path().strip_prefix(&at).unwrap_or(entry.path());
+        !is_excluded && !is_own(path) && !is_generated(entry.file_name())
+    });
+    walk.build()
+}
+
+/// Returns true for files of git and rawko.
+fn is_own(path: &Path) -> bool {
+    path.starts_with(".rawko")
+        || path.components().any(|part| part.as_os_str() == ".git")
+        || path.as_os_str().as_bytes().ends_with(DRAFT.as_bytes())
+}
+
+/// Returns the files of a copy of a project.
+pub(crate) fn scan_copy(at: &Path) -> io::Result<Manifest> {
+    scan(at, &Root::open(at)?, &Scope::default(), &mut StatCache::default())
+}
+
+/// Returns the contents of a file or the target of a link in a copy; `None` if there is neither.
+pub(crate) fn read_copy(at: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    Ok(read(at, &Root::open(at)?, path).map(|(_, body)| body))
+}
+
+/// Returns the mark of a file with these contents.
+pub(crate) fn content_mark(body: &[u8], mode: u32) -> Mark {
+    Mark { kind: Kind::File, mode, size: body.len() as u64, hash: content_hash(body) }
+}

@@ -1,0 +1,70 @@
+//! A change as a unified diff that `git apply` reads.
+
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::git::git_mode;
+use super::{Change, Kind, Mark};
+use crate::changes::ChangeStatus;
+
+/// The diff of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileDiff {
+    pub path: String,
+    pub status: ChangeStatus,
+    pub added: usize,
+    pub removed: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_binary: bool,
+    /// Unified, with git's headers.
+    pub diff: String,
+}
+
+/// Returns the diff of a file or link; `None` for directories.
+pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<FileDiff> {
+    let is_file = |mark: &Option<Mark>| mark.as_ref().is_some_and(|mark| mark.kind != Kind::Directory);
+    let (before, after) = (change.before.as_ref(), change.after.as_ref());
+    let status = match (is_file(&change.before), is_file(&change.after)) {
+        (false, false) => return None,
+        (false, true) => ChangeStatus::Added,
+        (true, false) => ChangeStatus::Deleted,
+        (true, true) => ChangeStatus::Modified,
+    };
+    let path = &change.path;
+    let mut diff = format!("diff --git a/{path} b/{path}\n");
+    match (status, before, after) {
+        (ChangeStatus::Added, _, Some(after)) => diff += &format!("new file mode {}\n", git_mode(after)),
+        (ChangeStatus::Deleted, Some(before), _) => {
+            diff += &format!("deleted file mode {}\n", git_mode(before));
+        }
+        (_, Some(before), Some(after)) if git_mode(before) != git_mode(after) => {
+            diff += &format!("old mode {}\nnew mode {}\n", git_mode(before), git_mode(after));
+        }
+        _ => {}
+    }
+    let mut file = FileDiff { path: path.clone(), status, added: 0, removed: 0, is_binary: false, diff };
+    let text = |body: Option<&[u8]>, mark: Option<&Mark>| match (body, mark) {
+        (_, None) => Some(String::new()),
+        (Some(body), Some(_)) => String::from_utf8(body.to_vec()).ok().filter(|text| !text.contains('\0')),
+        (None, Some(mark)) => (mark.kind == Kind::Directory).then(String::new),
+    };
+    let (Some(old), Some(new)) = (text(old, before), text(new, after)) else {
+        file.is_binary = true;
+        file.diff += &format!("Binary files a/{path} and b/{path} differ\n");
+        return Some(file);
+    };
+    let lines = TextDiff::from_lines(&*old, &*new);
+    for line in lines.iter_all_changes() {
+        match line.tag() {
+            ChangeTag::Insert => file.added += 1,
+            ChangeTag::Delete => file.removed += 1,
+            ChangeTag::Equal => {}
+        }
+    }
+    let from = if status == ChangeStatus::Added { "/dev/null".to_owned() } else { format!("a/{path}") };
+    let to = if status == ChangeStatus::Deleted { "/dev/null".to_owned() } else { format!("b/{path}") };
+    if old != new {
+        file.diff += &lines.unified_diff().context_radius(3).header(&from, &to).to_string();
+    }
+    Some(file)
+}

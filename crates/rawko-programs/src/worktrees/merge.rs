@@ -1,0 +1,187 @@
+//! Merges a worktree into the project: one at a time, all of it or nothing. Conflicts are written to the worktree, where
+//! an agent or a person resolves them; the project stays as it is.
+
+use std::io;
+
+use super::{Worktree, WorktreeError, Worktrees, copy};
+use crate::checkpoints::{
+    ApplyError, Author, Change, Checkpoints, Entry, Kind, Manifest, Mark, MergeResult, MergedFile,
+    apply_copy, content_mark, has_markers, merge_lines,
+};
+
+/// Attempts while the person changes files at the same time.
+const ATTEMPTS_MAX: usize = 5;
+
+/// A completed merge.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    /// Changed paths of the project.
+    pub files: Vec<String>,
+    /// `None` if there was nothing to merge.
+    pub entry: Option<Entry>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// Both sides changed these files. The project is unchanged.
+    #[error("conflicts with the project in {}", .0.join(", "))]
+    Conflict(Vec<String>),
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
+    #[error("the project cannot be changed: {0}")]
+    Apply(ApplyError),
+}
+
+impl From<io::Error> for MergeError {
+    fn from(error: io::Error) -> Self {
+        MergeError::Worktree(error.into())
+    }
+}
+
+/// The outcome of merging contents: changes of the project, and conflicts with their text.
+#[derive(Default)]
+struct Contents {
+    changes: Vec<Change>,
+    conflicts: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Worktrees {
+    /// Merges a worktree. One merge at a time: the next begins with the result of this one.
+    pub async fn merge(
+        &self,
+        history: &Checkpoints,
+        name: &str,
+        author: &Author,
+    ) -> Result<Merged, MergeError> {
+        let _turn = self.merging.lock().await;
+        for _ in 0..ATTEMPTS_MAX {
+            let tree = self.named(name)?;
+            if let Some(unresolved) = unresolved(&tree).await? {
+                return Err(MergeError::Conflict(unresolved));
+            }
+            let (number, ours) = history.now().await?;
+            let theirs = copy::scan(&tree.path).await?;
+            let merge = MergeResult::of(&self.base(&tree)?, &ours, &theirs);
+            let contents = contents(history, &tree, number, &merge).await?;
+            if !contents.conflicts.is_empty() {
+                let paths: Vec<String> = contents.conflicts.iter().map(|(path, _)| path.clone()).collect();
+                self.mark_conflicts(history, &tree, number, &ours, &theirs, contents).await?;
+                return Err(MergeError::Conflict(paths));
+            }
+            let is_file = |it: &&Change| {
+                [&it.before, &it.after].into_iter().flatten().any(|mark| mark.kind != Kind::Directory)
+            };
+            let files = contents.changes.iter().filter(is_file).map(|it| it.path.clone()).collect();
+            match history.apply(contents.changes, author, false).await {
+                Ok(applied) => return Ok(Merged { files, entry: applied.entry }),
+                // Changed in this moment: merge with the new state.
+                Err(ApplyError::Conflicts(_)) => {}
+                Err(error) => return Err(MergeError::Apply(error)),
+            }
+        }
+        Err(MergeError::Apply(ApplyError::Conflicts(Vec::new())))
+    }
+
+    /// Brings the changes of the project into the worktree, with conflict markers; its next merge begins from here.
+    async fn mark_conflicts(
+        &self,
+        history: &Checkpoints,
+        tree: &Worktree,
+        number: u64,
+        ours: &Manifest,
+        theirs: &Manifest,
+        contents: Contents,
+    ) -> Result<(), MergeError> {
+        let back = MergeResult::of(&self.base(tree)?, theirs, ours);
+        let mut changes = Vec::new();
+        let old: Vec<(String, Mark, u64)> =
+            back.changes.iter().filter_map(|it| Some((it.path.clone(), it.after.clone()?, number))).collect();
+        for ((_, mark, _), body) in old.iter().zip(history.contents(&old).await?) {
+            body.iter().try_for_each(|body| history.keep(mark, body))?;
+        }
+        changes.extend(back.changes);
+        for file in &back.both {
+            let conflict = contents.conflicts.iter().find(|(path, _)| *path == file.path);
+            let merged =
+                contents.changes.iter().find(|it| it.path == file.path).and_then(|it| it.after.clone());
+            let after = match conflict {
+                Some((_, Some(body))) => {
+                    let mark = content_mark(body, file.ours.mode);
+                    history.keep(&mark, body)?;
+                    Some(mark)
+                }
+                Some((_, None)) => None,
+                None => merged,
+            };
+            if let Some(after) = after {
+                changes.push(Change {
+                    path: file.path.clone(),
+                    before: Some(file.ours.clone()),
+                    after: Some(after),
+                });
+            }
+        }
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        apply_copy(history, &tree.path, changes).await?;
+        let conflicts = contents.conflicts.into_iter().filter(|(_, body)| body.is_some());
+        let tree =
+            Worktree { base: number, conflicts: conflicts.map(|(path, _)| path).collect(), ..tree.clone() };
+        Ok(self.write(&tree, Some(ours))?)
+    }
+}
+
+/// Returns the files that still have conflict markers.
+async fn unresolved(tree: &Worktree) -> io::Result<Option<Vec<String>>> {
+    let mut found = Vec::new();
+    for path in &tree.conflicts {
+        let body = copy::read(&tree.path, path).await?;
+        if body.is_some_and(|body| has_markers(&body)) {
+            found.push(path.clone());
+        }
+    }
+    Ok(Some(found).filter(|found| !found.is_empty()))
+}
+
+/// Merges the contents of files, and stores everything that the project will get.
+async fn contents(
+    history: &Checkpoints,
+    tree: &Worktree,
+    number: u64,
+    merge: &MergeResult,
+) -> io::Result<Contents> {
+    let mut all = Contents::default();
+    all.conflicts.extend(merge.conflicts.iter().map(|path| (path.clone(), None)));
+    for change in &merge.changes {
+        let mut change = change.clone();
+        if let Some(mark) = change.after.as_mut().filter(|mark| mark.kind != Kind::Directory) {
+            let body = copy::read(&tree.path, &change.path).await?.unwrap_or_default();
+            if mark.kind == Kind::File {
+                *mark = content_mark(&body, mark.mode);
+            }
+            history.keep(mark, &body)?;
+        }
+        all.changes.push(change);
+    }
+    for MergedFile { path, base, ours, theirs } in &merge.both {
+        let mut wanted = vec![(path.clone(), ours.clone(), number)];
+        wanted.extend(base.iter().map(|base| (path.clone(), base.clone(), tree.base)));
+        let mut found = history.contents(&wanted).await?.into_iter();
+        let our_body = found.next().flatten().unwrap_or_default();
+        let base_body = found.next().flatten().unwrap_or_default();
+        let their_body = copy::read(&tree.path, path).await?.unwrap_or_default();
+        let mode =
+            if base.as_ref().is_some_and(|base| base.mode == ours.mode) { theirs.mode } else { ours.mode };
+        match merge_lines(&base_body, &our_body, &their_body, ("project", &tree.name)) {
+            Ok(body) => {
+                let mark = content_mark(&body, mode);
+                history.keep(&mark, &body)?;
+                let (before, after) = (Some(ours.clone()), Some(mark));
+                all.changes.push(Change { path: path.clone(), before, after });
+            }
+            Err(body) => all.conflicts.push((path.clone(), Some(body))),
+        }
+    }
+    all.changes.sort_by(|one, other| one.path.cmp(&other.path));
+    all.conflicts.sort();
+    Ok(all)
+}

@@ -1,0 +1,178 @@
+//! Worktrees: copies of the project that agents work in, and the way back. In a git repository a copy is a git worktree
+//! with a branch of its own; elsewhere it is a plain copy. Both are merged by rawko itself, file by file, so that a merge
+//! needs no program of the repository and can be undone.
+
+mod copy;
+mod create;
+mod merge;
+mod repository;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoints::{Change, Checkpoints, FileDiff, Manifest, differences, file_diff};
+
+pub use merge::{MergeError, Merged};
+
+/// Disk space of all worktrees of a project, unless settings lower it.
+pub const BYTES_MAX: u64 = 20 * 1024 * 1024 * 1024;
+
+/// The worktrees of one project.
+#[derive(Debug)]
+pub struct Worktrees {
+    /// Their records, in the user's state directory.
+    state: PathBuf,
+    /// The copies.
+    place: PathBuf,
+    bytes_max: u64,
+    /// One merge at a time, in the order of their requests.
+    merging: tokio::sync::Mutex<()>,
+    /// Git does not add and prune worktrees at the same time.
+    adding: tokio::sync::Mutex<()>,
+}
+
+/// A copy of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    /// `rawko/<instance>/<item>`; in a git repository also its branch.
+    pub name: String,
+    /// The instance that works in it; its descendants do, too.
+    pub instance: String,
+    pub path: PathBuf,
+    /// True if it is a git worktree.
+    pub is_git: bool,
+    /// The checkpoint of the project that it began with.
+    pub base: u64,
+    /// The commit that its branch began with.
+    #[serde(default)]
+    pub base_commit: Option<String>,
+    /// The last commit of its branch that rawko made.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// Size of the copy when it was made.
+    pub bytes: u64,
+    /// Files with conflict markers.
+    #[serde(default)]
+    pub conflicts: Vec<String>,
+}
+
+/// The reason why there is no worktree.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    #[error(
+        "the worktrees of this project would take {wanted} bytes, more than `worktrees.disk_max` ({most} bytes); \
+         merge or remove some"
+    )]
+    DiskBudget { wanted: u64, most: u64 },
+    #[error("there is no worktree `{0}`")]
+    Unknown(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The changes in a worktree.
+#[derive(Clone, Debug, Default)]
+pub struct WorktreeChanges {
+    pub changes: Vec<Change>,
+    pub diffs: Vec<FileDiff>,
+}
+
+impl Worktrees {
+    /// `state` is the project's folder in the state directory, `place` the folder of copies.
+    pub fn new(state: &Path, place: &Path, bytes_max: u64) -> Self {
+        let name = state.file_name().unwrap_or_default();
+        Self {
+            state: state.join("worktrees"),
+            place: place.join(name),
+            bytes_max,
+            merging: tokio::sync::Mutex::default(),
+            adding: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Returns all worktrees, by name.
+    pub fn all(&self) -> io::Result<Vec<Worktree>> {
+        let list = match fs::read_dir(&self.state) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            list => list?,
+        };
+        let mut found: Vec<Worktree> = Vec::new();
+        for entry in list {
+            let path = entry?.path();
+            if path.to_str().is_some_and(|path| path.ends_with(".tree.json")) {
+                found.push(serde_json::from_slice(&fs::read(path)?)?);
+            }
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// Returns the worktree of an instance or one of its ancestors.
+    pub fn of_instance(&self, instance: &str) -> io::Result<Option<Worktree>> {
+        let is_within = |tree: &Worktree| {
+            instance
+                .strip_prefix(&*tree.instance)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        // The nearest, if worktrees are nested.
+        Ok(self.all()?.into_iter().filter(is_within).max_by_key(|tree| tree.instance.len()))
+    }
+
+    pub fn named(&self, name: &str) -> Result<Worktree, WorktreeError> {
+        let found = self.all()?.into_iter().find(|tree| tree.name == name);
+        found.ok_or_else(|| WorktreeError::Unknown(name.to_owned()))
+    }
+
+    /// Gives a worktree to another instance, which continues with its files.
+    pub fn hand_over(&self, tree: &Worktree, instance: &str) -> io::Result<Worktree> {
+        let tree = Worktree { instance: instance.to_owned(), ..tree.clone() };
+        self.write(&tree, None)?;
+        Ok(tree)
+    }
+
+    /// Returns a time that changes when a worktree is added or removed.
+    pub fn changed(&self) -> Option<std::time::SystemTime> {
+        fs::metadata(&self.state).ok()?.modified().ok()
+    }
+
+    /// Returns the differences between a worktree and its beginning.
+    pub async fn changes(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<WorktreeChanges> {
+        let (base, files) = (self.base(tree)?, copy::scan(&tree.path).await?);
+        let changes = differences(&base, &files);
+        let old = changes.iter().filter_map(|it| Some((it.path.clone(), it.before.clone()?, tree.base)));
+        let old: Vec<_> = old.collect();
+        let mut bodies = history.contents(&old).await?.into_iter();
+        let mut diffs = Vec::new();
+        for change in &changes {
+            let before = if change.before.is_some() { bodies.next().flatten() } else { None };
+            let after = copy::read(&tree.path, &change.path).await?;
+            diffs.extend(file_diff(change, before.as_deref(), after.as_deref()));
+        }
+        Ok(WorktreeChanges { changes, diffs })
+    }
+
+    fn base(&self, tree: &Worktree) -> io::Result<Manifest> {
+        Ok(serde_json::from_slice(&fs::read(self.file(&tree.name, "base"))?)?)
+    }
+
+    fn file(&self, name: &str, kind: &str) -> PathBuf {
+        self.state.join(format!("{}.{kind}.json", rawko_settings::short_hash(name.as_bytes())))
+    }
+
+    /// Writes the record of a worktree; the base first, because a record without one is unusable.
+    fn write(&self, tree: &Worktree, base: Option<&Manifest>) -> io::Result<()> {
+        rawko_settings::make_private(&self.state)?;
+        let write = |file: PathBuf, text: Vec<u8>| {
+            let draft = file.with_extension("draft");
+            fs::write(&draft, text)?;
+            fs::rename(draft, file)
+        };
+        if let Some(base) = base {
+            write(self.file(&tree.name, "base"), serde_json::to_vec(base)?)?;
+        }
+        write(self.file(&tree.name, "tree"), serde_json::to_vec(tree)?)
+    }
+}

@@ -1,0 +1,369 @@
+//! Random trees, random calls, changes by a person in between: every state comes back byte for byte, also if the undo is
+//! killed in the middle, with git and without.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use rawko_process::Confinement;
+use rawko_programs::checkpoints::{
+    ApplyError, Author, Change, CheckpointSettings, Checkpoints, Entry, EntryKind, Kind, net_changes,
+    real_path,
+};
+use rawko_settings::Environment;
+use tempfile::TempDir;
+
+/// Paths that are in each other's way, and names that text formats stumble over.
+const PATHS: [&[u8]; 9] = [
+    b"a",
+    b"a/b",
+    b"a/b/c",
+    b"d/e.txt",
+    b"d",
+    b"new\nline",
+    b"\"q\\uoted\" ",
+    b"\xff\xfe",
+    b"-dash/\xc3\xa9",
+];
+
+#[derive(Clone, Debug)]
+enum Op {
+    Write(usize, Vec<u8>, u32),
+    Link(usize, String),
+    Directory(usize),
+    Remove(usize),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let path = 0..PATHS.len();
+    let mode = prop::sample::select(vec![0o644u32, 0o755, 0o600, 0o400]);
+    let body = prop_oneof![
+        Just(Vec::new()),
+        Just(b"one\ntwo\n".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..40)
+    ];
+    prop_oneof![
+        4 => (path.clone(), body, mode).prop_map(|(path, body, mode)| Op::Write(path, body, mode)),
+        1 => (path.clone(), "[a-z/.]{1,8}").prop_map(|(path, target)| Op::Link(path, target)),
+        1 => path.clone().prop_map(Op::Directory),
+        2 => path.prop_map(Op::Remove),
+    ]
+}
+
+fn real(root: &Path, at: usize) -> PathBuf {
+    root.join(OsStr::from_bytes(PATHS[at]))
+}
+
+fn remove(path: &Path) {
+    match path.symlink_metadata() {
+        Ok(about) if about.is_dir() => fs::remove_dir_all(path).unwrap(),
+        Ok(_) => fs::remove_file(path).unwrap(),
+        Err(_) => {}
+    }
+}
+
+/// Makes room for a path: nothing is there, and all above it are directories.
+fn clear(root: &Path, path: &Path) {
+    let above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| *above != root).collect();
+    for above in above.into_iter().rev() {
+        if !above.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+            remove(above);
+            fs::create_dir(above).unwrap();
+        }
+    }
+    remove(path);
+}
+
+fn perform(root: &Path, ops: &[Op]) {
+    for op in ops {
+        match op {
+            Op::Write(at, body, mode) => {
+                let path = real(root, *at);
+                clear(root, &path);
+                fs::write(&path, body).unwrap();
+                fs::set_permissions(&path, Permissions::from_mode(*mode)).unwrap();
+            }
+            Op::Link(at, target) => {
+                let path = real(root, *at);
+                clear(root, &path);
+                symlink(target, path).unwrap();
+            }
+            Op::Directory(at) => {
+                let path = real(root, *at);
+                clear(root, &path);
+                fs::create_dir(path).unwrap();
+            }
+            Op::Remove(at) => {
+                let path = real(root, *at);
+                let is_direct = |above: &Path| above.symlink_metadata().is_ok_and(|about| about.is_dir());
+                if path.ancestors().skip(1).take_while(|above| *above != root).all(is_direct) {
+                    remove(&path);
+                }
+            }
+        }
+    }
+}
+
+/// Everything of a tree, without git's own files.
+fn dump(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let (path, about) = (entry.path(), entry.metadata().unwrap());
+            if entry.file_name() == ".git" {
+                continue;
+            }
+            let body = if about.is_dir() {
+                folders.push(path.clone());
+                b"directory".to_vec()
+            } else if about.is_symlink() {
+                fs::read_link(&path).unwrap().into_os_string().as_bytes().to_vec()
+            } else {
+                fs::read(&path).unwrap()
+            };
+            found.insert(path.strip_prefix(root).unwrap().to_owned(), (about.mode(), body));
+        }
+    }
+    found
+}
+
+struct Scene {
+    project: TempDir,
+    state: TempDir,
+}
+
+impl Scene {
+    fn new(with_git: bool) -> Self {
+        let scene = Self { project: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
+        if with_git {
+            git(scene.root(), &["init", "-q"]);
+        }
+        scene
+    }
+
+    fn root(&self) -> &Path {
+        self.project.path()
+    }
+
+    /// A history as a new process opens it.
+    fn open(&self) -> Checkpoints {
+        Checkpoints::new(CheckpointSettings {
+            root: self.root().to_owned(),
+            folder: self.state.path().join("checkpoints"),
+            excluded: Vec::new(),
+            git: true,
+            environment: Environment::of_process(),
+            confinement: Confinement::of_project(self.root()),
+        })
+    }
+}
+
+fn git(root: &Path, args: &[&str]) -> String {
+    let known = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
+    let done = std::process::Command::new("git").args(known).args(args).current_dir(root).output().unwrap();
+    assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn author(step: usize) -> Author {
+    let call = format!("task/{step}/0");
+    Author { kind: EntryKind::Call, instance: "task".into(), call, label: "Bash".into() }
+}
+
+fn undo() -> Author {
+    Author { kind: EntryKind::Undo, instance: "task".into(), call: String::new(), label: "undo".into() }
+}
+
+fn since(step: u64) -> impl Fn(&Entry) -> bool {
+    move |entry| match entry.author.kind {
+        EntryKind::Call => entry.author.step().is_some_and(|own| own >= step),
+        EntryKind::Undo | EntryKind::Redo => true,
+        EntryKind::Base | EntryKind::Outside | EntryKind::Merge => false,
+    }
+}
+
+async fn story(with_git: bool, begun: Vec<Op>, calls: Vec<Vec<Op>>, to: usize, killed: usize) {
+    let scene = Scene::new(with_git);
+    let root = scene.root();
+    perform(root, &begun);
+    let history = scene.open();
+    let mut states = vec![dump(root)];
+    for (step, ops) in calls.iter().enumerate() {
+        history.begin(&author(step)).await.unwrap();
+        perform(root, ops);
+        history.end(&author(step)).await.unwrap();
+        states.push(dump(root));
+    }
+    let to = to % states.len();
+    let entries = history.entries().unwrap();
+    assert!(entries.iter().all(|entry| entry.commit.is_some() == with_git));
+    let net = net_changes(&entries, since(to as u64));
+    let applied = history.revert(&net, &undo(), false).await.unwrap();
+    assert_eq!(dump(root), states[to], "undo to {to}");
+    // The undo is undone.
+    if let Some(entry) = applied.entry {
+        let net = net_changes(&history.entries().unwrap(), |other| other.number == entry.number);
+        history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!(dump(root), *states.last().unwrap(), "redo");
+    }
+    // An undo to the beginning, killed after some of its changes. The next process completes it.
+    let net = net_changes(&history.entries().unwrap(), since(0));
+    let old = net.changes.iter().zip(&net.between);
+    let old = old.filter_map(|(it, (first, _))| Some((it.path.clone(), it.before.clone()?, first - 1)));
+    let old: Vec<_> = old.collect();
+    for ((_, mark, _), body) in old.iter().zip(history.contents(&old).await.unwrap()) {
+        body.iter().for_each(|body| history.keep(mark, body).unwrap());
+    }
+    let back =
+        |it: &Change| Change { path: it.path.clone(), before: it.after.clone(), after: it.before.clone() };
+    let changes: Vec<Change> = net.changes.iter().map(back).collect();
+    if !changes.is_empty() {
+        let intent = serde_json::json!({"author": undo(), "changes": changes});
+        fs::write(scene.state.path().join("checkpoints/intent.json"), intent.to_string()).unwrap();
+        drop(history);
+        let is_file = |it: &&Change| it.before.as_ref().is_some_and(|mark| mark.kind != Kind::Directory);
+        for change in changes.iter().rev().take(killed % (changes.len() + 1)).filter(is_file) {
+            fs::remove_file(root.join(real_path(&change.path))).unwrap();
+        }
+        scene.open().now().await.unwrap();
+    }
+    assert_eq!(dump(root), states[0], "killed undo");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn undo_restores_every_step(
+        begun in prop::collection::vec(op(), 0..6),
+        calls in prop::collection::vec(prop::collection::vec(op(), 0..4), 0..4),
+        (to, killed) in (any::<usize>(), any::<usize>()),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(story(false, begun, calls, to, killed));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn undo_restores_every_step_from_commits(
+        begun in prop::collection::vec(op(), 0..6),
+        calls in prop::collection::vec(prop::collection::vec(op(), 0..4), 0..4),
+        (to, killed) in (any::<usize>(), any::<usize>()),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(story(true, begun, calls, to, killed));
+    }
+}
+
+/// Everything in the git directory but objects and rawko's own refs.
+fn repository_of(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = dump(&root.join(".git"));
+    found.retain(|path, _| !path.starts_with("objects") && !path.starts_with("refs/rawko"));
+    found
+}
+
+#[tokio::test]
+async fn a_checkpoint_leaves_the_repository_alone_and_runs_nothing_of_it() {
+    let scene = Scene::new(true);
+    let root = scene.root();
+    fs::write(root.join("kept.txt"), "one\n").unwrap();
+    fs::write(root.join(".gitignore"), "out/\n*.secret\n").unwrap();
+    fs::write(root.join(".gitattributes"), "* filter=evil\n").unwrap();
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "first"]);
+    fs::write(root.join("kept.txt"), "stashed\n").unwrap();
+    git(root, &["stash", "-q"]);
+    let trap = format!("touch {}", root.join("ran").display());
+    git(root, &["config", "filter.evil.clean", &format!("{trap}; cat")]);
+    git(root, &["config", "filter.evil.smudge", &format!("{trap}; cat")]);
+    git(root, &["config", "core.fsmonitor", &trap]);
+    for hook in ["reference-transaction", "post-index-change", "pre-commit", "post-commit"] {
+        let file = root.join(".git/hooks").join(hook);
+        fs::write(&file, format!("#!/bin/sh\n{trap}\n")).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir(root.join("out")).unwrap();
+    fs::write(root.join("out/ignored"), "x").unwrap();
+    fs::write(root.join("token.secret"), "x").unwrap();
+    let before = repository_of(root);
+    let history = scene.open();
+    history.begin(&author(1)).await.unwrap();
+    fs::write(root.join("kept.txt"), "two\r\n").unwrap();
+    fs::write(root.join("new.bin"), [0, 159, 146]).unwrap();
+    let entry = history.end(&author(1)).await.unwrap().unwrap();
+    assert!(!root.join("ran").exists());
+    assert_eq!(repository_of(root), before);
+    let changed: Vec<&str> = entry.changes.iter().map(|change| &*change.path).collect();
+    assert_eq!(changed, ["kept.txt", "new.bin"]);
+    let reference = entry.reference.unwrap();
+    assert_eq!(reference, "refs/rawko/task/2");
+    fs::remove_dir_all(root.join(".git/hooks")).unwrap();
+    git(root, &["config", "--unset", "core.fsmonitor"]);
+    let listed = git(root, &["ls-tree", "-r", "--name-only", &reference]);
+    assert_eq!(listed, ".gitattributes\n.gitignore\nkept.txt\nnew.bin\n");
+    assert_eq!(git(root, &["cat-file", "blob", &format!("{reference}:kept.txt")]), "two\r\n");
+}
+
+#[tokio::test]
+async fn changes_of_the_person_are_not_overwritten_and_not_the_tasks() {
+    let scene = Scene::new(false);
+    let root = scene.root();
+    fs::write(root.join("a"), "1").unwrap();
+    let history = scene.open();
+    history.begin(&author(1)).await.unwrap();
+    fs::write(root.join("a"), "22").unwrap();
+    fs::write(root.join("b"), "1").unwrap();
+    history.end(&author(1)).await.unwrap();
+    fs::write(root.join("own"), "mine").unwrap();
+    let net = |history: &Checkpoints| net_changes(&history.entries().unwrap(), since(0));
+    fs::write(root.join("b"), "by the person").unwrap();
+    let refused = history.revert(&net(&history), &undo(), false).await;
+    assert!(matches!(&refused, Err(ApplyError::Conflicts(paths)) if paths == &["b"]), "{refused:?}");
+    assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "22");
+    let applied = history.revert(&net(&history), &undo(), true).await.unwrap();
+    assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "1");
+    assert!(!root.join("b").exists() && root.join("own").exists());
+    // The overwritten text is in the history.
+    let number = applied.entry.unwrap().number;
+    let net = net_changes(&history.entries().unwrap(), |entry| entry.number == number);
+    history.revert(&net, &undo(), false).await.unwrap();
+    assert_eq!(fs::read_to_string(root.join("b")).unwrap(), "by the person");
+}
+
+#[tokio::test]
+async fn a_killed_call_is_the_author_of_its_changes() {
+    let scene = Scene::new(false);
+    scene.open().begin(&author(3)).await.unwrap();
+    fs::write(scene.root().join("half"), "done").unwrap();
+    let next = scene.open();
+    next.now().await.unwrap();
+    let entries = next.entries().unwrap();
+    assert_eq!(entries.last().unwrap().author, author(3));
+    assert_eq!(net_changes(&entries, since(3)).changes.len(), 1);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_the_author_of_its_changes_and_calls_may_overlap() {
+    let scene = Scene::new(false);
+    let history = scene.open();
+    history.begin(&author(1)).await.unwrap();
+    history.begin(&author(2)).await.unwrap();
+    fs::write(scene.root().join("one"), "1").unwrap();
+    history.abandon(&author(1));
+    assert_eq!(history.end(&author(2)).await.unwrap().unwrap().changes.len(), 1);
+    fs::write(scene.root().join("two"), "2").unwrap();
+    history.begin(&author(3)).await.unwrap();
+    let last = history.entries().unwrap().pop().unwrap();
+    assert_eq!((last.author, last.changes.len()), (author(1), 1));
+    assert_eq!(history.end(&author(3)).await.unwrap(), None);
+}

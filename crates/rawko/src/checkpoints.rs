@@ -1,0 +1,111 @@
+//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo` and `fork`.
+
+use std::collections::HashMap;
+
+use rawko_agents::work::project_history;
+use rawko_host::Reader;
+use rawko_programs::checkpoints::{Checkpoints, Entry, EntryKind};
+use rawko_store::InstanceRow;
+
+use crate::failure::Failure;
+use crate::hosting::Place;
+
+/// The history of the project's files, and the entries of one instance in it.
+pub(crate) struct InstanceChanges {
+    pub(crate) history: Checkpoints,
+    /// The instance and its descendants, with the step of the instance that each of them began in.
+    family: HashMap<String, Option<u64>>,
+    /// A step, and its time.
+    at: Option<(u64, u64)>,
+}
+
+impl InstanceChanges {
+    pub(crate) fn of(
+        place: &Place,
+        reader: &Reader,
+        row: &InstanceRow,
+        at: Option<u64>,
+    ) -> Result<Self, Failure> {
+        if place.remote.is_some() {
+            let message = "checkpoints are in the state directory of the machine that ran the agents; run this there, without --host";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let history = project_history(&place.root, &place.settings).map_err(|error| unreadable(&error))?;
+        let mut family = HashMap::from([(row.new.id.to_string(), None)]);
+        let mut next: Vec<(String, Option<u64>)> = vec![(row.new.id.to_string(), None)];
+        while let Some((id, began)) = next.pop() {
+            for child in reader.store().children(&id)? {
+                let child = child.new.id.to_string();
+                let began = began.or_else(|| step_of_child(&id, &child));
+                family.insert(child.clone(), began);
+                next.push((child, began));
+            }
+        }
+        let at = match at {
+            Some(step) => {
+                let restored = reader.snapshot(row, Some(step))?;
+                Some((step, u64::try_from(restored.at_ms).unwrap_or(0)))
+            }
+            None => None,
+        };
+        Ok(Self { history, family, at })
+    }
+
+    pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
+        self.history.entries().map_err(|error| unreadable(&error))
+    }
+
+    /// Returns true for the entries of the instance and its descendants.
+    pub(crate) fn is_own(&self, entry: &Entry) -> bool {
+        !matches!(entry.author.kind, EntryKind::Base | EntryKind::Outside)
+            && self.family.contains_key(&entry.author.instance)
+    }
+
+    /// Returns true for entries after the step. Without a step, all are.
+    pub(crate) fn is_later(&self, entry: &Entry) -> bool {
+        let Some((step, at_ms)) = self.at else { return true };
+        let began = match self.family.get(&entry.author.instance) {
+            Some(Some(began)) => Some(*began),
+            Some(None) => entry.author.step(),
+            None => None,
+        };
+        // A call starts after the step that made it is on disk.
+        began.is_some_and(|began| began >= step) || entry.at_ms > at_ms
+    }
+
+    /// Returns the step that an entry belongs to: that of the call, in the instance itself.
+    pub(crate) fn step_of(&self, entry: &Entry) -> Option<u64> {
+        self.family.get(&entry.author.instance).copied().flatten().or_else(|| entry.author.step())
+    }
+}
+
+pub(crate) fn unreadable(error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot use the checkpoints of this project: {error}"))
+}
+
+/// Parses the step from the id of a child: `parent.name.step`, or `parent.name.step.index`.
+fn step_of_child(parent: &str, child: &str) -> Option<u64> {
+    let tail = child.strip_prefix(parent)?.strip_prefix('.')?;
+    let mut numbers = tail.rsplit('.').map_while(|part| part.parse::<u64>().ok());
+    let last = numbers.next()?;
+    Some(numbers.next().unwrap_or(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step_of_child;
+
+    #[test]
+    fn steps_of_children() {
+        let table = [
+            ("task.worker.3", Some(3)),
+            ("task.worker.3.1", Some(3)),
+            ("task.v2.worker.12", Some(12)),
+            ("task.worker", None),
+            ("other.worker.1", None),
+        ];
+        for (child, step) in table {
+            assert_eq!(step_of_child("task", child), step, "{child}");
+        }
+    }
+}

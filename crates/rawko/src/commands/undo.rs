@@ -1,0 +1,160 @@
+//! `rawko undo`: restores the files that an instance changed.
+
+use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, NetChanges, net_changes};
+use rawko_store::InstanceStatus;
+use serde_json::json;
+
+use super::diff;
+use crate::checkpoints::{InstanceChanges, unreadable};
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, StoreArgs};
+use crate::known;
+
+const EXAMPLES: &str = "\
+Restores every file that the instance and its agents changed to its state before the first change,
+byte for byte: contents, permissions, links, deleted and created files. With --to, only changes after
+that step are undone. Files that others changed since are not overwritten: the command refuses and
+lists them, unless --force is given. The instance itself is not changed; `rawko fork ID --at STEP`
+continues from a past step.
+
+An undo is a checkpoint, too: `rawko undo ID --redo` takes the last one back. An undo that was killed
+is completed by the next command that uses the project's checkpoints. Exit code 1: refused, and
+nothing was changed.
+
+Examples:
+  rawko undo fix-1
+  rawko undo fix-1 --to 12
+  rawko undo fix-1 --dry-run
+  rawko undo fix-1 --redo";
+
+/// Restore the files that an instance changed
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Instance id
+    id: String,
+
+    /// Undo only changes after this step
+    #[arg(long, value_name = "STEP")]
+    to: Option<u64>,
+
+    /// Take back the last undo
+    #[arg(long, conflicts_with = "to")]
+    redo: bool,
+
+    /// Overwrite files that others changed since
+    #[arg(long)]
+    force: bool,
+
+    /// Print what would be undone
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    // Only the person undoes, not an agent.
+    place.operator()?;
+    let reader = known::reader(&place)?;
+    let row = known::instance(&reader, &args.id)?;
+    if InstanceStatus::of(&row.head, true) == InstanceStatus::Running && !args.force && !args.dry_run {
+        let id = &args.id;
+        return Err(Failure::Failed(format!(
+            "`{id}` is running and may change files; pause it (`rawko pause {id}`) or cancel it first, or pass --force"
+        )));
+    }
+    let changes = InstanceChanges::of(&place, &reader, &row, args.to)?;
+    hosting::block_on(async {
+        if !args.dry_run {
+            // Changes of a call that was killed become part of the history.
+            changes.history.now().await.map_err(|error| unreadable(&error))?;
+        }
+        let entries = changes.entries()?;
+        let net = chosen(args, &changes, &entries)?;
+        let files = diff::files(&changes, &net).await?;
+        if args.dry_run {
+            return shown(args, &net, None, &files, console);
+        }
+        let kind = if args.redo { EntryKind::Redo } else { EntryKind::Undo };
+        let label = if args.redo { "redo" } else { "undo" };
+        let author = Author { kind, instance: args.id.clone(), call: String::new(), label: label.to_owned() };
+        match changes.history.revert(&net, &author, args.force).await {
+            Ok(applied) => shown(args, &net, applied.entry.as_ref(), &files, console),
+            Err(ApplyError::Conflicts(paths)) => Err(Failure::Failed(format!(
+                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
+                paths.join(", ")
+            ))),
+            Err(ApplyError::Missing(paths)) => Err(Failure::Failed(format!(
+                "cannot restore files whose contents are not stored: {}; nothing was undone",
+                paths.join(", ")
+            ))),
+            Err(ApplyError::Io(error)) => Err(unreadable(&error)),
+        }
+    })
+}
+
+/// Returns the net changes to take back.
+fn chosen(args: &Args, changes: &InstanceChanges, entries: &[Entry]) -> Result<NetChanges, Failure> {
+    if !args.redo {
+        return Ok(net_changes(entries, |entry| changes.is_own(entry) && changes.is_later(entry)));
+    }
+    let own = |entry: &&Entry| entry.author.instance == args.id;
+    let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
+    match last.filter(|entry| entry.author.kind == EntryKind::Undo) {
+        Some(undo) => Ok(net_changes(entries, |entry| entry.number == undo.number)),
+        None => Err(Failure::Usage(format!("`{}` has no undo to take back", args.id))),
+    }
+}
+
+fn shown(
+    args: &Args,
+    net: &NetChanges,
+    entry: Option<&Entry>,
+    files: &[rawko_programs::checkpoints::FileDiff],
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    if args.json {
+        // A file that was added is removed again.
+        let paths = |exists: bool| -> Vec<&String> {
+            let changes = net.changes.iter().filter(|change| change.before.is_some() == exists);
+            changes.map(|change| &change.path).collect()
+        };
+        let checkpoint = entry
+            .map(|entry| json!({"number": entry.number, "ref": entry.reference, "commit": entry.commit}));
+        let document = json!({"id": args.id, "to": args.to, "dry_run": args.dry_run, "restored": paths(true),
+                              "removed": paths(false), "checkpoint": checkpoint});
+        console.line(&document.to_string())?;
+        return Ok(Verdict::Done);
+    }
+    if net.changes.is_empty() {
+        console.note(
+            Style::Dim,
+            "nothing to undo",
+            &format!("the files are as before `{}` changed them", args.id),
+        );
+        return Ok(Verdict::Done);
+    }
+    for file in files {
+        let line = diff::stat(file, console);
+        console.line(&line)?;
+    }
+    let count = crate::scenario::report::count(files.len(), "file");
+    match (args.dry_run, args.redo) {
+        (true, _) => console.note(Style::Dim, "dry run", &format!("would restore {count}")),
+        (false, true) => console.note(Style::Good, "restored", &format!("{count}; the undo is taken back")),
+        (false, false) => {
+            let text = format!("{count}; take it back with `rawko undo {} --redo`", args.id);
+            console.note(Style::Good, "restored", &text);
+        }
+    }
+    Ok(Verdict::Done)
+}

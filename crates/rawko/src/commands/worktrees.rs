@@ -1,0 +1,155 @@
+//! `rawko worktrees`: lists, shows, merges and removes the copies of the project that agents work in.
+
+use rawko_agents::work::{project_history, project_worktrees};
+use rawko_programs::checkpoints::{Author, Checkpoints, EntryKind};
+use rawko_programs::worktrees::{MergeError, Worktree, Worktrees};
+use serde_json::json;
+
+use crate::checkpoints::unreadable;
+use crate::console::{Console, Style};
+use crate::failure::{Failure, Verdict};
+use crate::hosting::{self, Place, StoreArgs};
+
+const EXAMPLES: &str = "\
+An agent with `isolation: worktree` works in a copy of the project, and so does a fork of a past step.
+In a git repository the copy is a git worktree with a branch of its own. The project changes only when
+the copy is merged: by the service `git:merge` in a chart, or with this command. A merge changes files
+only, not the index or a branch, and `rawko undo ID` takes it back.
+
+On a conflict the project stays as it is, the exit code is 1, and the files in the copy have conflict
+markers: edit them there, then merge again.
+
+Examples:
+  rawko worktrees
+  rawko worktrees diff rawko/fix/coder.3
+  rawko worktrees merge rawko/fix/coder.3
+  rawko worktrees remove rawko/fix/coder.3";
+
+/// List, show, merge and remove worktrees of agents
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// List worktrees (the default)
+    List,
+    /// Print the changes in a worktree
+    Diff {
+        /// Name of the worktree
+        name: String,
+    },
+    /// Merge a worktree into the project and remove it
+    Merge {
+        /// Name of the worktree
+        name: String,
+        /// Keep the worktree
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Remove a worktree and its changes
+    Remove {
+        /// Name of the worktree
+        name: String,
+    },
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    let place = Place::here(&args.store)?;
+    place.mention_settings(console);
+    let failed = |error: &std::io::Error| unreadable(error);
+    let worktrees = project_worktrees(&place.root, &place.settings).map_err(|error| failed(&error))?;
+    let history = || project_history(&place.root, &place.settings).map_err(|error| failed(&error));
+    let named = |name: &str| worktrees.named(name).map_err(|error| Failure::Usage(error.to_string()));
+    match &args.action {
+        None | Some(Action::List) => list(args, &worktrees, console),
+        Some(Action::Diff { name }) => {
+            let (tree, history) = (named(name)?, history()?);
+            let found = hosting::block_on(async {
+                worktrees.changes(&history, &tree).await.map_err(|error| failed(&error))
+            })?;
+            if args.json {
+                console.line(&json!({"name": name, "files": found.diffs}).to_string())?;
+            } else {
+                found.diffs.iter().try_for_each(|file| super::diff::print(&file.diff, console))?;
+            }
+            Ok(Verdict::Done)
+        }
+        Some(Action::Merge { name, keep }) => {
+            place.operator()?;
+            let (tree, history) = (named(name)?, history()?);
+            hosting::block_on(merge(args, &worktrees, &history, &tree, *keep, console))
+        }
+        Some(Action::Remove { name }) => {
+            place.operator()?;
+            let (tree, history) = (named(name)?, history()?);
+            hosting::block_on(async {
+                worktrees.remove(&history, &tree).await.map_err(|error| failed(&error))
+            })?;
+            console.note(Style::Good, "removed", name);
+            Ok(Verdict::Done)
+        }
+    }
+}
+
+fn list(args: &Args, worktrees: &Worktrees, console: &mut Console) -> Result<Verdict, Failure> {
+    let all = worktrees.all().map_err(|error| unreadable(&error))?;
+    if args.json {
+        console.line(&json!({"worktrees": all}).to_string())?;
+        return Ok(Verdict::Done);
+    }
+    for tree in &all {
+        let place = console.paint(Style::Dim, &tree.path.display().to_string());
+        let line = format!("{}  {}  {place}", console.paint(Style::Bold, &tree.name), tree.instance);
+        console.line(&line)?;
+    }
+    if all.is_empty() {
+        console.note(Style::Dim, "no worktrees", "no agent works in a copy of this project");
+    }
+    Ok(Verdict::Done)
+}
+
+async fn merge(
+    args: &Args,
+    worktrees: &Worktrees,
+    history: &Checkpoints,
+    tree: &Worktree,
+    keep: bool,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let label = format!("merge {}", tree.name);
+    let instance = tree.instance.clone();
+    let author = Author { kind: EntryKind::Merge, instance, call: String::new(), label };
+    let merged = match worktrees.merge(history, &tree.name, &author).await {
+        Ok(merged) => merged,
+        Err(MergeError::Conflict(files)) => {
+            let (files, path) = (files.join(", "), tree.path.display());
+            return Err(Failure::Failed(format!(
+                "{} conflicts with the project in {files}; resolve the conflict markers in {path}, then merge again",
+                tree.name
+            )));
+        }
+        Err(error) => return Err(Failure::Failed(format!("cannot merge {}: {error}", tree.name))),
+    };
+    if !keep {
+        worktrees.remove(history, tree).await.map_err(|error| unreadable(&error))?;
+    }
+    if args.json {
+        console.line(&json!({"name": tree.name, "files": merged.files}).to_string())?;
+    } else {
+        merged.files.iter().try_for_each(|file| console.line(file))?;
+        let count = crate::scenario::report::count(merged.files.len(), "file");
+        console.note(Style::Good, "merged", &format!("{count} of {}", tree.name));
+    }
+    Ok(Verdict::Done)
+}
