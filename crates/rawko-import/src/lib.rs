@@ -259,7 +259,11 @@ fn heading(language: &str, notes: &[Note]) -> String {
     }
     for note in notes {
         heading.push_str("\n#   ");
-        heading.push_str(&note.to_string().replace(['\n', '\r'], " "));
+        heading.push_str(
+            &note
+                .to_string()
+                .replace(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'), " "),
+        );
     }
     heading.push('\n');
     heading

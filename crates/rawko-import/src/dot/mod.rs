@@ -7,6 +7,7 @@ mod conditions;
 mod nodes;
 mod parse;
 mod routes;
+mod token;
 
 use std::collections::BTreeMap;
 
