@@ -48,7 +48,7 @@ impl Importer {
                     branch.misplaced = Some(node);
                     continue;
                 }
-                Kind::Work | Kind::Human | Kind::Decision | Kind::Foreign => {}
+                Kind::Work | Kind::Human | Kind::Decision | Kind::Wait | Kind::Foreign => {}
             }
             if branch.nodes.contains(&node) {
                 continue;

@@ -2,6 +2,10 @@
 
 use crate::ecmascript::text_literal;
 
+/// Words for an outcome of some runners, and ours.
+pub(super) const OUTCOMES: [(&str, &str); 3] =
+    [("succeeded", "success"), ("failed", "fail"), ("partially_succeeded", "partial_success")];
+
 /// The names under which one thread of the workflow keeps its results in the context: branches have their own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -84,6 +88,8 @@ fn clause_parts(clause: &str) -> Option<(String, &'static str, String, bool)> {
 fn clause(clause: &str, names: &Names) -> Result<String, String> {
     let (key, operator, value, negated) =
         clause_parts(clause).ok_or_else(|| format!("the condition `{}`", clause.trim()))?;
+    let outcome = OUTCOMES.iter().find(|(theirs, _)| key == "outcome" && *theirs == value);
+    let value = outcome.map_or(value, |(_, ours)| (*ours).to_owned());
     let name = if is_own(&key) { key } else { context_key(&bare(key)) };
     let read = format!("default({}, '')", names.context(&name));
     let literal = text_literal(&value);

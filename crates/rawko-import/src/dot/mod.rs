@@ -44,6 +44,7 @@ pub fn dot(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportErr
         notes: Notes::default(),
         context: BTreeMap::new(),
         uses: Vec::new(),
+        actions: Vec::new(),
     };
     let chart = importer.chart(&id)?;
     let notes = importer.notes.finish();
@@ -62,6 +63,8 @@ struct Importer {
     context: BTreeMap<String, Yaml>,
     /// Final states that are targets.
     uses: Vec<&'static str>,
+    /// Named actions that store results.
+    actions: Vec<(String, Yaml)>,
 }
 
 impl Importer {
@@ -98,6 +101,10 @@ impl Importer {
         let context = std::mem::take(&mut self.context);
         chart.push("context", Yaml::Map(context.into_iter().collect()));
         chart.push("states", Yaml::Map(states));
+        let actions = std::mem::take(&mut self.actions);
+        if !actions.is_empty() {
+            chart.push("actions", Yaml::Map(actions));
+        }
         Ok(Yaml::map([("statechart", chart)]))
     }
 

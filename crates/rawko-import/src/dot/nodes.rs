@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Decision,
     FanOut,
     FanIn,
+    /// A pause of a fixed length.
+    Wait,
     /// A kind of node without a counterpart.
     Foreign,
 }
@@ -59,7 +61,8 @@ impl Importer {
                 "conditional" => Kind::Decision,
                 "parallel" => Kind::FanOut,
                 "parallel.fan_in" => Kind::FanIn,
-                "stack.manager_loop" | "wait" | "wait.timer" => Kind::Foreign,
+                "wait" | "wait.timer" => Kind::Wait,
+                "stack.manager_loop" => Kind::Foreign,
                 _ => Kind::Work,
             };
         }
@@ -70,7 +73,8 @@ impl Importer {
             Some("diamond") => Kind::Decision,
             Some("component") => Kind::FanOut,
             Some("tripleoctagon") => Kind::FanIn,
-            Some("house" | "insulator") => Kind::Foreign,
+            Some("insulator") => Kind::Wait,
+            Some("house") => Kind::Foreign,
             _ => {
                 let has_start = self.graph.nodes.iter().any(|node| {
                     node.get("type") == Some("start")
@@ -102,6 +106,18 @@ impl Importer {
             }
             Kind::Start | Kind::Decision => state.push("always", self.routes(number, thread)),
             Kind::FanIn if node.get("prompt").is_none() => state.push("always", self.routes(number, thread)),
+            Kind::Wait => {
+                let (line, id) = (node.line, node.id.clone());
+                let duration = node.get("duration").filter(|text| is_duration(text)).map(str::to_owned);
+                let routes = self.routes(number, thread);
+                match duration {
+                    Some(duration) => state.push("after", Yaml::Map(vec![(duration, routes)])),
+                    None => {
+                        self.notes.lost(line, format!("the wait `{id}`: it has no `duration` such as `30s`"));
+                        state.push("always", routes);
+                    }
+                }
+            }
             Kind::FanOut => self.fan_out(&mut state, number, thread),
             Kind::Work | Kind::Human | Kind::FanIn => self.work(&mut state, number, thread),
             Kind::Foreign => {

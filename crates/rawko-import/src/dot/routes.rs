@@ -1,7 +1,7 @@
 //! The choice of the next edge, in the order of the runners: conditions that hold, the label that the result prefers, the
 //! node that it suggests, then the edge with the highest weight.
 
-use super::conditions::{Names, context_key, label_forms, translate};
+use super::conditions::{Names, OUTCOMES, context_key, label_forms, translate};
 use super::nodes::Kind;
 use super::parse::Edge;
 use super::{FAILED, GATES, Importer};
@@ -176,15 +176,16 @@ impl Importer {
     }
 
     /// Stores the result of a node: its outcome, what it prefers, and the context keys that conditions read.
-    pub(super) fn results(&self, number: usize, is_human: bool, thread: &Thread) -> Yaml {
+    pub(super) fn results(&mut self, number: usize, is_human: bool, thread: &Thread) -> Yaml {
         let is_map = "type(event.data) == 'map'";
         let names = &thread.names;
         let outcome = if is_human {
             format!("{is_map} and event.data.approved == false ? 'fail' : 'success'")
         } else {
-            format!(
-                "{is_map} ? default(event.data.outcome, default(event.data.status, 'success')) : 'success'"
-            )
+            // Runners differ in the words for an outcome.
+            let given = "string(default(event.data.outcome, default(event.data.status, 'success')))";
+            let words: Vec<_> = OUTCOMES.iter().map(|(theirs, ours)| format!("{theirs}: '{ours}'")).collect();
+            format!("{is_map} ? get({{{}}}, {given}, {given}) : 'success'", words.join(", "))
         };
         let preferred = if is_human {
             let inner = "type(event.data.data) == 'map' ? event.data.data.choice : null";
@@ -192,7 +193,7 @@ impl Importer {
                 "{is_map} ? default(event.data.preferred_label, default(event.data.choice, ({inner}))) : event.data"
             )
         } else {
-            format!("{is_map} ? event.data.preferred_label : null")
+            format!("{is_map} ? default(event.data.preferred_label, event.data.preferred_next_label) : null")
         };
         let mut updates = vec![
             (names.of("outcome"), Yaml::Text(outcome.clone())),
@@ -211,7 +212,7 @@ impl Importer {
         if self.is_gate(number) {
             updates.push((self.gate_key(number), Yaml::Text(outcome)));
         }
-        assign(updates)
+        self.named_action(if is_human { "keep_answer" } else { "keep_result" }, assign(updates))
     }
 
     pub(super) fn failed_results(&mut self, number: usize, outcome: &str, thread: &Thread) -> Yaml {
@@ -227,7 +228,18 @@ impl Importer {
             let key = self.gate_key(number);
             self.context.insert(key, Yaml::Null);
         }
-        assign(updates)
+        self.named_action("keep_failure", assign(updates))
+    }
+
+    /// Nodes store their results in the same way: the action is defined once.
+    fn named_action(&mut self, name: &str, action: Yaml) -> Yaml {
+        if let Some((known, _)) = self.actions.iter().find(|(_, known)| *known == action) {
+            return Yaml::text(known);
+        }
+        let count = self.actions.iter().filter(|(known, _)| known.starts_with(name)).count();
+        let name = if count == 0 { name.to_owned() } else { format!("{name}_{}", count + 1) };
+        self.actions.push((name.clone(), action));
+        Yaml::Text(name)
     }
 }
 

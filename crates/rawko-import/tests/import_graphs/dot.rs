@@ -34,129 +34,117 @@ fn a_pipeline_becomes_a_chart() {
     golden(
         PIPELINE,
         expect![[r##"
-        # Imported from DOT.
-        statechart:
-          id: Feature
-          version: 1.0.0
-          description: Add a login page
-          initial: start
-          context:
-            outcome: success
-            preferred_label: null
-            suggested: null
-            tests_failed: null
-          states:
-            start: {description: Start, always: '#Feature.plan'}
-            exit:
-              description: Done
-              type: final
-              output: {outcome: context.outcome}
-            plan:
-              description: Plan
-              invoke:
-                id: plan
-                src: plan
-                input:
-                  prompt: "'Plan: Add a login page'"
-                  goal: "'Add a login page'"
-                  llm_model: "'claude-sonnet-4-5'"
-                timeout: 900s
-                onDone:
-                  target: '#Feature.approve'
-                  actions:
-                    - type: assign
-                      context_updates:
-                        outcome: "type(event.data) == 'map' ? default(event.data.outcome, default(event.data.status, 'success')) : 'success'"
-                        preferred_label: "type(event.data) == 'map' ? event.data.preferred_label : null"
-                        suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
-                        tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
-                onError:
-                  target: '#Feature.approve'
-                  actions:
-                    - {type: assign, context_updates: {outcome: "'fail'", preferred_label: null, suggested: null}}
-            approve:
-              description: 'Approve the plan?'
-              initial: run
+            # Imported from DOT.
+            statechart:
+              id: Feature
+              version: 1.0.0
+              description: Add a login page
+              initial: start
+              context:
+                outcome: success
+                preferred_label: null
+                suggested: null
+                tests_failed: null
               states:
-                run:
+                start: {description: Start, always: '#Feature.plan'}
+                exit:
+                  description: Done
+                  type: final
+                  output: {outcome: context.outcome}
+                plan:
+                  description: Plan
                   invoke:
-                    id: approve
-                    src: human
+                    id: plan
+                    src: plan
                     input:
-                      title: "'Approve the plan?'"
-                      form: "{'choice': {'enum': ['[A] Approve', '[R] Revise'], 'required': true}}"
+                      prompt: "'Plan: Add a login page'"
+                      goal: "'Add a login page'"
+                      llm_model: "'claude-sonnet-4-5'"
                     timeout: 900s
                     onDone:
-                      target: route
-                      actions:
-                        - type: assign
-                          context_updates:
-                            outcome: "type(event.data) == 'map' and event.data.approved == false ? 'fail' : 'success'"
-                            preferred_label: "type(event.data) == 'map' ? default(event.data.preferred_label, default(event.data.choice, (type(event.data.data) == 'map' ? event.data.data.choice : null))) : event.data"
-                            suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
-                            tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
+                      target: '#Feature.approve'
+                      actions: [keep_result]
                     onError:
-                      target: route
-                      actions:
-                        - {type: assign, context_updates: {outcome: "'fail'", preferred_label: null, suggested: null}}
-                route:
+                      target: '#Feature.approve'
+                      actions: [keep_failure]
+                approve:
+                  description: 'Approve the plan?'
+                  initial: run
+                  states:
+                    run:
+                      invoke:
+                        id: approve
+                        src: human
+                        input:
+                          title: "'Approve the plan?'"
+                          form: "{'choice': {'enum': ['[A] Approve', '[R] Revise'], 'required': true}}"
+                        timeout: 900s
+                        onDone:
+                          target: route
+                          actions: [keep_answer]
+                        onError:
+                          target: route
+                          actions: [keep_failure]
+                    route:
+                      always:
+                        - target: '#Feature.implement'
+                          guard: "lower(trim(string(default(context.preferred_label, '')))) in ['[a] approve', 'approve', 'a', 'implement']"
+                        - target: '#Feature.plan'
+                          guard: "lower(trim(string(default(context.preferred_label, '')))) in ['[r] revise', 'revise', 'r', 'plan']"
+                        - {target: '#Feature.failed'}
+                implement:
+                  invoke:
+                    id: implement
+                    src: implement
+                    input: {prompt: "'Implement it'", goal: "'Add a login page'"}
+                    timeout: 900s
+                    retry: {max_attempts: 3, backoff: exponential, initial_delay: 200ms, max_delay: 60s}
+                    onDone:
+                      target: '#Feature.test'
+                      actions: [keep_result]
+                    onError:
+                      target: '#Feature.test'
+                      actions: [keep_failure]
+                test:
+                  invoke:
+                    id: test
+                    src: test
+                    input: {prompt: "'test'", goal: "'Add a login page'", tool_command: "'cargo test'"}
+                    timeout: 900s
+                    retry: {max_attempts: 3, backoff: exponential, initial_delay: 200ms, max_delay: 60s}
+                    onDone:
+                      target: '#Feature.gate'
+                      actions: [keep_result]
+                    onError:
+                      target: '#Feature.gate'
+                      actions: [keep_failure]
+                gate:
+                  description: 'Tests pass?'
                   always:
-                    - target: '#Feature.implement'
-                      guard: "lower(trim(string(default(context.preferred_label, '')))) in ['[a] approve', 'approve', 'a', 'implement']"
-                    - target: '#Feature.plan'
-                      guard: "lower(trim(string(default(context.preferred_label, '')))) in ['[r] revise', 'revise', 'r', 'plan']"
-                    - {target: '#Feature.failed'}
-            implement:
-              invoke:
-                id: implement
-                src: implement
-                input: {prompt: "'Implement it'", goal: "'Add a login page'"}
-                timeout: 900s
-                retry: {max_attempts: 3, backoff: exponential, initial_delay: 200ms, max_delay: 60s}
-                onDone:
-                  target: '#Feature.test'
-                  actions:
-                    - type: assign
-                      context_updates:
-                        outcome: "type(event.data) == 'map' ? default(event.data.outcome, default(event.data.status, 'success')) : 'success'"
-                        preferred_label: "type(event.data) == 'map' ? event.data.preferred_label : null"
-                        suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
-                        tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
-                onError:
-                  target: '#Feature.test'
-                  actions:
-                    - {type: assign, context_updates: {outcome: "'fail'", preferred_label: null, suggested: null}}
-            test:
-              invoke:
-                id: test
-                src: test
-                input: {prompt: "'test'", goal: "'Add a login page'", tool_command: "'cargo test'"}
-                timeout: 900s
-                retry: {max_attempts: 3, backoff: exponential, initial_delay: 200ms, max_delay: 60s}
-                onDone:
-                  target: '#Feature.gate'
-                  actions:
-                    - type: assign
-                      context_updates:
-                        outcome: "type(event.data) == 'map' ? default(event.data.outcome, default(event.data.status, 'success')) : 'success'"
-                        preferred_label: "type(event.data) == 'map' ? event.data.preferred_label : null"
-                        suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
-                        tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
-                onError:
-                  target: '#Feature.gate'
-                  actions:
-                    - {type: assign, context_updates: {outcome: "'fail'", preferred_label: null, suggested: null}}
-            gate:
-              description: 'Tests pass?'
-              always:
-                - {target: '#Feature.implement', guard: "string(default(context.outcome, '')) != 'success'"}
-                - target: '#Feature.exit'
-                  guard: "string(default(context.outcome, '')) == 'success' and string(default(context.tests_failed, '')) != '3'"
-                - {target: '#Feature.exit'}
-            failed:
-              type: final
-              output: {outcome: "'fail'"}
-    "##]],
+                    - {target: '#Feature.implement', guard: "string(default(context.outcome, '')) != 'success'"}
+                    - target: '#Feature.exit'
+                      guard: "string(default(context.outcome, '')) == 'success' and string(default(context.tests_failed, '')) != '3'"
+                    - {target: '#Feature.exit'}
+                failed:
+                  type: final
+                  output: {outcome: "'fail'"}
+              actions:
+                keep_result:
+                  type: assign
+                  context_updates:
+                    outcome: "type(event.data) == 'map' ? get({succeeded: 'success', failed: 'fail', partially_succeeded: 'partial_success'}, string(default(event.data.outcome, default(event.data.status, 'success'))), string(default(event.data.outcome, default(event.data.status, 'success')))) : 'success'"
+                    preferred_label: "type(event.data) == 'map' ? default(event.data.preferred_label, event.data.preferred_next_label) : null"
+                    suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
+                    tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
+                keep_failure: {type: assign, context_updates: {outcome: "'fail'", preferred_label: null, suggested: null}}
+                keep_answer:
+                  type: assign
+                  context_updates:
+                    outcome: "type(event.data) == 'map' and event.data.approved == false ? 'fail' : 'success'"
+                    preferred_label: "type(event.data) == 'map' ? default(event.data.preferred_label, default(event.data.choice, (type(event.data.data) == 'map' ? event.data.data.choice : null))) : event.data"
+                    suggested: "type(event.data) == 'map' ? event.data.suggested_next_ids : null"
+                    tests_failed: "type(event.data) == 'map' ? default(get(default(event.data.context_updates, {}), 'tests.failed'), default(get(event.data, 'tests.failed'), context.tests_failed)) : context.tests_failed"
+        "##]],
     );
 }
 
@@ -261,5 +249,34 @@ fn malformed_graphs_have_a_line() {
     ] {
         let error = import::import(text, ImportOptions::default()).unwrap_err();
         expected.assert_eq(&error.to_string());
+    }
+}
+
+/// The words of another runner: `succeeded`, a pause, a label that the result prefers, equal weights by name.
+#[test]
+fn words_of_other_runners() {
+    let text = r#"digraph Patterns {
+  start [shape=Mdiamond]; exit [shape=Msquare]
+  review [shape=tab, prompt="Review it. \
+    Answer with a label."]
+  pause [shape=insulator, duration="30s"]
+  gate [shape=diamond]
+  start -> review
+  review -> pause [label="Fix"]
+  review -> gate [label="Approve"]
+  pause -> review
+  gate -> exit [condition="outcome=succeeded"]
+  gate -> pause [condition="outcome=failed"]
+}"#;
+    for (answers, expected) in [
+        (
+            &["review={\"preferred_next_label\":\"approve\",\"outcome\":\"succeeded\"}"][..],
+            expect!["review.run | exit"],
+        ),
+        (&["review={\"outcome\":\"failed\"}"], expect!["review.run | pause"]),
+        (&["review={\"preferred_label\":\"fix\"}"], expect!["review.run | pause"]),
+        (&["review={\"suggested_next_ids\":[\"pause\"]}"], expect!["review.run | pause"]),
+    ] {
+        expected.assert_eq(&walk(text, answers));
     }
 }
