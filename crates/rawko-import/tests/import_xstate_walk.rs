@@ -158,11 +158,17 @@ fn compare(machine: &Json) -> Verdict {
     Verdict::Agrees
 }
 
-/// `RAWKO_XSTATE_WALKS="SEED COUNT"` runs others.
+/// `RAWKO_XSTATE_WALKS="SEED COUNT"` runs others, `RAWKO_XSTATE_FILE` those of a file in the script's format.
 #[test]
 fn random_machines_walk_as_in_xstate() {
     let chosen = std::env::var("RAWKO_XSTATE_WALKS").unwrap_or_else(|_| "7 400".to_owned());
-    let machines = walks(&chosen.split(' ').collect::<Vec<_>>(), None);
+    let machines = match std::env::var_os("RAWKO_XSTATE_FILE") {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        }
+        None => walks(&chosen.split(' ').collect::<Vec<_>>(), None),
+    };
     let (mut agreed, mut refused, mut rejected) = (0, BTreeMap::<String, usize>::new(), 0);
     let mut different = Vec::new();
     for machine in &machines {

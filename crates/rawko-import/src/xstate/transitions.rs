@@ -174,6 +174,7 @@ impl Importer {
             target.map(|target| self.targets(target, source, &place.at("target"))).unwrap_or_default();
         let reenters = self.reenters(entries, &targets, source, place);
         self.history_inside(&targets, source, &place.at("target"));
+        self.regions_of_v4(&targets, source, reenters, &place.at("target"));
         let (restarts, before, after) = self.restart(&targets, source, reenters, place);
         let reenters = reenters || (restarts && source != ROOT);
         let written = if restarts { self.restarted(place) } else { targets.yaml() };
@@ -256,6 +257,24 @@ impl Importer {
         let is_internal = texts.iter().filter_map(|text| text.as_str()).any(|text| text.starts_with('.'));
         let is_inside = |node: &usize| *node == source || self.tree.is_below(*node, source);
         !is_internal && targets.nodes.iter().all(is_inside)
+    }
+
+    /// Version 4 leaves the regions beside the target alone, where version 5 and our engine enter all of them again.
+    fn regions_of_v4(&mut self, targets: &Targets, source: usize, reenters: bool, place: &Place) {
+        if !self.is_v4 || targets.nodes.is_empty() {
+            return;
+        }
+        let is_inside = |node: &usize| *node == source || self.tree.is_below(*node, source);
+        let domain = match !reenters && targets.nodes.iter().all(is_inside) {
+            true => Some(source),
+            false => {
+                let mut above = self.tree.ancestors(source);
+                above.find(|above| targets.nodes.iter().all(|node| self.tree.is_below(*node, *above)))
+            }
+        };
+        if domain.is_some_and(|domain| self.tree.nodes[domain].kind == Kind::Parallel) {
+            self.lost(place, "a target in one region of a parallel state in version 4, which leaves the other regions alone");
+        }
     }
 
     /// Our root is neither left nor a target: returns whether the chart starts again, and the root's own actions that
