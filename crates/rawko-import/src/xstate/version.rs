@@ -7,7 +7,6 @@ use super::one_or_many;
 use super::tree::children;
 
 /// Signs of the two versions.
-#[derive(Default)]
 struct Signs {
     four: bool,
     five: bool,
@@ -15,10 +14,8 @@ struct Signs {
 
 /// Returns true if the document has keys of version 4 and none of version 5.
 pub(super) fn is_v4(root: &Map<String, Json>) -> bool {
-    let mut signs = Signs::default();
-    signs.four = ["predictableActionArguments", "preserveActionOrder", "strict", "delimiter"]
-        .iter()
-        .any(|key| root.contains_key(*key));
+    let options = ["predictableActionArguments", "preserveActionOrder", "strict", "delimiter"];
+    let mut signs = Signs { four: options.iter().any(|key| root.contains_key(*key)), five: false };
     signs.state(root);
     signs.four && !signs.five
 }
