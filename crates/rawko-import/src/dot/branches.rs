@@ -108,7 +108,7 @@ impl Importer {
         state.push("states", Yaml::Map(regions));
     }
 
-    /// Only waiting for all branches, whatever their outcomes, has a counterpart.
+    /// Only waiting for all branches has a counterpart, with any outcomes.
     fn policies(&mut self, fan: usize) {
         for (key, value, line) in self.graph.nodes[fan].attributes.clone() {
             let is_exact = match key.as_str() {

@@ -1,11 +1,11 @@
-//! Hostile texts: no panic, and what is accepted loads.
+//! Hostile texts: no panic, and every accepted text loads.
 
 use rawko_import::{self as import, ImportOptions, NoteKind};
 
 use crate::chart;
 
 proptest::proptest! {
-    /// No text makes an importer panic; what it accepts loads.
+    /// No text makes an importer panic; every accepted text loads.
     #[test]
     fn hostile_texts_do_not_panic(
         parts in proptest::collection::vec(proptest::sample::select(&[
