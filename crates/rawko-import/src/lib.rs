@@ -1,5 +1,6 @@
 //! Importers: other statechart formats as our YAML, with a list of the constructs that could not be translated. This
-//! file defines an import; each language (`scxml`, `xstate`) has a folder. Pure: the caller provides the files a chart
+//! file defines an import; each language (`scxml`, `xstate`, `langgraph`, `dot`) has a
+//! folder. Pure: the caller provides the files a chart
 //! refers to.
 //!
 //! ```
@@ -16,11 +17,18 @@
 //! ```
 #![warn(missing_docs)]
 
+mod dot;
 mod ecmascript;
+mod encoding;
+mod json;
+mod langgraph;
 mod scxml;
 mod xstate;
 mod yaml;
 
+pub use dot::dot;
+pub use encoding::decode;
+pub use langgraph::langgraph;
 pub use scxml::scxml;
 pub use xstate::xstate;
 use yaml::Yaml;
@@ -63,6 +71,8 @@ pub struct Note {
 pub enum NoteKind {
     /// Translated differently; worth a review.
     Changed,
+    /// It was code, which the document does not contain: a placeholder stands for it until the author writes it.
+    Unwritten,
     /// Not translated: the chart lacks it, or fails where it is reached.
     Lost,
 }
@@ -71,6 +81,7 @@ impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = match self.kind {
             NoteKind::Changed => "changed",
+            NoteKind::Unwritten => "to be written",
             NoteKind::Lost => "not carried over",
         };
         write!(f, "line {}: {kind}: {}", self.line, self.message)
@@ -84,6 +95,10 @@ pub enum Language {
     Scxml,
     /// An XState machine configuration as JSON.
     Xstate,
+    /// A LangGraph graph as JSON: `get_graph().to_json()`.
+    Langgraph,
+    /// A workflow of an agent runner in Graphviz DOT.
+    Dot,
 }
 
 /// Reads a file by the path given in a document; `None` if it does not exist.
@@ -104,9 +119,9 @@ pub struct ImportOptions<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The text starts with neither an `<scxml>` element nor a JSON object with `states`.
+    /// The text is none of the languages.
     #[error(
-        "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
+        "this is neither SCXML, XState, LangGraph nor DOT: expected an `<scxml>` element, a JSON object with `states` or with `nodes` and `edges`, or a `digraph`"
     )]
     UnknownLanguage,
     /// The document is not well-formed XML or JSON, or has another root element.
@@ -133,7 +148,15 @@ pub fn detect(text: &str) -> Option<Language> {
     if text.starts_with('<') {
         return text.contains("<scxml").then_some(Language::Scxml).or_else(|| has_prefixed_root(text));
     }
-    (text.starts_with('{') && text.contains("\"states\"")).then_some(Language::Xstate)
+    if starts_digraph(text) {
+        return Some(Language::Dot);
+    }
+    let json: serde_json::Value = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
+    let root = json.as_object()?;
+    if langgraph::looks_like(root) {
+        return Some(Language::Langgraph);
+    }
+    xstate::looks_like(root).then_some(Language::Xstate)
 }
 
 /// `<sc:scxml xmlns:sc=…>`: a prefix does not change the language.
@@ -141,11 +164,51 @@ fn has_prefixed_root(text: &str) -> Option<Language> {
     text.contains(":scxml").then_some(Language::Scxml)
 }
 
+/// Returns true if the first words after comments are `digraph` or `strict digraph`.
+fn starts_digraph(text: &str) -> bool {
+    let mut text = text;
+    loop {
+        let rest = match text {
+            comment if comment.starts_with("//") || comment.starts_with('#') => {
+                comment.split_once('\n').map(|(_, rest)| rest)
+            }
+            comment if comment.starts_with("/*") => comment.split_once("*/").map(|(_, rest)| rest),
+            _ => break,
+        };
+        let Some(rest) = rest else { return false };
+        text = rest.trim_start();
+    }
+    let mut words = text.split(|c: char| c.is_whitespace() || matches!(c, '{' | '"'));
+    let first = words.next().unwrap_or_default().to_ascii_lowercase();
+    let second = words.find(|word| !word.is_empty()).unwrap_or_default().to_ascii_lowercase();
+    matches!(first.as_str(), "digraph" | "graph")
+        || (first == "strict" && matches!(second.as_str(), "digraph" | "graph"))
+}
+
 /// Imports a document in its detected language.
 pub fn import(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
-    match detect(text).ok_or(ImportError::UnknownLanguage)? {
+    match detect(text) {
+        Some(language) => import_as(language, text, options),
+        // A JSON text that does not parse has a line to report.
+        None if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') => {
+            json::parsed(text)?;
+            Err(ImportError::UnknownLanguage)
+        }
+        None => Err(ImportError::UnknownLanguage),
+    }
+}
+
+/// Imports a document in a given language.
+pub fn import_as(
+    language: Language,
+    text: &str,
+    options: ImportOptions<'_>,
+) -> Result<Imported, ImportError> {
+    match language {
         Language::Scxml => scxml(text, options),
         Language::Xstate => xstate(text, options),
+        Language::Langgraph => langgraph(text, options),
+        Language::Dot => dot(text, options),
     }
 }
 
@@ -164,6 +227,10 @@ struct Notes {
 impl Notes {
     fn changed(&mut self, line: u32, message: impl Into<String>) {
         self.add(line, NoteKind::Changed, message.into());
+    }
+
+    fn unwritten(&mut self, line: u32, message: impl Into<String>) {
+        self.add(line, NoteKind::Unwritten, message.into());
     }
 
     fn lost(&mut self, line: u32, message: impl Into<String>) {
@@ -192,7 +259,11 @@ fn heading(language: &str, notes: &[Note]) -> String {
     }
     for note in notes {
         heading.push_str("\n#   ");
-        heading.push_str(&note.to_string().replace(['\n', '\r'], " "));
+        heading.push_str(
+            &note
+                .to_string()
+                .replace(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'), " "),
+        );
     }
     heading.push('\n');
     heading
@@ -213,6 +284,11 @@ fn literal_data(json: &serde_json::Value) -> Yaml {
             Yaml::Map(entries.iter().map(|(key, value)| (key.clone(), literal_data(value))).collect())
         }
     }
+}
+
+/// Writes a name where our format also takes an expression.
+fn name_or_literal(name: &str) -> Yaml {
+    if reads_as_expression(name) { Yaml::map([("literal", Yaml::text(name))]) } else { Yaml::text(name) }
 }
 
 /// Returns true if a string in data would be read as an expression: it starts with a binding.

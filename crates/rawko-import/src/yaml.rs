@@ -49,6 +49,48 @@ impl Yaml {
         }
     }
 
+    /// Adds an entry to a mapping if there is a value.
+    pub(crate) fn push_some(&mut self, key: &str, value: Option<Yaml>) {
+        if let Some(value) = value {
+            self.push(key, value);
+        }
+    }
+
+    /// Adds entries to the mapping under a key, which may exist.
+    pub(crate) fn push_all(&mut self, key: &str, more: Vec<(String, Yaml)>) {
+        let Yaml::Map(entries) = self else { return };
+        match entries.iter_mut().find(|(known, _)| known == key) {
+            Some((_, Yaml::Map(known))) => known.extend(more),
+            Some((_, known)) => *known = Yaml::Map(more),
+            None => entries.push((key.to_owned(), Yaml::Map(more))),
+        }
+    }
+
+    /// Adds an entry to a mapping, or its items to those of an entry that exists.
+    pub(crate) fn push_or_join(&mut self, key: &str, value: Yaml) {
+        let Yaml::Map(entries) = self else { return };
+        match entries.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => known.join(value),
+            None => entries.push((key.to_owned(), value)),
+        }
+    }
+
+    /// Appends the items of another value, each value being one item or a list of them.
+    pub(crate) fn join(&mut self, more: Yaml) {
+        let listed = |value: Yaml| match value {
+            Yaml::List(items) => items,
+            one => vec![one],
+        };
+        let mut items = listed(std::mem::replace(self, Yaml::Null));
+        items.extend(listed(more));
+        *self = Yaml::List(items);
+    }
+
+    /// Returns the entries of a mapping.
+    pub(crate) fn into_entries(self) -> Vec<(String, Yaml)> {
+        if let Yaml::Map(entries) = self { entries } else { Vec::new() }
+    }
+
     /// Writes a whole document.
     pub(crate) fn write(&self) -> String {
         let mut out = String::new();

@@ -54,7 +54,8 @@ fn a_configuration_with_everything_that_is_data() {
   }
 }"##,
         expect![[r##"
-            # Imported from XState.
+            # Imported from XState. Review these points (line numbers refer to the original):
+            #   line 27: changed: the output of a top-level final state: XState reports it only through the machine's `output`, here it is the result
             statechart:
               id: player
               version: 1.0.0
@@ -91,9 +92,9 @@ fn a_configuration_with_everything_that_is_data() {
                     IGNORE: {}
                   states:
                     buffering:
+                      always: {target: normal, reenter: true}
                       after:
                         '1500': normal
-                      always: {target: normal, reenter: true}
                     normal:
                       type: parallel
                       onDone: '#end'
@@ -130,16 +131,16 @@ fn what_was_code_is_named_and_noted() {
 }"##,
         expect![[r##"
             # Imported from XState. Review these points (line numbers refer to the original):
-            #   line 5: changed: the action `greet` was code: it became a call of the handler `greet`
-            #   line 5: not carried over: an action that was code
-            #   line 5: changed: the action `track` was code: it became a call of the handler `track`
-            #   line 6: not carried over: the guard `isReady` was code: it is `false` until its expression is written under `guards`
+            #   line 5: to be written: the action `greet` was code: it became a call of the handler `greet`
+            #   line 5: to be written: an action that was code
+            #   line 5: to be written: the action `track` was code: it became a call of the handler `track`
+            #   line 6: to be written: the guard `isReady` was code: it is `false` until its expression is written under `guards`
             #   line 6: changed: `cond` is of XState 4; it became `guard`
-            #   line 6: not carried over: the guard `isReady_and_not_isTired` was code: it is `false` until its expression is written under `guards`
-            #   line 7: changed: the delay `PATIENCE` was code; it is now `context.PATIENCE`: give it milliseconds
+            #   line 6: to be written: the guard `isReady_and_not_isTired` was code: it is `false and (not false)` until its expression is written under `guards`
+            #   line 7: to be written: the delay `PATIENCE` was code; it is now `context.PATIENCE`: give it milliseconds
             #   line 10: changed: `fetchUser` must be a service of the project, `statechart:<id>` or `agent:<id>`
-            #   line 10: not carried over: `systemId` of an invoke
-            #   line 11: not carried over: `activities`
+            #   line 10: changed: `systemId` of an invoke: it is reached by its id
+            #   line 11: not carried over: `activities`: use `invoke`
             statechart:
               id: example
               version: 1.0.0
@@ -150,7 +151,7 @@ fn what_was_code_is_named_and_noted() {
                 idle:
                   entry:
                     - greet
-                    - {type: log, message: 'not carried over: an action that was code'}
+                    - {type: log, message: 'to be written: an action that was code'}
                     - {type: invoke, handler: track, params: {page: home}}
                   on:
                     GO: {target: busy, guard: isReady}
@@ -168,7 +169,7 @@ fn what_was_code_is_named_and_noted() {
                     onError: '#example.idle'
               guards:
                 isReady: false
-                isReady_and_not_isTired: false
+                isReady_and_not_isTired: false and (not false)
               actions:
                 greet: {type: invoke, handler: greet}
         "##]],
@@ -182,13 +183,13 @@ fn malformed_texts_say_where() {
         (
             "[]",
             expect![
-                "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
+                "this is neither SCXML, XState, LangGraph nor DOT: expected an `<scxml>` element, a JSON object with `states` or with `nodes` and `edges`, or a `digraph`"
             ],
         ),
         (
             "{}",
             expect![
-                "this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`"
+                "this is neither SCXML, XState, LangGraph nor DOT: expected an `<scxml>` element, a JSON object with `states` or with `nodes` and `edges`, or a `digraph`"
             ],
         ),
     ] {

@@ -223,7 +223,8 @@ fn misspelt_handlers(
         .collect();
     for edge in &index.edges {
         let Some(event) = edge.event().filter(|event| !exact.contains(event)) else { continue };
-        if let Some(raised) = folded.get(&fold(event)) {
+        if let Some(raised) = folded.get(&fold(event)).filter(|raised| !matches_wildcard(event, raised.event))
+        {
             findings.push(
                 EVENT_NEVER_SENT
                     .at(
@@ -236,6 +237,12 @@ fn misspelt_handlers(
             );
         }
     }
+}
+
+/// `foo.*` also takes `foo`, and `*` everything.
+fn matches_wildcard(descriptor: &str, event: &str) -> bool {
+    let Some(stem) = descriptor.strip_suffix('*') else { return false };
+    event.starts_with(stem) || stem.strip_suffix('.') == Some(event)
 }
 
 /// Returns the same number for names that differ only in case and separators.

@@ -18,11 +18,16 @@ impl Run<'_> {
     pub(super) fn completed(&mut self, node: NodeId) {
         let tables = self.tables();
         let output = self.output_of(node);
-        let Some(mut done) = tables.node(node).parent else { return };
-        if done == NodeId::ROOT {
-            return self.complete(output);
+        let Some(parent) = tables.node(node).parent else { return };
+        // A final state may itself be a region; then only the regions together complete their parent.
+        let mut done = node;
+        if tables.node(parent).kind != NodeKind::Parallel {
+            if parent == NodeId::ROOT {
+                return self.complete(output);
+            }
+            self.raise_done(parent, output);
+            done = parent;
         }
-        self.raise_done(done, output);
         // A parallel is done when all its regions are done, also when it is itself a region.
         while let Some(parent) = tables.node(done).parent {
             if tables.node(parent).kind != NodeKind::Parallel || !self.is_done(parent) {
@@ -64,7 +69,8 @@ impl Run<'_> {
                 })
             }
             NodeKind::Parallel => entry.more().children.iter().all(|region| self.is_done(*region)),
-            NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => false,
+            NodeKind::Final => self.snapshot.configuration.frontier().contains(&node),
+            NodeKind::Atomic | NodeKind::History(_) => false,
         }
     }
 

@@ -105,16 +105,19 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
         let path = src.strip_prefix("file:").unwrap_or(src);
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-        if self.family.taken.iter().any(|taken| taken == stem) {
-            return format!("statechart:{stem}");
+        // By its path: another chart of this document may have the name of the file.
+        if let Some((_, known)) = self.family.files.iter().find(|(known, _)| known == path) {
+            return format!("statechart:{known}");
         }
         match self.file(src) {
             Some(text) => {
                 let chart_id = self.untaken(stem.to_owned());
+                self.family.files.push((path.to_owned(), chart_id.clone()));
                 match parse(&text) {
                     Ok(document) => self.add_chart_of_file(document.root_element(), &chart_id, src),
                     Err(error) => self.lost(xml, format!("the chart `{src}`: {error}")),
                 }
+                return format!("statechart:{chart_id}");
             }
             None => self.lost(xml, format!("the chart `{src}` could not be read: import it as `{stem}`")),
         }

@@ -29,7 +29,8 @@ pub fn scxml(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportE
     let document = parse(text)?;
     let root = document.root_element();
     let id = chart_id(root, options.id.unwrap_or("imported"));
-    let mut family = Family { options, charts: Vec::new(), deep: 0, taken: vec![id.clone()] };
+    let mut family =
+        Family { options, charts: Vec::new(), deep: 0, taken: vec![id.clone()], files: Vec::new() };
     let mut notes = Notes::default();
     let body = chart(root, &id, false, &mut family, &mut notes)?;
     let notes = notes.finish();
@@ -74,6 +75,8 @@ struct Family<'o> {
     charts: Vec<(String, Yaml)>,
     deep: usize,
     taken: Vec<String>,
+    /// Files that became charts: the path and the chart's id.
+    files: Vec<(String, String)>,
 }
 
 /// The import of one chart: a document, or an `<scxml>` inside an `<invoke>`.

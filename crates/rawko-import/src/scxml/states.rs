@@ -112,17 +112,17 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn blocks(&mut self, xml: Node<'a, 'i>, name: &'static str) -> Vec<Yaml> {
         let blocks: Vec<_> = named(xml, name).collect();
-        if let [_, second, ..] = blocks.as_slice() {
-            let message = format!(
-                "several `<{name}>` blocks became one: when an action fails, the rest of all of them is skipped"
-            );
-            self.changed(*second, message);
-        }
         let last = blocks.len().saturating_sub(1);
-        let mut actions = Vec::new();
-        for (number, block) in blocks.into_iter().enumerate() {
-            let block = self.block(block);
+        let mut actions: Vec<Yaml> = Vec::new();
+        for (number, block) in blocks.iter().enumerate() {
+            let block = self.block(*block);
             actions.extend(if number < last { up_to_failure(block) } else { block });
+            if number + 1 == last.max(1) && last > 0 && actions.iter().any(may_fail) {
+                let message = format!(
+                    "several `<{name}>` blocks became one: when an action fails, the rest of all of them is skipped"
+                );
+                self.changed(blocks[last], message);
+            }
         }
         actions
     }
@@ -194,5 +194,22 @@ pub(super) fn one_or_list(mut names: Vec<String>) -> Yaml {
     match names.len() {
         1 => Yaml::Text(names.remove(0)),
         _ => Yaml::List(names.into_iter().map(Yaml::Text).collect()),
+    }
+}
+
+/// Returns true unless an action is one that cannot fail: it has no expression and no address.
+fn may_fail(action: &Yaml) -> bool {
+    let Yaml::Map(entries) = action else { return true };
+    let get = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, value)| value);
+    let is_literal = |value: &Yaml| match value {
+        Yaml::Text(text) => !crate::reads_as_expression(text),
+        Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) => true,
+        Yaml::List(_) | Yaml::Map(_) => false,
+    };
+    match get("type") {
+        Some(Yaml::Text(kind)) if kind == "log" => !get("message").is_some_and(is_literal),
+        Some(Yaml::Text(kind)) if kind == "raise" => get("data").is_some(),
+        Some(Yaml::Text(kind)) if kind == "cancel" => !get("id").is_some_and(is_literal),
+        _ => true,
     }
 }

@@ -24,7 +24,7 @@ impl Importer {
                 None => self.lost_action(place, "an action without a type"),
             },
             // `JSON.stringify` writes null for a function in a list.
-            Json::Null => self.lost_action(place, "an action that was code"),
+            Json::Null => self.unwritten_action(place, "an action that was code"),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) => {
                 self.lost_action(place, "an action of an unknown form")
             }
@@ -36,9 +36,15 @@ impl Importer {
         Some(log(format!("not carried over: {what}").into()))
     }
 
+    /// An action that was a function without a name: the author writes it again.
+    fn unwritten_action(&mut self, place: &Place, what: &str) -> Option<Yaml> {
+        self.unwritten(place, what);
+        Some(log(format!("to be written: {what}").into()))
+    }
+
     fn named_action(&mut self, name: &str, place: &Place) -> Yaml {
         if !self.actions.iter().any(|(known, _)| known == name) {
-            self.changed(
+            self.unwritten(
                 place,
                 format!("the action `{name}` was code: it became a call of the handler `{name}`"),
             );
@@ -52,26 +58,37 @@ impl Importer {
         let params = entries.get("params").and_then(Json::as_object);
         let field = |key: &str| entries.get(key).or_else(|| params.and_then(|params| params.get(key)));
         match kind {
-            "xstate.raise" | "xstate.send" => self.event_action(None, &field, place),
+            "xstate.raise" => self.event_action(None, &field, place),
+            "xstate.send" => match field("to").filter(|to| !to.is_null()).map(Json::as_str) {
+                None => self.event_action(Some("self"), &field, place),
+                Some(Some("#_internal")) => self.event_action(None, &field, place),
+                Some(Some("#_parent")) => self.event_action(Some("parent"), &field, place),
+                Some(Some(target)) => self.event_action(Some(target), &field, place),
+                Some(None) => self.unwritten_action(place, "a `send` whose target was code"),
+            },
             "xstate.sendTo" => {
                 let target = field("target").or_else(|| field("to")).or_else(|| field("actorRef"));
                 let target = target.and_then(Json::as_str).map(str::to_owned);
                 match target {
                     Some(target) => self.event_action(Some(&target), &field, place),
-                    None => self.lost_action(place, "a `sendTo` whose target was code"),
+                    None => self.unwritten_action(place, "a `sendTo` whose target was code"),
                 }
             }
             "xstate.sendParent" => self.event_action(Some("parent"), &field, place),
             "xstate.emit" => {
-                let (event, data) = self.payload(field("event"), place)?;
+                let Some((event, data)) = self.payload(field("event"), place) else {
+                    return Some(log("to be written: an event that was code".into()));
+                };
                 Some(with_data(Yaml::map([("type", Yaml::text("emit")), ("event", event)]), data))
             }
             "xstate.log" => {
                 Some(log(field("value").or_else(|| field("label")).cloned().unwrap_or("log".into())))
             }
             "xstate.cancel" => match field("sendId").or_else(|| field("id")).and_then(Json::as_str) {
-                Some(id) => Some(Yaml::map([("type", Yaml::text("cancel")), ("id", Yaml::text(id))])),
-                None => self.lost_action(place, "a `cancel` whose id was code"),
+                Some(id) => {
+                    Some(Yaml::map([("type", Yaml::text("cancel")), ("id", crate::name_or_literal(id))]))
+                }
+                None => self.unwritten_action(place, "a `cancel` whose id was code"),
             },
             "xstate.assign" => self.assign(field("assignment"), place),
             builtin if builtin.starts_with("xstate.") => {
@@ -80,7 +97,7 @@ impl Importer {
             name => match entries.get("params").filter(|params| !params.is_null()) {
                 None => Some(self.named_action(name, place)),
                 Some(params) => {
-                    self.changed(
+                    self.unwritten(
                         place,
                         format!("the action `{name}` was code: it became a call of the handler `{name}`"),
                     );
@@ -98,29 +115,35 @@ impl Importer {
         place: &Place,
     ) -> Option<Yaml> {
         let Some((event, data)) = self.payload(field("event"), place) else {
-            return Some(log("not carried over: an event that was code".into()));
+            return Some(log("to be written: an event that was code".into()));
         };
         let delay = field("delay").filter(|delay| !delay.is_null());
         // Ours raises immediately; a raise with a delay is a send to `self`.
         let target = target.or(delay.map(|_| "self"));
         let mut action = match target {
             None => Yaml::map([("type", Yaml::text("raise")), ("event", event)]),
-            Some(target) => {
-                Yaml::map([("type", Yaml::text("send")), ("target", Yaml::text(target)), ("event", event)])
-            }
+            Some(target) => Yaml::map([
+                ("type", Yaml::text("send")),
+                ("target", crate::name_or_literal(target)),
+                ("event", event),
+            ]),
         };
         action = with_data(action, data);
         match delay {
-            Some(Json::Number(ms)) => action.push("delay", Yaml::Number(ms.clone())),
+            Some(Json::Number(ms)) if ms.is_u64() => action.push("delay", Yaml::Number(ms.clone())),
+            Some(Json::Number(ms)) => {
+                let delay = self.delay(&ms.to_string(), place);
+                action.push("delay", Yaml::Text(delay));
+            }
             Some(Json::String(name)) => {
                 let delay = self.delay(name, place);
                 action.push("delay", Yaml::Text(delay));
             }
-            Some(_) => self.lost(place, "a delay that was code"),
+            Some(_) => self.unwritten(place, "a delay that was code"),
             None => {}
         }
         if let Some(id) = field("id").and_then(Json::as_str).filter(|_| target.is_some()) {
-            action.push("id", Yaml::text(id));
+            action.push("id", crate::name_or_literal(id));
         }
         Some(action)
     }
@@ -128,7 +151,7 @@ impl Importer {
     /// Returns an event's name and data. XState puts an event's data beside its type, our format below `data`.
     fn payload(&mut self, event: Option<&Json>, place: &Place) -> Option<(Yaml, Option<Yaml>)> {
         match event {
-            Some(Json::String(name)) => Some((Yaml::text(name), None)),
+            Some(Json::String(name)) => Some((crate::name_or_literal(name), None)),
             Some(Json::Object(entries)) if entries.get("type").is_some_and(Json::is_string) => {
                 let name = entries.get("type").and_then(Json::as_str).unwrap_or_default();
                 let data: Vec<_> = entries
@@ -136,10 +159,10 @@ impl Importer {
                     .filter(|(key, _)| *key != "type")
                     .map(|(key, value)| (key.clone(), crate::literal_data(value)))
                     .collect();
-                Some((Yaml::text(name), (!data.is_empty()).then_some(Yaml::Map(data))))
+                Some((crate::name_or_literal(name), (!data.is_empty()).then_some(Yaml::Map(data))))
             }
             _ => {
-                self.lost(place, "an event that was code");
+                self.unwritten(place, "an event that was code");
                 None
             }
         }
@@ -148,12 +171,13 @@ impl Importer {
     fn assign(&mut self, assignment: Option<&Json>, place: &Place) -> Option<Yaml> {
         let updates: Vec<_> = match assignment {
             Some(Json::Object(entries)) => {
+                self.assigned.extend(entries.keys().cloned());
                 entries.iter().map(|(key, value)| (key.clone(), expression(value))).collect()
             }
             _ => Vec::new(),
         };
         if updates.is_empty() {
-            return self.lost_action(place, "an `assign` that was code");
+            return self.unwritten_action(place, "an `assign` that was code");
         }
         Some(Yaml::map([("type", Yaml::text("assign")), ("context_updates", Yaml::Map(updates))]))
     }
@@ -161,7 +185,7 @@ impl Importer {
     /// Writes literal data where our format reads strings as expressions.
     pub(super) fn literal_value(&mut self, json: &Json, place: &Place) -> Yaml {
         if json.is_null() {
-            self.lost(place, "a value that was code");
+            self.unwritten(place, "a value that was code");
         }
         expression(json)
     }

@@ -1,37 +1,64 @@
-//! XState v5 configurations as JSON: `JSON.stringify(machine.config)`, or the export of a visual editor. JSON omits
-//! functions; named implementations become named actions or guards that the author fills in.
+//! XState configurations as JSON: `JSON.stringify(machine.config)`, or the export of a visual editor; version 5, and
+//! version 4 where its own keys mark it. JSON omits functions; named implementations become named actions or guards that
+//! the author fills in.
 
 mod actions;
 mod guards;
-mod lines;
+mod invokes;
+mod precedence;
 mod states;
+mod targets;
+mod timers;
 mod transitions;
+mod tree;
+mod version;
 
 use serde_json::{Map, Value as Json};
 
-use self::lines::Lines;
+use self::tree::{Kind, ROOT, Tree};
+use super::json::{Lines, Place, parsed};
 use super::yaml::Yaml;
 use super::{ImportError, ImportOptions, Imported, Notes};
 
+/// The state of a machine without states.
+const ONLY_STATE: &str = "running";
+
+/// Keys of which at least one is in every configuration that is not empty.
+const MACHINE_KEYS: [&str; 10] =
+    ["states", "on", "initial", "always", "after", "entry", "exit", "invoke", "context", "type"];
+
 /// Imports an XState configuration.
 pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
-    let text = text.trim_start_matches('\u{feff}');
-    let json: Json = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+    let (text, mut json) = parsed(text)?;
+    in_key_order(&mut json);
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
-    if !root.contains_key("states") {
+    if !looks_like(&root) {
         return Err(ImportError::UnknownLanguage);
     }
-    let given = root.get("id").and_then(Json::as_str);
-    let id = given.filter(|id| *id != "(machine)").or(options.id).unwrap_or("imported").to_owned();
+    let given = root.get("id").and_then(Json::as_str).filter(|id| !id.is_empty());
+    let original_id = given.unwrap_or("(machine)");
+    let tree = Tree::new(&root, original_id);
+    let mut id = given.filter(|id| *id != "(machine)").or(options.id).unwrap_or("imported").to_owned();
+    while tree.nodes.iter().any(|node| node.id.as_ref() == Some(&id)) {
+        id.push('_');
+    }
     let mut importer = Importer {
         notes: Notes::default(),
         lines: Lines::of(text),
         chart_id: id.clone(),
-        original_id: given.unwrap_or("(machine)").to_owned(),
-        keys: keys(&root),
+        is_v4: version::is_v4(&root),
+        precedence: precedence::Handlers::default(),
+        invoke_ids: invokes::referenced_ids(&root),
+        tree,
         actions: Vec::new(),
         guards: Vec::new(),
         delays: Vec::new(),
+        assigned: Vec::new(),
+        root_entry: Vec::new(),
+        root_initial: Vec::new(),
+        root_exit: Vec::new(),
+        root_has_work: false,
+        root_output: None,
     };
     let chart = importer.chart(&root);
     let notes = importer.notes.finish();
@@ -39,11 +66,10 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     Ok(Imported { id, yaml, charts: Vec::new(), notes })
 }
 
-/// Returns the parser's message without its location, which is printed in front.
-fn malformed(error: &serde_json::Error) -> ImportError {
-    let text = error.to_string();
-    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
-    ImportError::Malformed { line: error.line() as u32, message }
+/// Returns true if an object may be a machine: it has one of the keys of a machine, and none that only others have.
+pub(crate) fn looks_like(root: &Map<String, Json>) -> bool {
+    let is_graph = root.get("nodes").is_some_and(Json::is_array);
+    !is_graph && MACHINE_KEYS.iter().any(|key| root.contains_key(*key))
 }
 
 /// The import of one configuration.
@@ -51,37 +77,44 @@ struct Importer {
     notes: Notes,
     lines: Lines,
     chart_id: String,
-    /// The id that targets such as `#machine.state` start with.
-    original_id: String,
-    /// The keys of all states, including duplicates.
-    keys: Vec<String>,
+    /// Semantics of version 4: a target inside the source leaves the source unless it starts with a dot.
+    is_v4: bool,
+    tree: Tree,
+    precedence: precedence::Handlers,
+    /// Generated ids of invokes that a transition names.
+    invoke_ids: Vec<String>,
     /// Named actions and guards that the chart uses, in order of first use.
     actions: Vec<(String, Yaml)>,
     guards: Vec<(String, Yaml)>,
     /// Named delays: context keys that hold milliseconds.
     delays: Vec<String>,
-}
-
-/// The current position in the document: keys and indexes joined by slashes.
-#[derive(Clone, Debug)]
-struct Place(String);
-
-impl Place {
-    fn root() -> Self {
-        Place(String::new())
-    }
-
-    fn at(&self, key: impl std::fmt::Display) -> Self {
-        Place(format!("{}/{key}", self.0))
-    }
+    /// Context keys that actions assign.
+    assigned: Vec<String>,
+    /// The chart's own actions, for transitions that start it again.
+    root_entry: Vec<Yaml>,
+    root_initial: Vec<Yaml>,
+    root_exit: Vec<Yaml>,
+    /// The chart itself has invokes or timers.
+    root_has_work: bool,
+    /// The result of the machine.
+    root_output: Option<Json>,
 }
 
 impl Importer {
     fn chart(&mut self, root: &Map<String, Json>) -> Yaml {
         let place = Place::root();
-        let version = root.get("version").and_then(Json::as_str).unwrap_or("1.0.0");
-        let mut chart = Yaml::map([("id", Yaml::text(&self.chart_id)), ("version", Yaml::text(version))]);
-        let body = self.state_entries(root, &place, true);
+        self.duplicate_ids(root, &place);
+        self.precedence = self.handlers(root);
+        self.eventless_regions(root, &place);
+        let version = root.get("version").and_then(Json::as_str).filter(|version| is_version(version));
+        let mut chart = Yaml::map([
+            ("id", Yaml::text(&self.chart_id)),
+            ("version", Yaml::text(version.unwrap_or("1.0.0"))),
+        ]);
+        let mut body = self.state_entries(root, ROOT, &place);
+        if self.tree.nodes[ROOT].children.is_empty() {
+            self.only_state(&mut body, root, &place);
+        }
         let context = self.context(root, &place);
         if let Yaml::Map(entries) = &mut chart {
             let states = body.iter().position(|(key, _)| key == "states").unwrap_or(body.len());
@@ -99,6 +132,32 @@ impl Importer {
         Yaml::map([("statechart", chart)])
     }
 
+    /// A machine without states is one state, which our format writes out.
+    fn only_state(&mut self, body: &mut Vec<(String, Yaml)>, root: &Map<String, Json>, place: &Place) {
+        body.retain(|(key, _)| !matches!(key.as_str(), "type" | "states" | "initial"));
+        let mut state = Yaml::Map(Vec::new());
+        match self.tree.nodes[ROOT].kind {
+            Kind::Final => {
+                state.push("type", Yaml::text("final"));
+                if let Some(output) = root.get("output") {
+                    let output = self.literal_value(output, &place.at("output"));
+                    state.push("output", output);
+                }
+            }
+            Kind::History => self.lost(place, "a history state as the whole machine"),
+            Kind::Atomic | Kind::Compound | Kind::Parallel => {}
+        }
+        if root.get("type").and_then(Json::as_str) == Some("compound") {
+            self.lost(place, "a compound machine without states");
+        }
+        self.changed(
+            place,
+            format!("a machine without states became a chart with the one state `{ONLY_STATE}`"),
+        );
+        body.insert(0, ("initial".to_owned(), Yaml::text(ONLY_STATE)));
+        body.push(("states".to_owned(), Yaml::map([(ONLY_STATE, state)])));
+    }
+
     fn context(&mut self, root: &Map<String, Json>, place: &Place) -> Option<Yaml> {
         let mut entries = match root.get("context") {
             Some(Json::Object(entries)) => {
@@ -110,20 +169,24 @@ impl Importer {
                 Vec::new()
             }
         };
-        for delay in std::mem::take(&mut self.delays) {
-            if !entries.iter().any(|(key, _)| *key == delay) {
-                entries.push((delay, Yaml::Null));
+        for key in std::mem::take(&mut self.delays).into_iter().chain(std::mem::take(&mut self.assigned)) {
+            if !entries.iter().any(|(known, _)| *known == key) {
+                entries.push((key, Yaml::Null));
             }
         }
         (!entries.is_empty()).then_some(Yaml::Map(entries))
     }
 
     fn lost(&mut self, place: &Place, message: impl Into<String>) {
-        self.notes.lost(self.lines.line(&place.0), message);
+        self.notes.lost(self.lines.line(place), message);
     }
 
     fn changed(&mut self, place: &Place, message: impl Into<String>) {
-        self.notes.changed(self.lines.line(&place.0), message);
+        self.notes.changed(self.lines.line(place), message);
+    }
+
+    fn unwritten(&mut self, place: &Place, message: impl Into<String>) {
+        self.notes.unwritten(self.lines.line(place), message);
     }
 }
 
@@ -135,11 +198,32 @@ fn one_or_many(json: &Json) -> Vec<&Json> {
     }
 }
 
-fn keys(state: &Map<String, Json>) -> Vec<String> {
-    let mut found = Vec::new();
-    for (key, child) in state.get("states").and_then(Json::as_object).into_iter().flatten() {
-        found.push(key.clone());
-        found.extend(child.as_object().map(keys).unwrap_or_default());
+/// Orders the keys as JavaScript does: whole numbers first, ascending.
+fn in_key_order(json: &mut Json) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(in_key_order),
+        Json::Object(entries) => {
+            entries.values_mut().for_each(in_key_order);
+            if entries.keys().any(|key| index_of(key).is_some()) {
+                let mut sorted: Vec<_> = std::mem::take(entries).into_iter().collect();
+                sorted.sort_by_key(|(key, _)| index_of(key).map_or((1, 0), |index| (0, index)));
+                *entries = sorted.into_iter().collect();
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
-    found
+}
+
+fn index_of(key: &str) -> Option<u32> {
+    key.parse().ok().filter(|index: &u32| *index < u32::MAX && index.to_string() == key)
+}
+
+/// Returns true for up to three numbers, perhaps with a pre-release.
+fn is_version(text: &str) -> bool {
+    let core = text.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<_> = core.split('.').collect();
+    let is_number =
+        |part: &&str| !part.is_empty() && part.len() < 9 && part.bytes().all(|b| b.is_ascii_digit());
+    let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+'));
+    plain && numbers.len() == 3 && numbers.iter().all(is_number) && !text.ends_with(['-', '+'])
 }

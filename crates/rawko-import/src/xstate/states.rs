@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::tree::{Kind, ROOT};
 use super::{Importer, Place, one_or_many};
 use crate::yaml::Yaml;
 
 /// Keys without meaning in our format: types, tool versions, redundant parts of a definition.
-const IGNORED: [&str; 18] = [
+const IGNORED: [&str; 23] = [
     "id",
     "version",
     "context",
@@ -25,128 +26,277 @@ const IGNORED: [&str; 18] = [
     "initial",
     "type",
     "history",
+    "parallel",
+    "actions",
+    "guards",
+    "delays",
+    "options",
 ];
 
+/// Keys that take effect only while a state waits.
+const WAITING: [&str; 5] = ["on", "always", "after", "invoke", "onDone"];
+
 impl Importer {
-    /// Translates the entries of a state; of the chart itself if `is_root`.
+    /// Translates the entries of a state, or of the chart itself.
     pub(super) fn state_entries(
         &mut self,
         state: &Map<String, Json>,
+        node: usize,
         place: &Place,
-        is_root: bool,
     ) -> Vec<(String, Yaml)> {
         let mut out = Yaml::Map(Vec::new());
-        let kind = state.get("type").and_then(Json::as_str);
-        if let Some(kind) = kind.filter(|kind| matches!(*kind, "parallel" | "final" | "history")) {
-            out.push("type", Yaml::text(kind));
-        }
-        if let Some(id) = state.get("id").and_then(Json::as_str).filter(|_| !is_root) {
+        let kind = self.tree.nodes[node].kind;
+        self.kind(&mut out, state, node, place);
+        if let Some(id) = self.tree.nodes[node].id.clone() {
             out.push("id", Yaml::text(id));
         }
         self.docs(&mut out, state, place);
-        if kind == Some("history") {
-            self.history(&mut out, state, place);
+        if kind == Kind::History {
+            self.history(&mut out, state, node, place);
+            return out.into_entries();
         }
-        if kind != Some("parallel") {
-            self.initial(&mut out, state, place);
+        if node == ROOT {
+            self.root_actions(state, place);
         }
+        if kind == Kind::Compound {
+            self.initial(&mut out, state, node, place);
+        }
+        let timers = self.after(state, node, place);
+        self.actions_of(&mut out, state, &timers.started, "entry", place);
+        self.actions_of(&mut out, state, &timers.cancelled, "exit", place);
         for (key, value) in state {
-            self.entry(&mut out, key, value, place, is_root);
+            self.entry(&mut out, key, value, node, place);
+        }
+        if !timers.on.is_empty() {
+            out.push_all("on", timers.on);
+        }
+        if !timers.after.is_empty() {
+            out.push("after", Yaml::Map(timers.after));
         }
         // States last: the state's own entries should not follow all its descendants.
-        if let Some(Json::Object(children)) =
-            state.get("states").filter(|states| states.as_object().is_some_and(|s| !s.is_empty()))
-        {
-            let states = self.states(children, &place.at("states"));
+        if !self.tree.nodes[node].children.is_empty() {
+            let states = self.states(state, node, &place.at("states"));
             out.push("states", states);
         }
-        if let Yaml::Map(entries) = out { entries } else { Vec::new() }
+        out.into_entries()
     }
 
-    fn entry(&mut self, out: &mut Yaml, key: &str, value: &Json, place: &Place, is_root: bool) {
-        let place = place.at(key);
-        match key {
-            "on" => self.on(out, value, &place),
-            "always" => {
-                let transitions = self.transitions(value, &place);
-                out.push("always", transitions);
+    fn kind(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
+        let kind = self.tree.nodes[node].kind;
+        let written = match kind {
+            Kind::Parallel => Some("parallel"),
+            Kind::Final if node != ROOT => Some("final"),
+            Kind::History => Some("history"),
+            Kind::Atomic | Kind::Compound | Kind::Final => None,
+        };
+        out.push_some("type", written.map(Yaml::text));
+        let has_children = !self.tree.nodes[node].children.is_empty();
+        let real = self.regions(node).len();
+        match kind {
+            Kind::Atomic | Kind::Final | Kind::History if has_children => {
+                self.lost(place, "a state with child states whose type does not allow them");
             }
-            "after" => self.after(out, value, &place),
-            "invoke" => self.invokes(out, value, &place),
-            "entry" | "exit" => {
-                let actions = self.action_list(value, &place);
-                if !actions.is_empty() {
-                    out.push(key, Yaml::List(actions));
+            Kind::Compound | Kind::Parallel if real == 0 => {
+                self.lost(place, "a state whose only child states are history states");
+            }
+            Kind::Final if node != ROOT && self.tree.nodes[node].parent != Some(ROOT) => {
+                let waiting: Vec<_> = WAITING.iter().filter(|key| state.contains_key(**key)).collect();
+                if let Some(key) = waiting.first() {
+                    self.lost(
+                        &place.at(key),
+                        format!("`{key}` of a final state: here a final state only ends"),
+                    );
                 }
             }
-            "onDone" => {
-                let transitions = self.transitions(value, &place);
-                out.push("onDone", transitions);
-            }
-            "output" | "data" if !is_root => {
-                let output = self.literal_value(value, &place);
-                out.push("output", output);
-            }
-            "states" | "description" | "tags" | "meta" | "target" => {}
-            ignored if IGNORED.contains(&ignored) => {}
-            other => self.lost(&place, format!("`{other}`")),
+            _ => {}
+        }
+        if state.get("type").and_then(Json::as_str) == Some("compound") && !has_children && node != ROOT {
+            self.lost(place, "a compound state without child states");
         }
     }
 
-    pub(super) fn states(&mut self, children: &Map<String, Json>, place: &Place) -> Yaml {
-        let states = children.iter().map(|(key, child)| {
-            let place = place.at(key);
-            if key.contains('.') {
-                self.lost(&place, format!("the key `{key}`: a dot separates keys; rename it"));
+    fn entry(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &Place) {
+        let here = place.at(key);
+        let kind = self.tree.nodes[node].kind;
+        match key {
+            "on" | "always" | "invoke" | "onDone" if kind == Kind::Final => {
+                if node == ROOT || self.tree.nodes[node].parent == Some(ROOT) {
+                    self.changed(
+                        &here,
+                        format!("`{key}` of a top-level final state has no effect: left out"),
+                    );
+                }
             }
-            let empty = Map::new();
-            let entries = self.state_entries(child.as_object().unwrap_or(&empty), &place, false);
-            (key.clone(), Yaml::Map(entries))
-        });
-        Yaml::Map(states.collect())
+            "on" => self.on(out, value, node, &here),
+            "always" => self.always(out, value, node, &here),
+            "invoke" => self.invokes(out, value, node, &here),
+            "onDone" if node == ROOT || self.tree.nodes[node].children.is_empty() => {
+                self.changed(
+                    &here,
+                    "`onDone` of a state that does not complete while the machine runs: left out",
+                );
+            }
+            "onDone" => {
+                let event = self.done_event(node);
+                let transitions = self.transitions(value, node, Some(&event), &here);
+                out.push_some("onDone", transitions);
+            }
+            "output" | "data" => self.output(out, key, value, node, place),
+            "activities" => self.lost(&here, "`activities`: use `invoke`"),
+            "route" => self.lost(&here, "`route`: write a transition for the event `xstate.route`"),
+            "states" | "description" | "tags" | "meta" | "target" | "after" => {}
+            "entry" | "exit" | "onEntry" | "onExit" => {}
+            ignored if IGNORED.contains(&ignored) => {}
+            other => self.lost(&here, format!("`{other}`")),
+        }
     }
 
-    fn history(&mut self, out: &mut Yaml, state: &Map<String, Json>, place: &Place) {
+    /// The result of a final state. In version 5 the result of the machine is its own `output`.
+    fn output(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &Place) {
+        if self.tree.nodes[node].kind != Kind::Final || node == ROOT {
+            return;
+        }
+        let is_top = self.tree.nodes[node].parent == Some(ROOT);
+        if is_top && !self.is_v4 {
+            match self.root_output.clone() {
+                Some(result) => {
+                    let result = self.literal_value(&result, &Place::root().at("output"));
+                    out.push("output", result);
+                    return;
+                }
+                None => self.changed(
+                    &place.at(key),
+                    "the output of a top-level final state: XState reports it only through the machine's `output`, here it is the result",
+                ),
+            }
+        }
+        let output = self.literal_value(value, &place.at(key));
+        out.push("output", output);
+    }
+
+    /// Entry or exit actions with those of emulated timers behind them.
+    fn actions_of(
+        &mut self,
+        out: &mut Yaml,
+        state: &Map<String, Json>,
+        timers: &[Yaml],
+        key: &str,
+        place: &Place,
+    ) {
+        let old = if key == "entry" { "onEntry" } else { "onExit" };
+        let mut actions = Vec::new();
+        for key in [key, old] {
+            if let Some(json) = state.get(key) {
+                actions.extend(self.action_list(json, &place.at(key)));
+            }
+        }
+        actions.extend_from_slice(timers);
+        if !actions.is_empty() {
+            out.push(key, Yaml::List(actions));
+        }
+    }
+
+    /// Remembers what XState repeats when the chart itself is a target.
+    fn root_actions(&mut self, root: &Map<String, Json>, place: &Place) {
+        let entry = root.get("entry").map(|json| self.action_list(json, &place.at("entry")));
+        let exit = root.get("exit").map(|json| self.action_list(json, &place.at("exit")));
+        self.root_entry = entry.unwrap_or_default();
+        if let Some(Json::Object(initial)) = root.get("initial")
+            && let Some(actions) = initial.get("actions")
+        {
+            self.root_initial = self.action_list(actions, &place.at("initial"));
+        }
+        self.root_exit = exit.unwrap_or_default();
+        self.root_has_work = root.contains_key("invoke") || root.contains_key("after");
+        self.root_output = root.get("output").cloned();
+    }
+
+    fn states(&mut self, state: &Map<String, Json>, node: usize, place: &Place) -> Yaml {
+        let empty = Map::new();
+        let numbers = self.tree.nodes[node].children.clone();
+        let mut states = Vec::new();
+        for ((key, child), number) in super::tree::children(state).zip(numbers) {
+            let place = place.at(key);
+            let written = self.tree.nodes[number].key.clone();
+            if written != *key {
+                self.changed(
+                    &place,
+                    format!("the key `{key}` became `{written}`: `.` and `#` have a meaning in targets"),
+                );
+            }
+            let mut entries = self.state_entries(child.as_object().unwrap_or(&empty), number, &place);
+            // The machine's own `output` is the result of each top-level final state.
+            let is_end = node == ROOT && self.tree.nodes[number].kind == Kind::Final;
+            if is_end
+                && !entries.iter().any(|(key, _)| key == "output")
+                && let Some(result) = self.root_output.clone()
+            {
+                let result = self.literal_value(&result, &Place::root().at("output"));
+                entries.push(("output".to_owned(), result));
+            }
+            states.push((written, Yaml::Map(entries)));
+        }
+        Yaml::Map(states)
+    }
+
+    fn history(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
         if state.get("history").and_then(Json::as_str) == Some("deep") {
             out.push("variant", Yaml::text("deep"));
         }
         if let Some(target) = state.get("target").filter(|target| !target.is_null()) {
-            let targets = self.targets(target, &place.at("target"));
-            out.push("target", targets);
+            let here = place.at("target");
+            let targets = self.history_targets(target, node, &here);
+            let parent = self.tree.nodes[node].parent.unwrap_or(ROOT);
+            if targets.nodes.iter().any(|target| !self.tree.is_below(*target, parent)) {
+                self.lost(&here, "the default of a history state that is not inside its parent");
+                return;
+            }
+            out.push_some("target", targets.yaml());
         }
     }
 
     /// A state with child states needs an initial one.
-    fn initial(&mut self, out: &mut Yaml, state: &Map<String, Json>, place: &Place) {
-        let Some(children) =
-            state.get("states").and_then(Json::as_object).filter(|children| !children.is_empty())
-        else {
+    fn initial(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
+        let here = place.at("initial");
+        let given = state.get("initial").filter(|initial| !initial.is_null());
+        let child = self.tree.initial(node);
+        let Some(key) = child.map(|child| self.tree.nodes[child].key.clone()) else {
+            let text = given
+                .and_then(|given| given.as_str().or_else(|| given.get("target")?.as_str()))
+                .unwrap_or("?");
+            self.lost(
+                &here,
+                format!("the initial state `{text}`: there is no such child state, and XState rejects it"),
+            );
             return;
         };
-        let is_history = |child: &Json| child.get("type").and_then(Json::as_str) == Some("history");
-        match state.get("initial") {
-            Some(Json::String(key)) => out.push("initial", Yaml::text(key)),
-            Some(Json::Object(initial)) => {
-                let here = place.at("initial");
-                let target = self.targets(initial.get("target").unwrap_or(&Json::Null), &here);
-                let actions = initial
-                    .get("actions")
-                    .map(|actions| self.action_list(actions, &here))
-                    .unwrap_or_default();
-                let initial = if actions.is_empty() {
-                    target
-                } else {
-                    Yaml::map([("target", target), ("actions", Yaml::List(actions))])
-                };
-                out.push("initial", initial);
-            }
-            _ => {
-                if let Some((first, _)) = children.iter().find(|(_, child)| !is_history(child)) {
-                    self.changed(place, format!("no initial state: it starts in the first, `{first}`"));
-                    out.push("initial", Yaml::text(first));
-                }
-            }
+        let actions = given.and_then(|given| given.get("actions"));
+        let actions = actions.map(|actions| self.action_list(actions, &here)).unwrap_or_default();
+        if !actions.is_empty() && self.is_entered_aside(node) {
+            self.lost(&here, "actions of an initial state: XState leaves them out where a history state or another region is the target");
         }
+        let is_named =
+            given.is_some_and(|given| given.is_string() || given.get("target").is_some_and(Json::is_string));
+        if !is_named {
+            self.changed(place, format!("no initial state: it starts in the first, `{key}`"));
+        }
+        out.push(
+            "initial",
+            if actions.is_empty() {
+                Yaml::text(key)
+            } else {
+                Yaml::map([("target", Yaml::text(key)), ("actions", Yaml::List(actions))])
+            },
+        );
+    }
+
+    /// Returns true if a state may be entered without being the target or an initial state: as the default of a history
+    /// state beside or inside it, or as a region.
+    fn is_entered_aside(&self, node: usize) -> bool {
+        let Some(parent) = self.tree.nodes[node].parent else { return false };
+        let mut near = self.tree.nodes[parent].children.iter().chain(&self.tree.nodes[node].children);
+        let has_history = near.any(|other| self.tree.nodes[*other].kind == Kind::History);
+        has_history || self.tree.nodes[parent].kind == Kind::Parallel
     }
 
     pub(super) fn docs(&mut self, out: &mut Yaml, json: &Map<String, Json>, place: &Place) {
@@ -165,7 +315,7 @@ impl Importer {
                 out.push("meta", Yaml::from_json(meta))
             }
             Some(Json::Object(_) | Json::Null) | None => {}
-            Some(_) => self.lost(&place.at("meta"), "`meta` that is not an object"),
+            Some(_) => self.changed(&place.at("meta"), "`meta` that is not an object: left out"),
         }
     }
 }

@@ -1,79 +1,159 @@
-//! Transitions by event, delay and invoke.
+//! Transitions by event and by delay.
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Place, one_or_many};
+use super::targets::Targets;
+use super::tree::{Kind, ROOT};
+use super::{Importer, Place};
 use crate::yaml::Yaml;
 
+/// Names of XState's own events, and ours.
+const EVENTS: [(&str, &str); 5] = [
+    ("xstate.done.actor.", "done.invoke."),
+    ("xstate.error.actor.", "error.invoke."),
+    ("xstate.done.state.", "done.state."),
+    ("done.state.", "done.state."),
+    ("error.platform.", "error.invoke."),
+];
+
 impl Importer {
-    pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, place: &Place) {
+    pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, source: usize, place: &Place) {
         let Json::Object(events) = on else {
             self.lost(place, "`on` that is not an object");
             return;
         };
-        let mut entries = Vec::new();
+        let mut entries: Vec<(String, Yaml)> = Vec::new();
         for (event, value) in events {
             let here = place.at(event);
             if event.is_empty() {
                 self.changed(&here, "the empty event became `always`");
-                let transitions = self.transitions(value, &here);
-                out.push("always", transitions);
-            } else if let Some(event) = self.event(event, &here) {
-                entries.push((event, self.transitions(value, &here)));
+                self.always(out, value, source, &here);
+                continue;
+            }
+            if event.strip_suffix(".*").is_some_and(|stem| stem.split('.').any(|token| token == "*")) {
+                self.changed(&here, format!("`{event}` never matches in XState: left out"));
+                continue;
+            }
+            let Some(name) = self.event_name(event).filter(|name| is_event(name)) else {
+                self.lost(
+                    &here,
+                    format!("the event `{event}`: it has no counterpart or is not a valid name"),
+                );
+                continue;
+            };
+            if let Some(transitions) = self.transitions(value, source, Some(&name), &here) {
+                entries.push((name, transitions));
             }
         }
         if !entries.is_empty() {
-            out.push("on", Yaml::Map(entries));
+            out.push_all("on", entries);
         }
     }
 
     /// XState's own events have other names here.
-    fn event(&mut self, event: &str, place: &Place) -> Option<String> {
-        for (theirs, ours) in [
-            ("xstate.done.actor.", "done.invoke."),
-            ("xstate.error.actor.", "error.invoke."),
-            ("xstate.done.state.", "done.state."),
-            ("error.platform.", "error.invoke."),
-        ] {
+    pub(super) fn event_name(&self, event: &str) -> Option<String> {
+        for (theirs, ours) in EVENTS {
             if let Some(id) = event.strip_prefix(theirs) {
-                let id = if ours == "done.state." { self.done_name(id) } else { id.to_owned() };
+                let id = if ours == "done.state." {
+                    self.tree
+                        .by_id(id)
+                        .map_or_else(|| id.to_owned(), |node| self.tree.done_name(node, &self.chart_id))
+                } else {
+                    id.to_owned()
+                };
                 return Some(format!("{ours}{id}"));
             }
         }
-        if event.starts_with("xstate.") {
-            self.lost(place, format!("the event `{event}`"));
-            return None;
+        (!event.starts_with("xstate.")).then(|| event.to_owned())
+    }
+
+    pub(super) fn done_event(&self, node: usize) -> String {
+        format!("done.state.{}", self.tree.done_name(node, &self.chart_id))
+    }
+
+    /// Translates eventless transitions. One that stays where it is would repeat in our engine; XState takes it once in a
+    /// step.
+    pub(super) fn always(&mut self, out: &mut Yaml, json: &Json, source: usize, place: &Place) {
+        for transition in super::one_or_many(json) {
+            let empty = Map::new();
+            let entries = transition.as_object().unwrap_or(&empty);
+            let target = transition.as_str().map(|_| transition).or_else(|| entries.get("target"));
+            let condition = self.condition(entries, source);
+            let waits_for_code = condition.is_some_and(|condition| condition.has_code);
+            if !waits_for_code && self.may_repeat(source, target, entries) {
+                self.lost(
+                    place,
+                    "an eventless transition that may stay enabled: XState stops when the states do not change, here it would repeat",
+                );
+            }
         }
-        Some(event.to_owned())
+        if let Some(transitions) = self.transitions(json, source, None, place) {
+            out.push_or_join("always", transitions);
+        }
     }
 
-    /// XState names a state by its path from the chart's id; ours by its key, if it is unique.
-    fn done_name(&self, id: &str) -> String {
-        let inside = id.strip_prefix(self.original_id.as_str()).and_then(|rest| rest.strip_prefix('.'));
-        let Some(path) = inside else { return id.to_owned() };
-        let key = path.rsplit('.').next().unwrap_or(path);
-        let unique = self.keys.iter().filter(|known| *known == key).count() == 1 && key != self.chart_id;
-        if unique { key.to_owned() } else { path.to_owned() }
+    /// Notes eventless transitions of several regions: XState takes them in the order in which the states were entered.
+    pub(super) fn eventless_regions(&mut self, root: &Map<String, Json>, place: &Place) {
+        let empty = Map::new();
+        let mut found: Vec<usize> = Vec::new();
+        let mut open = vec![(root, place.clone())];
+        let mut next = 0;
+        while let Some((state, place)) = open.pop() {
+            let (node, always) = (next, place.at("always"));
+            next += 1;
+            if state.contains_key("always") {
+                if found.iter().any(|other| self.tree.are_orthogonal(*other, node)) {
+                    self.changed(&always, "eventless transitions of several regions: taken in document order, not in the order of entry");
+                }
+                found.push(node);
+            }
+            let children: Vec<_> = super::tree::children(state).collect();
+            for (key, child) in children.into_iter().rev() {
+                open.push((child.as_object().unwrap_or(&empty), place.at("states").at(key)));
+            }
+        }
     }
 
-    /// Translates one transition or several of the same trigger.
-    pub(super) fn transitions(&mut self, json: &Json, place: &Place) -> Yaml {
+    /// Translates one transition or several of the same trigger; `event` is the name of the event in our chart.
+    pub(super) fn transitions(
+        &mut self,
+        json: &Json,
+        source: usize,
+        event: Option<&str>,
+        place: &Place,
+    ) -> Option<Yaml> {
         match json {
             Json::Array(items) => {
-                let transitions =
-                    items.iter().enumerate().map(|(index, item)| self.transition(item, &place.at(index)));
+                let transitions = items
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| self.transition(item, source, event, &place.at(index)));
                 let mut transitions: Vec<_> = transitions.collect();
-                if transitions.len() == 1 { transitions.remove(0) } else { Yaml::List(transitions) }
+                match transitions.len() {
+                    // Without a transition the event is not handled here.
+                    0 => None,
+                    1 => Some(transitions.remove(0)),
+                    _ => Some(Yaml::List(transitions)),
+                }
             }
-            one => self.transition(one, place),
+            one => Some(self.transition(one, source, event, place)),
         }
     }
 
-    fn transition(&mut self, json: &Json, place: &Place) -> Yaml {
+    fn transition(&mut self, json: &Json, source: usize, event: Option<&str>, place: &Place) -> Yaml {
         match json {
-            Json::String(target) => Yaml::Text(self.target(target, place)),
-            Json::Object(entries) => self.full_transition(entries, place),
-            Json::Null => Yaml::Map(Vec::new()),
+            Json::String(_) => {
+                let entries = Map::from_iter([("target".to_owned(), json.clone())]);
+                let mut full = self.full_transition(&entries, source, event, place);
+                match &mut full {
+                    Yaml::Map(entries) if entries.len() == 1 && entries[0].0 == "target" => {
+                        entries.remove(0).1
+                    }
+                    _ => full,
+                }
+            }
+            Json::Object(entries) => self.full_transition(entries, source, event, place),
+            Json::Null => self.full_transition(&Map::new(), source, event, place),
             Json::Bool(_) | Json::Number(_) | Json::Array(_) => {
                 self.lost(place, "a transition that is neither a target nor an object");
                 Yaml::Map(Vec::new())
@@ -81,87 +161,175 @@ impl Importer {
         }
     }
 
-    fn full_transition(&mut self, entries: &Map<String, Json>, place: &Place) -> Yaml {
+    fn full_transition(
+        &mut self,
+        entries: &Map<String, Json>,
+        source: usize,
+        event: Option<&str>,
+        place: &Place,
+    ) -> Yaml {
         let mut out = Yaml::Map(Vec::new());
-        for (key, value) in entries {
-            let here = place.at(key);
-            match key.as_str() {
-                "target" if !value.is_null() => {
-                    let targets = self.targets(value, &here);
-                    out.push("target", targets);
-                }
-                "guard" | "cond" => {
-                    if key == "cond" {
-                        self.changed(&here, "`cond` is of XState 4; it became `guard`");
-                    }
-                    if let Some(guard) = self.guard(value, &here) {
-                        out.push("guard", guard);
-                    }
-                }
-                "actions" => {
-                    let actions = self.action_list(value, &here);
-                    if !actions.is_empty() {
-                        out.push("actions", Yaml::List(actions));
-                    }
-                }
-                "reenter" if *value == Json::Bool(true) => out.push("reenter", Yaml::Bool(true)),
-                "internal" if *value == Json::Bool(false) => {
-                    self.changed(&here, "`internal: false` is of XState 4; it became `reenter: true`");
-                    out.push("reenter", Yaml::Bool(true));
-                }
-                "target" | "reenter" | "internal" | "description" | "tags" | "meta" | "source"
-                | "eventType" | "event" => {}
-                other => self.lost(&here, format!("`{other}` of a transition")),
+        let target = entries.get("target").filter(|target| !target.is_null());
+        let targets =
+            target.map(|target| self.targets(target, source, &place.at("target"))).unwrap_or_default();
+        let reenters = self.reenters(entries, &targets, source, place);
+        self.history_inside(&targets, source, &place.at("target"));
+        self.regions_of_v4(&targets, source, reenters, &place.at("target"));
+        let (restarts, before, after) = self.restart(&targets, source, reenters, place);
+        let reenters = reenters || (restarts && source != ROOT);
+        let written = if restarts { self.restarted(place) } else { targets.yaml() };
+        out.push_some("target", written);
+        let condition = self.condition(entries, source);
+        if entries.contains_key("cond") {
+            self.changed(&place.at("cond"), "`cond` is of XState 4; it became `guard`");
+        }
+        if entries.contains_key("in") {
+            self.changed(&place.at("in"), "`in` is of XState 4; it became a guard with `stateIn`");
+        }
+        let exits_nothing = self.exits_nothing(source, target, entries);
+        let unless = event.and_then(|event| self.taken_inside(source, event, exits_nothing));
+        let guard_place = if entries.contains_key("guard") { place.at("guard") } else { place.at("cond") };
+        let guard = self.guard(condition, unless, &guard_place);
+        out.push_some("guard", guard);
+        let mut actions = before;
+        if let Some(own) = entries.get("actions") {
+            actions.extend(self.action_list(own, &place.at("actions")));
+        }
+        actions.extend(after);
+        if !actions.is_empty() {
+            out.push("actions", Yaml::List(actions));
+        }
+        if reenters {
+            out.push("reenter", Yaml::Bool(true));
+        }
+        for key in entries.keys() {
+            let is_known = matches!(
+                key.as_str(),
+                "target"
+                    | "guard"
+                    | "cond"
+                    | "in"
+                    | "actions"
+                    | "reenter"
+                    | "internal"
+                    | "description"
+                    | "tags"
+                    | "meta"
+                    | "source"
+                    | "eventType"
+                    | "event"
+                    | "delay"
+            );
+            if !is_known {
+                self.lost(&place.at(key), format!("`{key}` of a transition"));
             }
         }
         self.docs(&mut out, entries, place);
         out
     }
 
-    pub(super) fn targets(&mut self, json: &Json, place: &Place) -> Yaml {
-        let mut targets = Vec::new();
-        for target in one_or_many(json) {
-            match target.as_str() {
-                Some(target) => targets.push(Yaml::Text(self.target(target, place))),
-                None => self.lost(place, "a target that is not a string"),
-            }
+    /// Returns true if the source is left although the targets are inside it.
+    fn reenters(
+        &mut self,
+        entries: &Map<String, Json>,
+        targets: &Targets,
+        source: usize,
+        place: &Place,
+    ) -> bool {
+        if targets.nodes.is_empty() {
+            return false;
         }
-        if targets.len() == 1 { targets.remove(0) } else { Yaml::List(targets) }
+        let is = |key: &str, value: bool| entries.get(key) == Some(&Json::Bool(value));
+        if is("reenter", true) {
+            return true;
+        }
+        if is("internal", false) {
+            self.changed(
+                &place.at("internal"),
+                "`internal: false` is of XState 4; it became `reenter: true`",
+            );
+            return true;
+        }
+        if !self.is_v4 || is("internal", true) {
+            return false;
+        }
+        let texts = entries.get("target").map(super::one_or_many).unwrap_or_default();
+        let is_internal = texts.iter().filter_map(|text| text.as_str()).any(|text| text.starts_with('.'));
+        let is_inside = |node: &usize| *node == source || self.tree.is_below(*node, source);
+        !is_internal && targets.nodes.iter().all(is_inside)
     }
 
-    /// `#machine.state` starts with the chart's id, which may have been generated.
-    fn target(&mut self, target: &str, place: &Place) -> String {
-        let Some(path) = target.strip_prefix('#') else { return target.to_owned() };
-        if path == self.original_id {
-            self.lost(place, "the chart itself as a target: name the state to start again in");
-        }
-        match path.strip_prefix(self.original_id.as_str()).and_then(|rest| rest.strip_prefix('.')) {
-            Some(rest) => format!("#{}.{rest}", self.chart_id),
-            None => target.to_owned(),
-        }
-    }
-
-    pub(super) fn after(&mut self, out: &mut Yaml, after: &Json, place: &Place) {
-        let Json::Object(delays) = after else {
-            self.lost(place, "`after` that is not an object");
+    /// Version 4 leaves the regions beside the target alone, where version 5 and our engine enter all of them again.
+    fn regions_of_v4(&mut self, targets: &Targets, source: usize, reenters: bool, place: &Place) {
+        if !self.is_v4 || targets.nodes.is_empty() {
             return;
-        };
-        let mut entries = Vec::new();
-        for (delay, value) in delays {
-            let here = place.at(delay);
-            let transitions = self.transitions(value, &here);
-            entries.push((self.delay(delay, &here), transitions));
         }
-        out.push("after", Yaml::Map(entries));
+        let is_inside = |node: &usize| *node == source || self.tree.is_below(*node, source);
+        let domain = match !reenters && targets.nodes.iter().all(is_inside) {
+            true => Some(source),
+            false => {
+                let mut above = self.tree.ancestors(source);
+                above.find(|above| targets.nodes.iter().all(|node| self.tree.is_below(*node, *above)))
+            }
+        };
+        if domain.is_some_and(|domain| self.tree.nodes[domain].kind == Kind::Parallel) {
+            self.lost(place, "a target in one region of a parallel state in version 4, which leaves the other regions alone");
+        }
+    }
+
+    /// Our root is neither left nor a target: returns whether the chart starts again, and the root's own actions that
+    /// XState runs before and after those of the transition.
+    fn restart(
+        &mut self,
+        targets: &Targets,
+        source: usize,
+        reenters: bool,
+        place: &Place,
+    ) -> (bool, Vec<Yaml>, Vec<Yaml>) {
+        let has_root = targets.has_root();
+        let root_leaves = reenters && (has_root || source == ROOT) && !targets.nodes.is_empty();
+        if !has_root && !root_leaves {
+            return (false, Vec::new(), Vec::new());
+        }
+        let exits = if root_leaves { self.root_exit.clone() } else { Vec::new() };
+        let enters = source != ROOT || reenters;
+        let mut entries = if enters { self.root_entry.clone() } else { Vec::new() };
+        if enters && has_root {
+            entries.extend(self.root_initial.iter().cloned());
+        }
+        if enters && self.root_has_work {
+            self.lost(place, "a target that starts the chart again: its own `invoke` or `after` would have to start again, too");
+        }
+        let in_region =
+            self.tree.ancestors(source).any(|above| self.tree.nodes[above].kind == Kind::Parallel);
+        if in_region && !(exits.is_empty() && entries.is_empty()) {
+            self.lost(place, "a target that starts the chart again from a region: its own actions would run between those of other regions");
+        }
+        (has_root, exits, entries)
+    }
+
+    fn restarted(&mut self, place: &Place) -> Option<Yaml> {
+        let nodes = self.restart_targets(place);
+        let mut texts: Vec<_> = nodes.into_iter().map(|node| Yaml::Text(self.absolute(node))).collect();
+        match texts.len() {
+            0 => None,
+            1 => Some(texts.remove(0)),
+            _ => Some(Yaml::List(texts)),
+        }
     }
 
     /// Translates milliseconds, or the name of a delay that was code.
     pub(super) fn delay(&mut self, delay: &str, place: &Place) -> String {
-        if !delay.is_empty() && delay.bytes().all(|byte| byte.is_ascii_digit()) {
-            return delay.to_owned();
+        let number = if delay.trim().is_empty() { Some(0.0) } else { delay.trim().parse::<f64>().ok() };
+        if let Some(number) = number.filter(|number| number.is_finite()) {
+            if number.fract() != 0.0 {
+                self.changed(place, format!("the delay `{delay}` was rounded up to whole milliseconds"));
+            }
+            return format!("{}", number.ceil().clamp(0.0, 9e15) as u64);
         }
         let key: String = delay.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        self.changed(
+        let key = if key.starts_with(|c: char| c.is_ascii_digit()) { format!("_{key}") } else { key };
+        self.unwritten(
             place,
             format!("the delay `{delay}` was code; it is now `context.{key}`: give it milliseconds"),
         );
@@ -170,66 +338,10 @@ impl Importer {
         }
         format!("context.{key}")
     }
+}
 
-    pub(super) fn invokes(&mut self, out: &mut Yaml, json: &Json, place: &Place) {
-        let many = matches!(json, Json::Array(_));
-        let invokes = one_or_many(json).into_iter().enumerate().filter_map(|(index, invoke)| {
-            let place = if many { place.at(index) } else { place.clone() };
-            self.invoke(invoke, &place)
-        });
-        let mut invokes: Vec<_> = invokes.collect();
-        match invokes.len() {
-            0 => {}
-            1 => out.push("invoke", invokes.remove(0)),
-            _ => out.push("invoke", Yaml::List(invokes)),
-        }
-    }
-
-    fn invoke(&mut self, json: &Json, place: &Place) -> Option<Yaml> {
-        let Json::Object(entries) = json else {
-            self.lost(place, "an invoke that is not an object");
-            return None;
-        };
-        let mut out = Yaml::Map(Vec::new());
-        if let Some(id) = entries.get("id").and_then(Json::as_str) {
-            out.push("id", Yaml::text(id));
-        }
-        let src = self.invoke_source(entries, place);
-        out.push("src", Yaml::Text(src));
-        for (key, value) in entries {
-            let here = place.at(key);
-            match key.as_str() {
-                "input" => {
-                    let input = self.literal_value(value, &here);
-                    out.push("input", input);
-                }
-                "onDone" | "onError" => {
-                    let transitions = self.transitions(value, &here);
-                    out.push(key, transitions);
-                }
-                "id" | "src" | "type" => {}
-                other => self.lost(&here, format!("`{other}` of an invoke")),
-            }
-        }
-        Some(out)
-    }
-
-    fn invoke_source(&mut self, entries: &Map<String, Json>, place: &Place) -> String {
-        let src = entries.get("src");
-        let name =
-            src.and_then(Json::as_str).or_else(|| src.and_then(|src| src.get("type")).and_then(Json::as_str));
-        match name {
-            Some(name) => {
-                self.changed(
-                    place,
-                    format!("`{name}` must be a service of the project, `statechart:<id>` or `agent:<id>`"),
-                );
-                name.to_owned()
-            }
-            None => {
-                self.lost(place, "the source of an invoke: it was code");
-                "not_carried_over".to_owned()
-            }
-        }
-    }
+/// Our names of events have no spaces, and an asterisk only as a wildcard.
+pub(super) fn is_event(name: &str) -> bool {
+    let stem = name.strip_suffix(".*").unwrap_or(name);
+    name == "*" || (!stem.is_empty() && !stem.contains('*') && !stem.contains(char::is_whitespace))
 }

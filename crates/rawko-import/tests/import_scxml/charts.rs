@@ -2,6 +2,8 @@
 
 use expect_test::expect;
 
+use rawko_import::{self as import, ImportOptions};
+
 use super::check;
 
 #[test]
@@ -108,4 +110,16 @@ fn a_chart_that_is_the_value_of_a_variable_is_stored_by_its_name() {
                 b: {type: final}
         "##]],
     );
+}
+
+/// A file whose name is the chart's own is another chart, and the same file twice is one.
+#[test]
+fn an_invoked_file_with_the_name_of_the_chart_is_a_chart_of_its_own() {
+    let files = |path: &str| (path == "part.scxml").then(|| "<scxml><final id='end'/></scxml>".to_owned());
+    let document = r#"<scxml name="part"><state id="a"><invoke id="one" src="part.scxml"/><invoke id="two" src="file:part.scxml"/></state></scxml>"#;
+    let options = ImportOptions { file: Some(&files), ..ImportOptions::default() };
+    let imported = import::scxml(document, options).unwrap();
+    assert_eq!((imported.id.as_str(), imported.charts.len()), ("part", 1));
+    assert_eq!(imported.charts[0].id, "part_2");
+    assert_eq!(imported.yaml.matches("src: statechart:part_2").count(), 2, "{}", imported.yaml);
 }

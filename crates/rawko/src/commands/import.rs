@@ -1,24 +1,30 @@
-//! `rawko import`: converts charts of other tools to our format.
+//! `rawko import`: converts charts of other tools to our format, exactly or not at all.
 
 use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
-use rawko_import::{self as import, ImportOptions, Imported};
+use rawko_chart::{Registry, Severity, Source};
+use rawko_import::{self as import, ImportOptions, Imported, Language, NoteKind};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 
 const EXAMPLES: &str = "\
-Constructs without an equivalent are reported on standard error. Nested charts are written to
-separate files next to the output file.
+Formats: scxml (SCXML), xstate (JSON of a machine's config), langgraph (JSON of
+`graph.get_graph().to_json()`), dot (Graphviz DOT of agent pipelines). A construct without an exact
+equivalent is refused with its line; --partial writes the chart without it. Nested charts are
+written to separate files next to the output file.
 
 Examples:
   rawko import player.scxml -o player.yaml
   rawko import machine.json --from xstate > machine.yaml
+  rawko import pipeline.dot -o pipeline.yaml
+  python -c 'import app, json; print(json.dumps(app.graph.get_graph().to_json()))' |
+    rawko import - --from langgraph -o graph.yaml
   curl -s https://example.org/player.scxml | rawko import - --from scxml";
 
-/// Convert SCXML or XState v5 JSON to a rawko chart
+/// Convert SCXML, XState, LangGraph or DOT to a rawko chart
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -29,19 +35,27 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Input format [default: by file extension and content]
+    /// Input format [default: by content]
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
+
+    /// Write the chart even if constructs are not carried over
+    #[arg(long)]
+    partial: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Scxml,
     Xstate,
+    Langgraph,
+    Dot,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let text = files::read_text(&args.file)?;
+    let shown = files::shown(&args.file);
+    let refused = |reason: String| Failure::Invalid(format!("cannot import `{shown}`: {reason}"));
+    let text = import::decode(&files::read(&args.file)?).map_err(|error| refused(error.to_string()))?;
     let stem = args.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let folder = args.file.parent().unwrap_or(Path::new("")).to_owned();
     let beside = |path: &str| file_beside(&folder, path);
@@ -50,17 +64,28 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         file: Some(&beside),
         exact_events: false,
     };
-    let imported = match args.from {
+    let language = args.from.map(|format| match format {
+        Format::Scxml => Language::Scxml,
+        Format::Xstate => Language::Xstate,
+        Format::Langgraph => Language::Langgraph,
+        Format::Dot => Language::Dot,
+    });
+    let imported = match language {
         None => import::import(&text, options),
-        Some(Format::Scxml) => import::scxml(&text, options),
-        Some(Format::Xstate) => import::xstate(&text, options),
+        Some(language) => import::import_as(language, &text, options),
     };
-    let imported = imported.map_err(|error| {
-        Failure::Invalid(format!("cannot import `{}`: {error}", files::shown(&args.file)))
-    })?;
+    let imported = imported.map_err(|error| refused(error.to_string()))?;
     for note in &imported.notes {
-        console.note(Style::Notice, "note", &format!("{}, {note}", files::shown(&args.file)));
+        console.note(Style::Notice, "note", &format!("{shown}, {note}"));
     }
+    let lost = imported.notes.iter().filter(|note| note.kind == NoteKind::Lost).count();
+    if lost > 0 && !args.partial {
+        let constructs = if lost == 1 { "1 construct has" } else { &format!("{lost} constructs have") };
+        return Err(refused(format!(
+            "{constructs} no exact equivalent (see the notes); pass --partial to write the chart without"
+        )));
+    }
+    check_loads(&imported).map_err(refused)?;
     match &args.output {
         Some(output) => write_files(output, &imported, console),
         None => write_stdout(&imported, console),
@@ -68,11 +93,29 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(Verdict::Done)
 }
 
+/// No import writes a chart that does not load.
+fn check_loads(imported: &Imported) -> Result<(), String> {
+    let main = (&imported.id, &imported.yaml);
+    let nested = imported.charts.iter().map(|chart| (&chart.id, &chart.yaml));
+    for (id, yaml) in std::iter::once(main).chain(nested) {
+        let loaded = rawko_chart::load(&Source::new(id.as_str(), yaml.as_str()), &Registry::default());
+        if loaded.chart.is_none() {
+            let fatal = loaded.findings.iter().find(|finding| finding.severity == Severity::Fatal);
+            let reason = fatal.map_or("it cannot be compiled", |finding| finding.message.as_str());
+            return Err(format!("the chart `{id}` would not load: {reason}"));
+        }
+    }
+    Ok(())
+}
+
 /// Reads a file that the imported document refers to. Only files beside it or below: the document may be untrusted.
 fn file_beside(folder: &Path, path: &str) -> Option<String> {
     let path = Path::new(path.strip_prefix("file:").unwrap_or(path));
     let stays_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if stays_below { files::read_text(&folder.join(path)).ok() } else { None }
+    if !stays_below {
+        return None;
+    }
+    import::decode(&files::read(&folder.join(path)).ok()?).ok()
 }
 
 fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Result<(), Failure> {

@@ -133,7 +133,7 @@ fn two_is_usage() {
               test         Run scenario tests of charts in virtual time
               graph        Draw a chart as Mermaid, PlantUML, Graphviz DOT or SVG
               charts       List the charts of the project and of its instances
-              import       Convert SCXML or XState v5 JSON to a rawko chart
+              import       Convert SCXML, XState, LangGraph or DOT to a rawko chart
               schema       Print the JSON Schema of the chart format
 
             Runs:
@@ -413,7 +413,7 @@ fn fifty_two_is_an_invalid_chart() {
         expect![[r#"
         $ rawko import notes.txt
         --- stderr
-        error: cannot import `notes.txt`: this is neither SCXML nor an XState configuration: expected an `<scxml>` element or a JSON object with `states`
+        error: cannot import `notes.txt`: this is neither SCXML, XState, LangGraph nor DOT: expected an `<scxml>` element, a JSON object with `states` or with `nodes` and `edges`, or a `digraph`
         --- exit code 52
     "#]],
     );

@@ -12,11 +12,18 @@ const SCXML: &str = r#"<scxml xmlns="http://www.w3.org/2005/07/scxml" version="1
 
 const XSTATE: &str = r#"{"id": "light", "initial": "on", "states": {"on": {"on": {"SWITCH": "off"}}, "off": {"on": {"SWITCH": "on"}}}}"#;
 
+const LANGGRAPH: &str = r#"{"nodes": [{"id": "__start__"}, {"id": "write"}, {"id": "__end__"}],
+  "edges": [{"source": "__start__", "target": "write"}, {"source": "write", "target": "__end__"}]}"#;
+
+const DOT: &str = "digraph hello { start [shape=Mdiamond]; exit [shape=Msquare]; start -> greet -> exit }";
+
 #[test]
 fn what_is_imported_can_be_checked_and_played() {
     let table = [
         ("player.scxml", SCXML, "{\"type\":\"go\"}", "b"),
         ("light.json", XSTATE, "{\"type\":\"SWITCH\"}", "off"),
+        ("graph.json", LANGGRAPH, "{\"type\":\"done.invoke.write\"}", "__end__"),
+        ("hello.dot", DOT, "{\"type\":\"done.invoke.greet\"}", "exit"),
     ];
     for (file, text, stimulus, leaf) in table {
         let dir = directory(&[(file, text)]);
@@ -25,6 +32,8 @@ fn what_is_imported_can_be_checked_and_played() {
         assert!(imported.stderr.contains("wrote: chart.yaml"), "{}", imported.stderr);
         let checked = run(dir.path(), &["check", "chart.yaml"], "");
         assert_eq!(checked.code, Some(0), "{}", checked.stdout);
+        let verified = run(dir.path(), &["verify", "chart.yaml", "--json"], "");
+        assert!(verified.stdout.contains("\"verdict\""), "{}{}", verified.stdout, verified.stderr);
         let played = run(dir.path(), &["simulate", "chart.yaml", "--json"], stimulus);
         let last = played.stdout.lines().last().unwrap();
         assert!(last.contains(&format!("\"configuration\":[\"{leaf}\"]")), "{last}");
@@ -60,4 +69,31 @@ fn a_chart_inside_a_chart_gets_its_own_file() {
     let child = files.iter().find(|name| !name.starts_with("outer")).unwrap();
     let played = run(dir.path(), &["simulate", "outer.yaml", "--with", child, "--json"], "");
     assert!(played.stdout.contains("\"status\":\"done\""), "{}{}", played.stdout, played.stderr);
+}
+
+#[test]
+fn a_construct_without_an_equivalent_is_refused_unless_partial() {
+    let machine = r#"{"id": "m", "initial": "a",
+  "states": {"a": {"on": {"GO": "nowhere"}}}}"#;
+    let dir = directory(&[("machine.json", machine)]);
+    let refused = run(dir.path(), &["import", "machine.json", "-o", "chart.yaml"], "");
+    assert_eq!(refused.code, Some(52), "{}", refused.stderr);
+    expect_test::expect![[r#"
+        note: machine.json, line 2: not carried over: the target `nowhere`: there is no such state here, and XState rejects it
+        error: cannot import `machine.json`: 1 construct has no exact equivalent (see the notes); pass --partial to write the chart without
+    "#]]
+    .assert_eq(&refused.stderr);
+    assert!(!dir.path().join("chart.yaml").exists());
+    let partial = run(dir.path(), &["import", "machine.json", "--partial", "-o", "chart.yaml"], "");
+    assert_eq!(partial.code, Some(0), "{}", partial.stderr);
+    assert!(dir.path().join("chart.yaml").exists());
+}
+
+#[test]
+fn a_declared_encoding_is_honoured() {
+    let dir = directory(&[]);
+    let text = b"<?xml version='1.0' encoding='ISO-8859-1'?><scxml name='caf\xe9'><final id='a'/></scxml>";
+    fs::write(dir.path().join("cafe.scxml"), text).unwrap();
+    let imported = run(dir.path(), &["import", "cafe.scxml"], "");
+    assert!(imported.stdout.contains("id: café"), "{}{}", imported.stdout, imported.stderr);
 }

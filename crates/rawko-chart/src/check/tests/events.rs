@@ -43,3 +43,8 @@ fn a_handler_that_differs_only_in_case_waits_in_vain() {
         &["event_never_sent: `region-failed` never occurs: the event is named `REGION_FAILED`"],
     );
 }
+
+#[test]
+fn a_wildcard_takes_the_name_before_it() {
+    check("a: raise event; raise other.part; event.* -> b; other.* -> b\nb: GO -> a", &[]);
+}

@@ -1,11 +1,43 @@
-//! The line of every value of a JSON text. The JSON parser keeps no locations, and a note without a line is hard to
-//! follow.
+//! JSON texts and the line of every value in them. The JSON parser keeps no locations, and a note without a line is hard
+//! to follow.
 
 use std::collections::HashMap;
 
+use serde_json::Value as Json;
+
+use crate::ImportError;
+
+/// Parses a JSON text; returns it without a byte order mark.
+pub(crate) fn parsed(text: &str) -> Result<(&str, Json), ImportError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let json = serde_json::from_str(text).map_err(|error| malformed(&error))?;
+    Ok((text, json))
+}
+
+/// Returns the parser's message without its location, which is printed in front.
+fn malformed(error: &serde_json::Error) -> ImportError {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    ImportError::Malformed { line: error.line() as u32, message }
+}
+
+/// The current position in a document: keys and indexes joined by slashes.
+#[derive(Clone, Debug)]
+pub(crate) struct Place(String);
+
+impl Place {
+    pub(crate) fn root() -> Self {
+        Place(String::new())
+    }
+
+    pub(crate) fn at(&self, key: impl std::fmt::Display) -> Self {
+        Place(format!("{}/{key}", self.0))
+    }
+}
+
 /// Lines by path: `/states/idle/on` is the line of that key.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     by_place: HashMap<String, u32>,
 }
 
@@ -17,7 +49,7 @@ enum Level {
 
 impl Lines {
     /// Scans a text that is known to be valid JSON.
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let mut lines = Lines::default();
         let mut levels: Vec<Level> = Vec::new();
         let mut line = 1;
@@ -71,8 +103,8 @@ impl Lines {
     }
 
     /// Returns the line of a path, or of its nearest ancestor.
-    pub(super) fn line(&self, place: &str) -> u32 {
-        let mut place = place;
+    pub(crate) fn line(&self, place: &Place) -> u32 {
+        let mut place = place.0.as_str();
         loop {
             if let Some(line) = self.by_place.get(place) {
                 return *line;
@@ -101,7 +133,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Lines;
+    use super::{Lines, Place};
 
     #[test]
     fn every_key_and_item_has_its_line() {
@@ -110,7 +142,7 @@ mod tests {
         for (place, line) in
             [("/a", 2), ("/a/b\"", 2), ("/a/c", 3), ("/a/c/0", 3), ("/a/c/1/d", 4), ("/e", 5), ("/a/zzz", 2)]
         {
-            assert_eq!(lines.line(place), line, "{place}");
+            assert_eq!(lines.line(&Place(place.to_owned())), line, "{place}");
         }
     }
 }

@@ -1,0 +1,334 @@
+//! Nodes as states: work is an invoke, a decision is a state that only routes, an exit is final.
+
+use serde_json::json;
+
+use super::parse::Node;
+use super::{COMPLETED, FAILED, GATES, Importer, is_drawing};
+use crate::ecmascript::{literal, text_literal};
+use crate::yaml::Yaml;
+
+use super::routes::Thread;
+
+/// The work of a node, by its `type`, else by its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Start,
+    Exit,
+    /// An agent, a prompt, a tool or a command.
+    Work,
+    Human,
+    Decision,
+    FanOut,
+    FanIn,
+    /// A pause of a fixed length.
+    Wait,
+    /// A kind of node without a counterpart.
+    Foreign,
+}
+
+/// Attributes of a node that change the course of a workflow in ways that a chart does not have.
+const REFUSED: [&str; 4] = ["import", "stack.child_dotfile", "stack.child_workflow", "selection"];
+
+/// Attributes that are not part of the input of a node's work.
+const STRUCTURAL: [&str; 17] = [
+    "shape",
+    "type",
+    "max_retries",
+    "timeout",
+    "goal_gate",
+    "retry_target",
+    "fallback_retry_target",
+    "max_visits",
+    "join_policy",
+    "error_policy",
+    "max_parallel",
+    "human.default_choice",
+    "auto_status",
+    "allow_partial",
+    "prompt",
+    "label",
+    "retry_policy",
+];
+
+impl Importer {
+    pub(super) fn kind(&self, number: usize) -> Kind {
+        let node = &self.graph.nodes[number];
+        if let Some(kind) = node.get("type") {
+            return match kind {
+                "start" => Kind::Start,
+                "exit" => Kind::Exit,
+                "wait.human" | "human" => Kind::Human,
+                "conditional" => Kind::Decision,
+                "parallel" => Kind::FanOut,
+                "parallel.fan_in" => Kind::FanIn,
+                "wait" | "wait.timer" => Kind::Wait,
+                "stack.manager_loop" => Kind::Foreign,
+                _ => Kind::Work,
+            };
+        }
+        match node.get("shape").map(str::to_ascii_lowercase).as_deref() {
+            Some("mdiamond") => Kind::Start,
+            Some("msquare") => Kind::Exit,
+            Some("hexagon") => Kind::Human,
+            Some("diamond") => Kind::Decision,
+            Some("component") => Kind::FanOut,
+            Some("tripleoctagon") => Kind::FanIn,
+            Some("insulator") => Kind::Wait,
+            Some("house") => Kind::Foreign,
+            _ => {
+                let has_start = self.graph.nodes.iter().any(|node| {
+                    node.get("type") == Some("start")
+                        || node.get("shape").is_some_and(|shape| shape.eq_ignore_ascii_case("mdiamond"))
+                });
+                let has_exit = self.graph.nodes.iter().any(|node| {
+                    node.get("type") == Some("exit")
+                        || node.get("shape").is_some_and(|shape| shape.eq_ignore_ascii_case("msquare"))
+                });
+                match node.id.as_str() {
+                    "start" | "Start" if !has_start => Kind::Start,
+                    "exit" | "Exit" | "end" | "End" if !has_exit => Kind::Exit,
+                    _ => Kind::Work,
+                }
+            }
+        }
+    }
+
+    pub(super) fn state(&mut self, number: usize, thread: &Thread) -> Yaml {
+        self.refuse_attributes(number);
+        let mut state = Yaml::Map(Vec::new());
+        let node = &self.graph.nodes[number];
+        let label = node.get("label").filter(|label| *label != self.keys[number] && !label.starts_with('<'));
+        state.push_some("description", label.map(Yaml::text));
+        match self.kind(number) {
+            Kind::Exit => {
+                state.push("type", Yaml::text("final"));
+                state.push("output", Yaml::map([("outcome", Yaml::text(thread.names.context("outcome")))]));
+            }
+            Kind::Start | Kind::Decision => state.push("always", self.routes(number, thread)),
+            Kind::FanIn if node.get("prompt").is_none() => state.push("always", self.routes(number, thread)),
+            Kind::Wait => {
+                let (line, id) = (node.line, node.id.clone());
+                let duration = node.get("duration").filter(|text| is_duration(text)).map(str::to_owned);
+                let routes = self.routes(number, thread);
+                match duration {
+                    Some(duration) => state.push("after", Yaml::Map(vec![(duration, routes)])),
+                    None => {
+                        self.notes.lost(line, format!("the wait `{id}`: it has no `duration` such as `30s`"));
+                        state.push("always", routes);
+                    }
+                }
+            }
+            Kind::FanOut => self.fan_out(&mut state, number, thread),
+            Kind::Work | Kind::Human | Kind::FanIn => self.work(&mut state, number, thread),
+            Kind::Foreign => {
+                let (line, id) = (node.line, node.id.clone());
+                let shape = node.get("type").or_else(|| node.get("shape")).unwrap_or_default().to_owned();
+                self.notes.lost(line, format!("the node `{id}`: `{shape}` has no counterpart"));
+                state.push("always", self.routes(number, thread));
+            }
+        }
+        state
+    }
+
+    fn refuse_attributes(&mut self, number: usize) {
+        let id = self.graph.nodes[number].id.clone();
+        for (key, value, line) in self.graph.nodes[number].attributes.clone() {
+            let is_refused = REFUSED.contains(&key.as_str()) || key.starts_with("manager.");
+            if is_refused && value != "deterministic" {
+                self.notes.lost(line, format!("`{key}` of the node `{id}`"));
+            }
+            if matches!(key.as_str(), "retry_target" | "fallback_retry_target")
+                && self.named(&value).is_none()
+            {
+                self.notes.lost(line, format!("`{key}` of the node `{id}`: there is no node `{value}`"));
+            }
+        }
+    }
+
+    /// A node that runs something: `run` waits for the result, `route` chooses the edge. With one way out there is
+    /// nothing to choose.
+    fn work(&mut self, state: &mut Yaml, number: usize, thread: &Thread) {
+        let routes = self.routes(number, thread);
+        let visits = self.max_visits(number, thread);
+        let only = matches!(&routes, Yaml::Text(_)).then(|| routes.clone());
+        let next = only.clone().unwrap_or_else(|| Yaml::text("route"));
+        let invoke = self.invoke(number, &next, thread);
+        if only.is_some() && visits.is_none() {
+            state.push("invoke", invoke);
+            return;
+        }
+        let mut states = Vec::new();
+        state.push("initial", Yaml::text(if visits.is_some() { "visit" } else { "run" }));
+        states.extend(visits.map(|visit| ("visit".to_owned(), visit)));
+        states.push(("run".to_owned(), Yaml::map([("invoke", invoke)])));
+        if only.is_none() {
+            states.push(("route".to_owned(), Yaml::map([("always", routes)])));
+        }
+        state.push("states", Yaml::Map(states));
+    }
+
+    /// `max_visits`: counts the visits and fails beyond the limit.
+    fn max_visits(&mut self, number: usize, thread: &Thread) -> Option<Yaml> {
+        let node = &self.graph.nodes[number];
+        let text = node.get("max_visits")?.to_owned();
+        let Ok(limit) = text.parse::<u32>() else {
+            let line = node.line;
+            self.notes.lost(line, format!("`max_visits={text}`: not a number"));
+            return None;
+        };
+        let key = thread.names.of(&format!("visits_{}", super::conditions::context_key(&self.keys[number])));
+        self.context.insert(key.clone(), Yaml::Number(0.into()));
+        let failed = self.failure(thread);
+        let count = Yaml::map([
+            ("type", Yaml::text("assign")),
+            ("context_updates", Yaml::Map(vec![(key.clone(), Yaml::Text(format!("context.{key} + 1")))])),
+        ]);
+        Some(Yaml::map([(
+            "always",
+            Yaml::List(vec![
+                Yaml::map([("target", failed), ("guard", Yaml::Text(format!("context.{key} >= {limit}")))]),
+                Yaml::map([("target", Yaml::text("run")), ("actions", Yaml::List(vec![count]))]),
+            ]),
+        )]))
+    }
+
+    fn invoke(&mut self, number: usize, next: &Yaml, thread: &Thread) -> Yaml {
+        let is_human = self.kind(number) == Kind::Human;
+        let node = &self.graph.nodes[number];
+        let line = node.line;
+        let key = self.keys[number].clone();
+        let mut invoke = Yaml::map([("id", Yaml::text(&key))]);
+        let src = if is_human { Yaml::text("human") } else { crate::name_or_literal(&node.id) };
+        invoke.push("src", src);
+        invoke.push("input", if is_human { self.question(number) } else { self.input(number) });
+        let timeout = self.graph.nodes[number].get("timeout").map(str::to_owned);
+        if let Some(timeout) = timeout {
+            if is_duration(&timeout) {
+                invoke.push("timeout", Yaml::text(timeout));
+            } else {
+                self.notes.lost(line, format!("`timeout={timeout}` of the node `{key}`: not a duration"));
+            }
+        }
+        invoke.push_some("retry", self.retry(number));
+        let done = self.results(number, is_human, thread);
+        invoke.push("onDone", Yaml::map([("target", next.clone()), ("actions", Yaml::List(vec![done]))]));
+        let default = self.graph.nodes[number].get("human.default_choice").and_then(|id| self.named(id));
+        let (target, label) = match default.filter(|_| is_human) {
+            Some(node) => (thread.target(self, node), "success"),
+            None => (next.clone(), "fail"),
+        };
+        let failed = self.failed_results(number, label, thread);
+        invoke.push("onError", Yaml::map([("target", target), ("actions", Yaml::List(vec![failed]))]));
+        invoke
+    }
+
+    /// `max_retries` counts the attempts after the first.
+    fn retry(&mut self, number: usize) -> Option<Yaml> {
+        let node = &self.graph.nodes[number];
+        let attributes = &self.graph.attributes;
+        let default =
+            ["default_max_retries", "default_max_retry"].iter().find_map(|key| super::get(attributes, key));
+        let text =
+            node.get("max_retries").or(default.filter(|_| self.kind(number) == Kind::Work))?.to_owned();
+        let Some(retries) = text.parse::<u32>().ok() else {
+            let line = node.line;
+            self.notes.lost(line, format!("`max_retries={text}`: not a number"));
+            return None;
+        };
+        (retries > 0).then(|| {
+            Yaml::map([
+                ("max_attempts", Yaml::Number(retries.saturating_add(1).into())),
+                ("backoff", Yaml::text("exponential")),
+                ("initial_delay", Yaml::text("200ms")),
+                ("max_delay", Yaml::text("60s")),
+            ])
+        })
+    }
+
+    /// The input of a node's work: its attributes, with `$goal` replaced.
+    fn input(&self, number: usize) -> Yaml {
+        let node = &self.graph.nodes[number];
+        let goal = super::get(&self.graph.attributes, "goal").unwrap_or_default();
+        let mut input = Vec::new();
+        let prompt = node.get("prompt").or_else(|| node.get("label")).unwrap_or(&node.id);
+        input.push(("prompt".to_owned(), Yaml::Text(text_literal(&prompt.replace("$goal", goal)))));
+        if !goal.is_empty() {
+            input.push(("goal".to_owned(), Yaml::Text(text_literal(goal))));
+        }
+        for (key, value, _) in last_of_each(node) {
+            if !is_drawing(key)
+                && !STRUCTURAL.contains(&key)
+                && !REFUSED.contains(&key)
+                && !key.starts_with("manager.")
+            {
+                input.push((key.to_owned(), Yaml::Text(text_literal(&value.replace("$goal", goal)))));
+            }
+        }
+        Yaml::Map(input)
+    }
+
+    /// A person is asked to choose the label of an edge.
+    fn question(&self, number: usize) -> Yaml {
+        let node = &self.graph.nodes[number];
+        let title = node.get("label").or_else(|| node.get("prompt")).unwrap_or(&node.id);
+        let mut input = Yaml::map([("title", Yaml::Text(text_literal(title)))]);
+        input.push_some("prompt", node.get("prompt").map(|prompt| Yaml::Text(text_literal(prompt))));
+        let choices: Vec<&str> =
+            self.graph.edges.iter().filter(|edge| edge.from == number).map(|edge| self.label(edge)).collect();
+        let form = json!({"choice": {"enum": choices, "required": true}});
+        input.push("form", Yaml::Text(literal(&form)));
+        input
+    }
+
+    /// Before an exit, every visited goal gate must have succeeded.
+    pub(super) fn gates(&mut self, states: &mut Vec<(String, Yaml)>) {
+        let gates: Vec<usize> = (0..self.graph.nodes.len()).filter(|number| self.is_gate(*number)).collect();
+        if gates.is_empty() {
+            return;
+        }
+        let exits: Vec<usize> =
+            (0..self.graph.nodes.len()).filter(|number| self.kind(*number) == Kind::Exit).collect();
+        for exit in exits {
+            let mut routes = Vec::new();
+            for gate in &gates {
+                let key = self.gate_key(*gate);
+                let target = self.retry_target(*gate).or_else(|| self.graph_retry_target());
+                let target = match target {
+                    Some(node) => Yaml::text(&self.keys[node]),
+                    None => self.use_final(FAILED),
+                };
+                let guard = format!("context.{key} not in [null, 'success', 'partial_success']");
+                routes.push(Yaml::map([("target", target), ("guard", Yaml::Text(guard))]));
+            }
+            routes.push(Yaml::map([("target", Yaml::text(&self.keys[exit]))]));
+            let state = Yaml::map([("always", Yaml::List(routes))]);
+            states.push((format!("{GATES}_{}", self.keys[exit]), state));
+        }
+    }
+
+    pub(super) fn is_gate(&self, number: usize) -> bool {
+        self.graph.nodes[number].get("goal_gate") == Some("true")
+    }
+
+    pub(super) fn gate_key(&self, number: usize) -> String {
+        format!("gate_{}", super::conditions::context_key(&self.keys[number]))
+    }
+
+    pub(super) fn completed(&mut self) -> Yaml {
+        self.use_final(COMPLETED)
+    }
+}
+
+/// The attributes of a node, each once with its last value.
+fn last_of_each(node: &Node) -> impl Iterator<Item = (&str, &str, u32)> {
+    node.attributes.iter().enumerate().filter_map(|(at, (key, value, line))| {
+        let is_last = !node.attributes[at + 1..].iter().any(|(later, _, _)| later == key);
+        (is_last && !value.is_empty()).then_some((key.as_str(), value.as_str(), *line))
+    })
+}
+
+/// Digits and a unit of time.
+fn is_duration(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && digits < 10 && matches!(&text[digits..], "ms" | "s" | "m" | "h" | "d" | "")
+}
