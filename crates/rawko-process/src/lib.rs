@@ -52,7 +52,8 @@ pub use egress::{Egress, EgressRefusal};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
-    Output, Profile, ProjectAccess, Sandbox, is_inherited, set_helper, submodule_directories,
+    Output, Profile, ProjectAccess, Sandbox, is_harmless_git_key, is_inherited, set_helper,
+    submodule_directories, tracked_files,
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use processes::Processes;

@@ -165,7 +165,8 @@ impl Toolbox {
             Some((_, Resolved::Builtin(Builtin::Bash))) => {
                 let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
                 let looking = Grant::new([Layer { blocked, ..Layer::default() }]);
-                shell::check(text(input, "command"), &looking, &self.tools.project).is_err()
+                let permit = shell::check(text(input, "command"), &looking, &self.tools.project);
+                permit.map_or(true, |permit| permit.may_write)
             }
             Some((_, Resolved::Builtin(_) | Resolved::Source(_))) | None => false,
         }
