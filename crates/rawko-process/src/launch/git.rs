@@ -160,7 +160,7 @@ pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a `.git` file is that of a worktree of the project's own repository.
-fn is_worktree_of(file: &Path, project: &Path) -> bool {
+pub(crate) fn is_worktree_of(file: &Path, project: &Path) -> bool {
     let Some(named) = named_directory(file).filter(|_| !file.is_symlink()) else { return false };
     git_directories(project).iter().filter_map(|git| git.canonicalize().ok()).any(|git| {
         let is_in = named.parent() == Some(&git.join("worktrees"));

@@ -35,18 +35,34 @@ const HARMLESS: [(&str, &[&str]); 22] = [
         "extensions",
         &["compatobjectformat", "objectformat", "partialclone", "refstorage", "relativeworktrees"],
     ),
-    ("remote", &["fetch", "mirror", "partialclonefilter", "promisor", "prune", "pushurl", "tagopt", "url"]),
+    (
+        "remote",
+        &[
+            "fetch",
+            "gh-resolved",
+            "mirror",
+            "partialclonefilter",
+            "promisor",
+            "prune",
+            "pushurl",
+            "tagopt",
+            "url",
+        ],
+    ),
     (
         "branch",
         &[
             "autosetupmerge",
             "autosetuprebase",
             "description",
+            "gh-merge-base",
+            "github-pr-owner-number",
             "merge",
             "pushremote",
             "rebase",
             "remote",
             "sort",
+            "vscode-merge-base",
         ],
     ),
     ("submodule", &["active", "branch", "ignore", "path", "recurse", "url"]),
@@ -79,7 +95,10 @@ pub(crate) fn is_harmless(text: &str) -> bool {
 }
 
 fn is_known(section: &str, key: &str) -> bool {
-    HARMLESS.iter().any(|(known, keys)| section == *known && keys.contains(&key))
+    // All keys of these only change what is printed.
+    const PRINTING: [&str; 5] = ["advice", "color", "column", "log", "status"];
+    PRINTING.contains(&section)
+        || HARMLESS.iter().any(|(known, keys)| section == *known && keys.contains(&key))
 }
 
 /// Returns true for a key of git's configuration that starts nothing and names no further configuration: `user.name`,

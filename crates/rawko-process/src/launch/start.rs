@@ -20,6 +20,7 @@ use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output, frame,
 use crate::egress::Proxy;
 use crate::helper::WORD;
 use crate::mark::Mark;
+use crate::pins;
 use crate::processes::Processes;
 
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
@@ -29,6 +30,15 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     // The helper is elsewhere, and the links on the way may not be in the view.
     launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
     launch.confinement.root = std::path::absolute(&launch.confinement.root)?;
+    if matches!(launch.profile, Profile::Program(_) | Profile::Trusted) {
+        let program = launch.program.to_string_lossy().into_owned();
+        let words = std::iter::once(program.as_str()).chain(launch.args.iter().map(String::as_str));
+        if let Some(path) = pins::changed(words, &launch.cwd) {
+            let why =
+                format!("`{}` changed since it was trusted; restart rawko to review it", path.display());
+            return Err(LaunchError::Confinement(why));
+        }
+    }
     let is_required = launch.confinement.sandbox == Sandbox::Require;
     let needs_boundary = launch.confinement.needs_boundary.clone();
     let no_boundary = |why: &str| {
@@ -200,6 +210,10 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
             .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
+    if launch.profile == Profile::ReadOnly {
+        spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");
+        spec.env.extend(environment::read_only(&view.temporary));
+    }
     match &confinement.egress {
         Some(egress) => spec.env.extend(environment::direct(egress)),
         None => spec.env.extend(environment::offline()),

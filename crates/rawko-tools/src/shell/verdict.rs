@@ -75,6 +75,7 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
 pub(crate) fn is_read_only(reading: &Reading) -> bool {
     let commands = reading.commands.iter().chain(&reading.inner);
     reading.writes.iter().all(targets::is_device)
+        && !reading.assigned.iter().any(|name| is_dangerous(name))
         && reading.unknowable.is_empty()
         && commands.into_iter().all(|simple| read_only::objection(simple).is_none())
 }

@@ -186,6 +186,7 @@ impl Place {
         if trust::is_everything_trusted() {
             return Ok((services, endpoints));
         }
+        trust::pin_all(&self.root, files);
         Ok((
             trust::pinned(services, &settings.service_names(), &self.root, files),
             trust::pinned(endpoints, &settings.endpoint_names(), &self.root, files),
