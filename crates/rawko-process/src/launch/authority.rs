@@ -158,7 +158,7 @@ fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
 /// The files of authority that a project has, and what links in them lead to.
 pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     let mut protected: Vec<PathBuf> = top_names().map(|name| project.join(name)).collect();
-    protected.extend(names::protected(project).into_iter().filter(|path| path.parent() == Some(project)));
+    protected.extend(names::at_top(project));
     protected.extend(git::authority(project));
     // The file of a worktree; a directory is written to.
     protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));

@@ -45,6 +45,7 @@ use std::path::PathBuf;
 
 use tokio::process::Child;
 
+use crate::egress::Connections;
 use crate::processes::Processes;
 
 /// The order to ask the program to end.
@@ -104,6 +105,8 @@ pub struct Launched {
     pub layers: Option<Layers>,
     /// Files of authority that it may create; to be restored when a call ends.
     pub authority: AuthorityWatch,
+    /// Hosts that it reached through its proxy.
+    pub connections: Connections,
 }
 
 impl Launched {

@@ -59,7 +59,7 @@ pub const PROTECTED_FILES: [&str; 24] = [
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
 /// Bounds of the search. Files that git's index lists are found in any case.
 const DEPTH_MAX: usize = 12;
-const DIRECTORIES_MAX: usize = 2000;
+const DIRECTORIES_MAX: usize = 1000;
 const FOUND_MAX: usize = 500;
 
 /// Returns true for a name of the list. Git directories have rules of their own.
@@ -67,6 +67,12 @@ fn is_protected(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     name != ".git"
         && (PROTECTED_DIRECTORIES.contains(&name.as_str()) || PROTECTED_FILES.contains(&name.as_str()))
+}
+
+/// Returns the protected files and directories at the root of a project.
+pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(project).into_iter().flatten().flatten();
+    entries.filter(|entry| is_protected(&entry.file_name())).map(|entry| entry.path()).collect()
 }
 
 /// Returns the protected files and directories of a project at any depth, the nearest to its root first.

@@ -17,7 +17,7 @@ use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
 use super::view::View;
 use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output, frame, warning};
-use crate::egress::Proxy;
+use crate::egress::{Connections, Proxy};
 use crate::helper::WORD;
 use crate::mark::Mark;
 use crate::pins;
@@ -132,17 +132,19 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     })?;
     warning::missing(&report.layers);
     pipes.give(&mut child)?;
+    let connections = Connections::default();
     let processes = match started.init {
         Some(init) => {
             let listener = descriptors.into_iter().next().filter(|_| started.has_listener);
             let egress = launch.confinement.egress.clone();
-            let proxy = listener.zip(egress).map(|(listener, egress)| Proxy::start(listener, egress));
+            let proxy = listener.zip(egress);
+            let proxy = proxy.map(|(listener, egress)| Proxy::start(listener, egress, connections.clone()));
             Processes::contained(&child, init, control, proxy.transpose()?)?
         }
         None => Processes::of_helper(&child, mark, control)?,
     };
     let layers = spec.confined.is_some().then_some(report.layers);
-    Ok(Launched { child, processes, layers, authority })
+    Ok(Launched { child, processes, layers, authority, connections })
 }
 
 /// The pipes of a program: the ends that it gets, and ours.

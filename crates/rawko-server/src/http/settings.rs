@@ -272,7 +272,12 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             _ => from = Some(Source::File(root.join(text))),
         }
     }
-    let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings { name, role, from, is_of_project: false });
+    let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings {
+        name,
+        role,
+        from,
+        is_of_project: false,
+    });
     if token.is_none() && reader.findings.is_empty() {
         let help = "write `{name: ci, role: operate, env: CI_TOKEN}`";
         reader.invalid(at.span, "a token requires `name`, `role`, and `env` or `file`", help);

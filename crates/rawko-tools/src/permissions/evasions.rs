@@ -1,4 +1,4 @@
-//! Two lists of command lines under a rule that denies a command: ways to run it all the same, all of which must be denied,
+//! Two lists of command lines under a rule that denies a command: other ways to run it, all of which must be denied,
 //! and ordinary lines, none of which may.
 
 use std::fs;

@@ -7,8 +7,8 @@ use super::git_content::Tracked;
 use super::paths::{PathPattern, PathSubject, Roots};
 use super::programs;
 use crate::shell::{
-    Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, read_line,
-    runs_by_option,
+    Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, only_reads,
+    read_line, runs_by_option,
 };
 
 pub(super) struct CommandLine {
@@ -199,6 +199,27 @@ const SYSTEM: &[&str] =
     &["/bin", "/boot", "/dev", "/lib", "/lib64", "/nix", "/proc", "/sbin", "/sys", "/usr"];
 
 impl CommandLine {
+    /// Returns a path outside the project that settings open to programs, unless the line is known not to read it: then all
+    /// of its words are known, and its programs read only the files that they are given.
+    pub(super) fn beside(&self, extra: &[PathBuf]) -> Option<String> {
+        let first = extra.first()?;
+        let is_extra = |file: &&PathSubject| {
+            extra.iter().any(|path| {
+                let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                [&file.named, &file.real].iter().any(|file| file.starts_with(path) || file.starts_with(&real))
+            })
+        };
+        if let Some(file) = self.named.iter().find(is_extra) {
+            return Some(format!("Bash {}", file.real.display()));
+        }
+        let is_inside =
+            |simple: &Simple| only_reads(simple) && simple.words.iter().all(|word| word.known().is_some());
+        let stays = every(&self.reading).all(is_inside)
+            && self.reading.reads.iter().all(|word| word.known().is_some())
+            && self.unchecked().is_none();
+        (!stays).then(|| format!("Bash, which may read {}", first.display()))
+    }
+
     /// Returns the source of text from outside the project that the line prints.
     pub(super) fn outside(&self, roots: &Roots) -> Option<String> {
         let fetches = |simple: &&Simple| {

@@ -54,6 +54,11 @@ pub(crate) fn has_objection(simple: &Simple) -> bool {
     read_only::objection(simple).is_some()
 }
 
+/// Returns true if a command only reads the files that it is given.
+pub(crate) fn only_reads(simple: &Simple) -> bool {
+    read_only::objection(simple).is_none() && read_only::needs_kernel(simple).is_none()
+}
+
 /// Returns true for programs with options that run something.
 pub(crate) fn runs_by_option(simple: &Simple) -> bool {
     runs::by_option(simple)

@@ -57,7 +57,7 @@ const TAR: &[(Option<char>, &str)] = &[
 const NETCAT: &[(Option<char>, &str)] =
     &[(Some('e'), "--exec"), (Some('c'), "--sh-exec"), (None, "--lua-exec")];
 
-/// Programs that are told what to run by files, keys or their input.
+/// Programs whose files, keys or input decide what they run.
 const OPAQUE: &[&str] = &[
     "at",
     "batch",
@@ -118,7 +118,7 @@ pub(super) fn runs(simple: &Simple, fed: Option<&str>) -> Vec<Inner> {
             found.extend(at.map(|at| Inner::Command(args[at + 1..].to_vec())).filter(|_| args.len() > 1));
         }
         "sqlite3" | "sqlite" | "duckdb" => found.extend(sqlite(name, args, fed)),
-        _ if OPAQUE.contains(&name) => found.push(opaque(name, "runs what its input or its files tell it")),
+        _ if OPAQUE.contains(&name) => found.push(opaque(name, "runs commands of its input or its files")),
         _ if LANGUAGES_UNREAD.contains(&name) => found.extend(unread(name, args)),
         _ => {
             if let Some(language) = Language::of_program(name) {

@@ -32,7 +32,7 @@ const OPTIONS: &[(&str, Option<char>, &[&str])] = &[
     ("--tag-name-filter", None, &["filter-branch"]),
 ];
 
-/// Commands that run what files or a program of the person tell them.
+/// Commands that run programs which files or settings name.
 const OPAQUE: &[&str] = &["citool", "for-each-repo", "gui", "hook", "instaweb", "shell"];
 
 /// Sections of the configuration in which keys name commands, or files with further keys.

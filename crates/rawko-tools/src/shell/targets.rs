@@ -42,7 +42,8 @@ pub(super) fn check(
     let directories = directories(reading);
     for word in reading.writes.iter().filter(|word| !is_device(word)) {
         // A directory of the call itself: the kernel keeps everything else from being written.
-        if is_temporary(word) && !is_in_project(word, project) {
+        let is_made = word.prefix.is_empty() && word.known().is_none() && makes_temporary(reading);
+        if (is_temporary(word) && !is_in_project(word, project)) || (is_made && grant.is_read_only()) {
             continue;
         }
         writable(word, grant)?;
@@ -85,6 +86,12 @@ pub(crate) fn is_temporary(word: &Word) -> bool {
             is_in_temporary(word) || (is_below(&format!("{}x", word.prefix)) && !word.shown.contains(".."))
         }
     }
+}
+
+/// Returns true if the line makes a temporary file, whose name is in a variable then.
+fn makes_temporary(reading: &Reading) -> bool {
+    reading.commands.iter().any(|simple| simple.name() == "mktemp")
+        && !reading.values.iter().any(|value| value.starts_with("/dev/"))
 }
 
 fn is_in_project(word: &Word, project: &Project) -> bool {

@@ -229,7 +229,8 @@ impl Place {
 
     /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.
     pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), Failure> {
-        trust::insist(&self.root, self.authority_files()?, console)
+        trust::insist(&self.root, self.authority_files()?, console)?;
+        super::sandbox_consent::insist(self, console)
     }
 
     /// Fails if files of the project changed since they were hashed, once everything is read from them.

@@ -205,7 +205,12 @@ pub(crate) fn is_interactive() -> bool {
 
 /// Asks the person on the terminal. The default is no.
 pub(crate) fn ask(console: &mut Console) -> Result<bool, Failure> {
-    console.prompt("Trust this content? [y/N] ");
+    ask_for(console, "Trust this content? [y/N] ")
+}
+
+/// Asks a question that is answered with yes or no. The default is no.
+pub(crate) fn ask_for(console: &mut Console, question: &str) -> Result<bool, Failure> {
+    console.prompt(question);
     let mut answer = String::new();
     io::stdin()
         .lock()

@@ -125,3 +125,73 @@ fn a_denied_file_is_not_shown_from_git() {
     println!("committed files: {} of {} held", lines.len() - wrong.len(), lines.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A server that answers every request with a line.
+fn server() -> u16 {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let _ = client.read(&mut [0; 1024]);
+            let _ =
+                client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+        }
+    });
+    port
+}
+
+/// Text of the network and of paths outside the project is marked, however a command came by it.
+#[test]
+fn text_from_elsewhere_is_marked() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("a.txt"), "from elsewhere\n").unwrap();
+    let (place, port) = (outside.path().display(), server());
+    let settings = format!(
+        "tools: {{extra_read_paths: ['{place}'], network: {{private: ['127.0.0.1:{port}']}}}}\n\
+         permissions: {{ask_after_untrusted: [Write]}}\n"
+    );
+    let write = ("Write", json!({"path": "made.txt", "content": "x"}));
+    let lines = [
+        format!("f={place}; cat $f/a.txt"),
+        format!("grep -r . {place}"),
+        format!("find {place} -name a.txt -exec cat {{}} +"),
+        format!("python3 -c 'print(open(\"{place}/a.txt\").read())'"),
+        format!(
+            "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:{port}/\").read())'"
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for line in &lines {
+        let project = Project::new(&settings, "", &[("Bash", json!({"command": line})), write.clone()]);
+        let results = project.run(&["--permission-mode", "deny"]);
+        let has_read = results[0].contains("from elsewhere") || results[0].contains("hello");
+        if !has_read || !results[0].contains("[untrusted text from") || project.has("made.txt") {
+            wrong.push(format!("{line}: {results:?}"));
+        }
+    }
+    let control = Project::new(&settings, "", &[("Bash", json!({"command": "cat open.txt"})), write]);
+    let results = control.run(&["--permission-mode", "deny"]);
+    if results[0].contains("[untrusted") || !control.has("made.txt") {
+        wrong.push(format!("control: {results:?}"));
+    }
+    println!("untrusted text: {} of {} held", lines.len() - wrong.len(), lines.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `!Write` in the list of an agent's tools.
+#[test]
+fn tools_that_an_agent_excludes_are_refused() {
+    let call = ("Write", json!({"path": "made.txt", "content": "x"}));
+    let made = |tools: &str| {
+        let project = Project::new("", &format!("tools: {tools}\n"), std::slice::from_ref(&call));
+        project.run(&[]);
+        project.has("made.txt")
+    };
+    for tools in
+        ["'*, !Write'", "['*', '!Write']", "'!Write'", "{allowed: ['*', '!Write']}", "'Read, Write, !Write'"]
+    {
+        assert!(!made(tools), "{tools}");
+    }
+    assert!(made("'*'") && made("'*, !Bash'"));
+}
