@@ -142,7 +142,7 @@ fn use_of(simple: &Simple) -> Option<Use> {
     let paths: Vec<&Word> = match after {
         Some(paths) => paths.iter().collect(),
         None if ["blame", "annotate", "diff"].contains(&command.as_str()) => {
-            args.iter().filter(|word| word.known().is_some_and(|text| is_path(text))).collect()
+            args.iter().filter(|word| word.known().is_some_and(is_path)).collect()
         }
         None => Vec::new(),
     };

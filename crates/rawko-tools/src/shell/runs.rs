@@ -9,8 +9,11 @@ use super::word::Word;
 use super::wrappers::Inner;
 use super::{awk, runs_git, sed};
 
+/// A short letter, or none, and the long name.
+type RunOptions = &'static [(Option<char>, &'static str)];
+
 /// Options whose value is run: short letter (or none) and long name. A name with one dash stands for itself.
-const OPTIONS: &[(&str, &[(Option<char>, &str)])] = &[
+const OPTIONS: &[(&str, RunOptions)] = &[
     ("ack", &[(None, "--pager")]),
     ("ag", &[(None, "--pager")]),
     ("bat", &[(None, "--pager")]),
@@ -45,7 +48,7 @@ const OPTIONS: &[(&str, &[(Option<char>, &str)])] = &[
     ("wget", &[(None, "--use-askpass")]),
     ("zip", &[(None, "-TT"), (None, "--unzip-command")]),
 ];
-const TAR: &[(Option<char>, &str)] = &[
+const TAR: RunOptions = &[
     (Some('I'), "--use-compress-program"),
     (Some('F'), "--info-script"),
     (None, "--new-volume-script"),
@@ -54,8 +57,7 @@ const TAR: &[(Option<char>, &str)] = &[
     (None, "--rmt-command"),
     (None, "--checkpoint-action"),
 ];
-const NETCAT: &[(Option<char>, &str)] =
-    &[(Some('e'), "--exec"), (Some('c'), "--sh-exec"), (None, "--lua-exec")];
+const NETCAT: RunOptions = &[(Some('e'), "--exec"), (Some('c'), "--sh-exec"), (None, "--lua-exec")];
 
 /// Programs whose files, keys or input decide what they run.
 const OPAQUE: &[&str] = &[
@@ -154,7 +156,7 @@ pub(super) fn line_of(name: &str, value: Option<&Word>) -> Option<Inner> {
 }
 
 /// Returns the values of options, as text that is run.
-fn values(name: &str, args: &[Word], options: &[(Option<char>, &str)]) -> Vec<Inner> {
+fn values(name: &str, args: &[Word], options: RunOptions) -> Vec<Inner> {
     let mut found = Vec::new();
     for (at, word) in args.iter().enumerate() {
         let text = word.prefix.as_str();

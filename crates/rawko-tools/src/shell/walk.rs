@@ -336,5 +336,5 @@ fn input(simple: &SimpleCommand) -> Option<String> {
             }
             _ => None,
         })
-        .last()
+        .next_back()
 }
