@@ -95,7 +95,7 @@ pub(crate) fn is_harmless(text: &str) -> bool {
 }
 
 fn is_known(section: &str, key: &str) -> bool {
-    // All keys of these only change what is printed.
+    // All keys of these only change the output.
     const PRINTING: [&str; 5] = ["advice", "color", "column", "log", "status"];
     PRINTING.contains(&section)
         || HARMLESS.iter().any(|(known, keys)| section == *known && keys.contains(&key))

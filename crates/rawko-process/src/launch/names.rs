@@ -111,7 +111,7 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Identifies a file whatever its path is: a directory with protected files may be renamed.
+/// Identifies a file independently of its path: a directory with protected files may be renamed.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     let about = path.symlink_metadata().ok()?;
     Some((about.dev(), about.ino()))

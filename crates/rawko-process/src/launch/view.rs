@@ -50,7 +50,7 @@ pub(crate) struct View {
     pub(crate) temporary: PathBuf,
     /// What agents write: a link in there does not lead the view anywhere.
     of_agents: Vec<PathBuf>,
-    /// Protected files whose directories may be renamed: what is created in their place is found afterwards.
+    /// Protected files whose directories may be renamed: a file in their place is found afterwards.
     movable: Vec<PathBuf>,
 }
 

@@ -45,7 +45,6 @@ fn a_denied_command_does_not_run_by_other_means_and_others_do() {
     std::os::unix::fs::symlink("/usr/bin/touch", root.join("link")).unwrap();
     std::os::unix::fs::symlink("/usr/bin", root.join("linked")).unwrap();
     let (tried, ran) = (lines(EVASIONS).count(), of_effect(EVASIONS, &root, Effect::Allow));
-    println!("{} of {tried} evasions denied", tried - ran.len());
     let denied = of_effect(HARMLESS, &root, Effect::Deny);
     assert!(
         ran.is_empty() && denied.is_empty(),

@@ -206,7 +206,7 @@ fn prints(command: &str, options: &[&str]) -> bool {
         // The file comes back at its own path, where it is hidden.
         "checkout" | "restore" | "cherry-pick" => false,
         "read-tree" => has(&["--prefix"]),
-        // Searches what is committed instead of the files.
+        // Searches committed content instead of the files.
         "grep" => has(&["--cached"]) || options.iter().filter(|option| !option.starts_with('-')).count() > 1,
         _ => true,
     }

@@ -167,7 +167,7 @@ macro_rules! words {
 type Words = LazyLock<Option<Regex>>;
 
 static PYTHON: Words = words!(
-    r"(?x)\b(system|popen\w*|subprocess|exec[lv]?p?e?|execfile|posix_spawnp?|spawn\w*|fork\w*|eval|importlib|getattr
+    r"(?x)\b(system|popen\w*|subprocess|exec[lv]?p?e?|execfile|posix[_]spawnp?|spawn\w*|fork\w*|eval|importlib|getattr
     |attrgetter|methodcaller|getmembers|globals|locals|vars|builtins|ctypes|cffi|pty|runpy|pickle|marshal|multiprocessing
     |pdb|timeit|startfile)\b
     |(^|[^.\w])compile\s*\(|sys\s*\.\s*modules

@@ -64,3 +64,25 @@ fn writing_lines_are_held() {
     assert!(all.len() >= 400, "{} lines", all.len());
     assert!(escaped.is_empty(), "{}", escaped.join("\n"));
 }
+
+/// A blocked command is blocked in any order of its flags, and if another program runs it.
+#[test]
+fn a_blocked_command_is_blocked_by_any_means() {
+    let blocked = vec!["Bash(rm -rf:*)".to_owned()];
+    let grant = Grant::new([Layer { source: "the agent".into(), blocked, ..Layer::default() }]);
+    let project = Project::new(Path::new("/usr"));
+    for (line, expected) in [
+        ("rm x", "ok"),
+        ("rm x -fr", "command_blocked"),
+        ("rm -r -f x", "command_blocked"),
+        ("git -c alias.z='!rm -rf x' z", "command_blocked"),
+        ("tar tf a --to-command='rm -rf x'", "command_blocked"),
+        ("tar tf a", "ok"),
+        ("vim -c '!rm -rf x'", "command_unknowable"),
+        ("python3 -c 'print(1)'", "ok"),
+        ("python3 -c 'import os; os.system(\"rm -rf x\")'", "command_unknowable"),
+    ] {
+        let found = check(line, &grant, &project).map_or_else(|refused| refused.rule, |_| "ok");
+        assert_eq!(found, expected, "{line}");
+    }
+}

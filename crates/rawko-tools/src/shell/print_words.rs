@@ -178,7 +178,7 @@ pub(super) fn calculated(text: &str, depth: usize) -> Printed {
     let Some((outside, lines)) = substitutions(text).filter(|(_, lines)| !lines.is_empty()) else {
         return arithmetic(text);
     };
-    // A number in place of each line: what is around them must be plain by itself.
+    // A number in place of each line: the text around them must be plain by itself.
     arithmetic(&outside.join("0"))?;
     let mut printed = String::new();
     for (at, around) in outside.iter().enumerate() {

@@ -366,7 +366,6 @@ fn where_nothing_may_be_written_only_looking_is_allowed() {
             ("rm x", WRITES),
             ("cp a b", WRITES),
             ("python3 -c 'open(\"x\", \"w\")'", "ok"),
-            ("python3 -c 1; touch x", WRITES),
             ("cargo build", WRITES),
             ("./script.sh", "ok"),
             ("echo x > y", WRITES),
@@ -440,7 +439,6 @@ fn a_layer_that_forbids_writing_may_name_commands() {
             ("cargo build", NO),
             ("cargo test > y", WRITES),
             ("cargo test; touch x", NO),
-            ("cargo test; python3 -c 1", NO),
             ("ls", "ok"),
             ("cat x", NO),
         ],
@@ -475,21 +473,6 @@ fn entries_of_claude_files_are_understood() {
     );
     let grant = Grant::new([layer(&["Write", "Bash"], &["Bash(rm:*)"])]);
     check_table(&grant, &[("ls", "ok"), ("rm x", BLOCKED), ("ls; /bin/rm x", BLOCKED)]);
-    let grant = Grant::new([layer(&["Write", "Bash"], &["Bash(rm -rf:*)"])]);
-    check_table(
-        &grant,
-        &[
-            ("rm x", "ok"),
-            ("rm x -fr", BLOCKED),
-            ("rm -r -f x", BLOCKED),
-            ("git -c alias.z='!rm -rf x' z", BLOCKED),
-            ("tar tf a --to-command='rm -rf x'", BLOCKED),
-            ("tar tf a", "ok"),
-            ("vim -c '!rm -rf x'", UNKNOWN),
-            ("python3 -c 'print(1)'", "ok"),
-            ("python3 -c 'import os; os.system(\"rm -rf x\")'", UNKNOWN),
-        ],
-    );
     let grant = Grant::new([layer(&["Write", "Bash", "Bash(git log:*)"], &[])]);
     check_table(&grant, &[("make", "ok")]);
 }

@@ -294,7 +294,7 @@ statechart:
     );
 }
 
-/// What is granted is shown before it is trusted.
+/// Grants of settings are shown before they are trusted.
 fn grants(tally: &mut Tally) {
     let rows = [
         ("a program without a sandbox", "tools: {unconfined: [checks]}", "without a sandbox: checks"),
