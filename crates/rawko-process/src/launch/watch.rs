@@ -87,7 +87,9 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
-        lines.extend(names::created(&self.project, &self.known).iter().map(|path| set_aside(path)));
+        // A link that was put back is a new file.
+        let created = names::created(&self.project, &self.known).into_iter();
+        lines.extend(created.filter(|path| !self.links.contains_key(path)).map(|path| set_aside(&path)));
         for path in obeyed(&self.project).into_iter().filter(|path| !self.links.contains_key(path)) {
             let before = self.obeyed.get(&path);
             if before == Some(&Content::of(&path)) {
