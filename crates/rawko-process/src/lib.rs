@@ -45,14 +45,17 @@ mod egress;
 mod helper;
 mod launch;
 mod mark;
+mod pins;
 mod processes;
 mod table;
 
-pub use egress::{Egress, EgressRefusal};
+pub use egress::{Connections, Egress, EgressRefusal, common_hosts, covers_host};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
-    Output, Profile, ProjectAccess, Sandbox, is_inherited, set_helper, submodule_directories,
+    Output, PROTECTED_DIRECTORIES, PROTECTED_FILES, Profile, ProjectAccess, Sandbox, is_harmless_git_key,
+    is_inherited, set_helper, submodule_directories, tracked_files,
 };
 pub use mark::{CALL_VARIABLE, Mark};
+pub use pins::{is_pinned, pin_programs};
 pub use processes::Processes;

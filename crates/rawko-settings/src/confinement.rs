@@ -25,12 +25,12 @@ impl Environment {
             let had = confinement.sandbox;
             if let Some(sandbox) = sandbox_of(inner) {
                 let is_set = is_outside(&["bash", "sandbox"]);
-                confinement.sandbox = if is_set { stricter(had, sandbox) } else { sandbox };
+                confinement.sandbox = if is_set { had.stricter(sandbox) } else { sandbox };
             }
             if let Some(network) = inner.get("network") {
                 let egress = egress(network);
                 confinement.egress = match is_outside(&["network"]) {
-                    true => within(confinement.egress.take(), egress),
+                    true => confinement.egress.take().zip(egress).map(|(outer, inner)| inner.within(outer)),
                     false => egress,
                 };
             }
@@ -87,14 +87,6 @@ fn sandbox_of(tools: &Document) -> Option<Sandbox> {
     })
 }
 
-fn stricter(one: Sandbox, other: Sandbox) -> Sandbox {
-    match (one, other) {
-        (Sandbox::Require, _) | (_, Sandbox::Require) => Sandbox::Require,
-        (Sandbox::Auto, _) | (_, Sandbox::Auto) => Sandbox::Auto,
-        (Sandbox::Off, Sandbox::Off) => Sandbox::Off,
-    }
-}
-
 /// Replaces a list by that of an inner file, without entries that the outer files do not have.
 fn narrow<T: PartialEq>(all: &mut Vec<T>, mut own: Vec<T>, is_set_outside: bool) {
     if is_set_outside {
@@ -108,28 +100,6 @@ fn egress(network: &Document) -> Option<Egress> {
     let (hosts, private) = (own("hosts"), own("private"));
     let is_any = !hosts.is_empty() || !private.is_empty();
     is_any.then_some(Egress { hosts: Some(hosts), private })
-}
-
-/// Returns the hosts of an inner file that the outer ones allow, too.
-fn within(outer: Option<Egress>, inner: Option<Egress>) -> Option<Egress> {
-    let (outer, inner) = (outer?, inner?);
-    let kept = |own: Vec<String>, wide: &[String]| -> Vec<String> {
-        own.into_iter().filter(|host| wide.iter().any(|wide| covers(wide, host))).collect()
-    };
-    let private = kept(inner.private, &outer.private);
-    let hosts = match (inner.hosts, outer.hosts) {
-        (Some(inner), Some(outer)) => Some(kept(inner, &outer)),
-        (inner, outer) => inner.or(outer),
-    };
-    Some(Egress { hosts, private })
-}
-
-/// Returns true if a pattern names everything that another does: the same, all hosts, or all below a domain.
-fn covers(wide: &str, narrow: &str) -> bool {
-    let (wide, narrow) = (wide.to_ascii_lowercase(), narrow.to_ascii_lowercase());
-    wide == narrow
-        || wide == "*"
-        || wide.strip_prefix('*').is_some_and(|end| end.starts_with('.') && narrow.ends_with(end))
 }
 
 #[cfg(test)]

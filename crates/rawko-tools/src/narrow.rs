@@ -2,11 +2,10 @@
 //! outside of it; preferences such as a timeout are the nearest file's.
 
 use rawko_chart::Document;
-use rawko_process::Egress;
+use rawko_process::{Egress, common_hosts, covers_host};
 use rawko_settings::{Section, SettingsReader};
 
 use super::grant::Layer;
-use super::pattern::wildcard;
 use super::settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 
 /// The settings of all files together, and one layer of each for every grant.
@@ -114,16 +113,7 @@ fn narrowed_network(outer: Option<Egress>, inner: Option<Egress>, place: &Place<
     match (place.is_set(&["network"]), place.is_set_outside(&["network"])) {
         (false, _) => outer,
         (true, false) => inner,
-        (true, true) => {
-            let (outer, inner) = (outer?, inner?);
-            let is_within = |host: &String| outer.private.iter().any(|wide| covers(wide, host));
-            let private = inner.private.into_iter().filter(is_within).collect();
-            let hosts = match (inner.hosts, outer.hosts) {
-                (Some(inner), Some(outer)) => Some(common(&inner, &outer)),
-                (inner, outer) => inner.or(outer),
-            };
-            Some(Egress { hosts, private })
-        }
+        (true, true) => Some(inner?.within(outer?)),
     }
 }
 
@@ -146,21 +136,13 @@ fn narrowed_bash(outer: BashSettings, inner: BashSettings, place: &Place<'_>) ->
         sandbox: match (place.is_set(&["bash", "sandbox"]), place.is_set_outside(&["bash", "sandbox"])) {
             (false, _) => outer.sandbox,
             (true, false) => sandbox,
-            (true, true) => stricter(outer.sandbox, sandbox),
+            (true, true) => outer.sandbox.stricter(sandbox),
         },
         allowed_commands: allowed_commands.or(outer.allowed_commands),
         blocked_patterns: [outer.blocked_patterns, blocked_patterns].concat(),
         inherited,
         passed: place.within(&["bash", "env"], outer.passed, passed),
         set: [kept, set].concat(),
-    }
-}
-
-fn stricter(one: Sandbox, other: Sandbox) -> Sandbox {
-    match (one, other) {
-        (Sandbox::Require, _) | (_, Sandbox::Require) => Sandbox::Require,
-        (Sandbox::Auto, _) | (_, Sandbox::Auto) => Sandbox::Auto,
-        (Sandbox::Off, Sandbox::Off) => Sandbox::Off,
     }
 }
 
@@ -171,33 +153,17 @@ fn narrowed_web(outer: WebSettings, inner: WebSettings, place: &Place<'_>) -> We
     limits.extend(place.is_set_outside(&["web", "private"]).then_some(&outer.private));
     limits.extend(outer.hosts.as_ref());
     let is_within = |host: &String| {
-        limits.is_empty() || limits.iter().any(|list| list.iter().any(|wide| covers(wide, host)))
+        limits.is_empty() || limits.iter().any(|list| list.iter().any(|wide| covers_host(wide, host)))
     };
     let private = match place.is_set(&["web", "private"]) {
         true => private.into_iter().filter(is_within).collect(),
         false => outer.private.clone(),
     };
     let hosts = match (hosts, outer.hosts) {
-        (Some(inner), Some(outer)) => Some(common(&inner, &outer)),
+        (Some(inner), Some(outer)) => Some(common_hosts(&inner, &outer)),
         (inner, outer) => inner.or(outer),
     };
     WebSettings { hosts, private }
-}
-
-/// Returns the hosts that both lists name.
-fn common(one: &[String], other: &[String]) -> Vec<String> {
-    let within = |host: &&String, list: &[String]| list.iter().any(|wide| covers(wide, host));
-    let mut all: Vec<String> = one.iter().filter(|host| within(host, other)).cloned().collect();
-    let more = other.iter().filter(|host| within(host, one) && !all.contains(host));
-    all.extend(more.cloned().collect::<Vec<_>>());
-    all
-}
-
-/// Returns true if one pattern on hosts names everything that another does.
-fn covers(wide: &str, narrow: &str) -> bool {
-    let (wide, narrow) = (wide.to_ascii_lowercase(), narrow.to_ascii_lowercase());
-    let without_port = narrow.rsplit_once(':').map_or(narrow.as_str(), |(host, _)| host);
-    wildcard(&wide, &narrow) || wildcard(&wide, without_port)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
-use super::bash::{Caller, Temporary, bash};
+use super::bash::{CONNECTED, Caller, Temporary, bash};
 use super::builtin::Builtin;
 use super::confine::Project;
 use super::grant::{Grant, Layer};
@@ -188,7 +188,8 @@ impl Toolbox {
             Some((_, Resolved::Builtin(Builtin::Bash))) => {
                 let blocked = ["Write", "Edit"].map(str::to_owned).to_vec();
                 let looking = Grant::new([Layer { blocked, ..Layer::default() }]);
-                shell::check(text(input, "command"), &looking, &self.tools.project).is_err()
+                let permit = shell::check(text(input, "command"), &looking, &self.tools.project);
+                permit.map_or(true, |permit| permit.may_write)
             }
             Some((_, Resolved::Builtin(_) | Resolved::Source(_))) | None => false,
         }
@@ -265,10 +266,22 @@ impl Toolbox {
         (printed != line.trim()).then_some(printed)
     }
 
-    /// Returns the source of untrusted text that the result of a call contains.
+    /// Returns the source of untrusted text that the result of a call may contain.
     pub fn untrusted_source(&self, name: &str, input: &Value) -> Option<String> {
         let own = self.canonical_name(name);
-        untrusted_source(own.as_deref().unwrap_or(name), input, &self.roots())
+        let settings = &self.tools.settings;
+        let extra: Vec<_> =
+            settings.extra_read_paths.iter().chain(&settings.extra_write_paths).cloned().collect();
+        untrusted_source(own.as_deref().unwrap_or(name), input, &self.roots(), &extra)
+    }
+
+    /// Returns the source of untrusted text in a result: where the call may have read, and the hosts that it reached.
+    pub fn untrusted_result(&self, name: &str, input: &Value, outcome: &ToolOutcome) -> Option<String> {
+        let hosts = outcome.data.get(CONNECTED).as_list().unwrap_or_default().iter();
+        let hosts: Vec<&str> = hosts.filter_map(Value::as_str).collect();
+        let reached = || format!("{} {}", self.canonical_name(name).unwrap_or_default(), hosts.join(", "));
+        let source = self.untrusted_source(name, input);
+        source.or_else(|| (!hosts.is_empty()).then(reached))
     }
 
     fn roots(&self) -> Roots {

@@ -56,8 +56,13 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
             reader.report(finding.related(*blocked, "blocked wins").help("remove it from one of the lists"));
         }
     }
+    let (allowed, negated) = match allowed.map(without_negated) {
+        Some((words, negated)) if words.is_empty() && !negated.is_empty() => (None, negated),
+        Some((words, negated)) => (Some(words), negated),
+        None => (None, Vec::new()),
+    };
     let mut rules = allowed.map_or_else(ToolRules::default, |words| granted(reader, words));
-    rules.blocked = blocked.into_iter().map(|(name, _)| name).collect();
+    rules.blocked = blocked.into_iter().map(|(name, _)| name).chain(negated).collect();
     if let Some(at) = fields.get("bashFilter") {
         rules.bash_filter = Some(bash_filter(reader, at));
     }
@@ -66,11 +71,19 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
 
 fn from_list(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
     let words = words(reader, at, "`tools`");
+    let (words, blocked) = without_negated(words);
     let is_all = |name: &str| ALL_TOOLS.contains(&name.to_lowercase().as_str());
-    if words.iter().any(|(name, _)| is_all(name)) {
-        return ToolRules::default();
-    }
-    granted(reader, words)
+    // A list of exceptions alone is one from all tools.
+    let is_open = words.iter().any(|(name, _)| is_all(name)) || (words.is_empty() && !blocked.is_empty());
+    let rules = if is_open { ToolRules::default() } else { granted(reader, words) };
+    ToolRules { blocked, ..rules }
+}
+
+/// Takes `!Write` out of a list: such a tool is blocked.
+fn without_negated(words: Vec<(String, Span)>) -> (Vec<(String, Span)>, Vec<String>) {
+    let (negated, kept): (Vec<_>, Vec<_>) = words.into_iter().partition(|(word, _)| word.starts_with('!'));
+    let blocked = negated.into_iter().map(|(word, _)| word[1..].trim().to_owned());
+    (kept, blocked.filter(|word| !word.is_empty()).collect())
 }
 
 /// Reads names, some with a rule in parentheses. `Bash(git log:*)` is Bash with a filter; a tool with a rule that

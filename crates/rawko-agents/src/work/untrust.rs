@@ -16,7 +16,7 @@ pub(super) fn source(workshop: &Workshop, asked: &ToolUse, outcome: &ToolOutcome
     if outcome.refusal.is_some() {
         return None;
     }
-    workshop.toolbox.untrusted_source(&asked.name, &asked.input)
+    workshop.toolbox.untrusted_result(&asked.name, &asked.input, outcome)
 }
 
 /// Marks the text of a result for the model.

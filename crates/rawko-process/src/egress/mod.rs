@@ -3,8 +3,10 @@
 mod address;
 mod proxy;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use address::is_private;
 pub(crate) use proxy::Proxy;
@@ -16,6 +18,21 @@ pub struct Egress {
     pub hosts: Option<Vec<String>>,
     /// Hosts that may be reached although their address is one of this machine or a private network.
     pub private: Vec<String>,
+}
+
+/// The hosts that a program reached through its proxy, noted while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Connections(Arc<Mutex<BTreeSet<String>>>);
+
+impl Connections {
+    pub(crate) fn note(&self, host: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(host.to_owned());
+    }
+
+    /// Returns the hosts so far, in order.
+    pub fn hosts(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
 }
 
 /// The reason why an address is not reached.
@@ -59,6 +76,18 @@ impl fmt::Display for EgressRefusal {
 }
 
 impl Egress {
+    /// Returns the hosts of an inner file that an outer one allows, too.
+    #[must_use]
+    pub fn within(self, outer: Egress) -> Egress {
+        let is_within = |host: &String| outer.private.iter().any(|wide| covers_host(wide, host));
+        let private = self.private.into_iter().filter(is_within).collect();
+        let hosts = match (self.hosts, outer.hosts) {
+            (Some(inner), Some(outer)) => Some(common_hosts(&inner, &outer)),
+            (inner, outer) => inner.or(outer),
+        };
+        Egress { hosts, private }
+    }
+
     /// Resolves a host, once, and checks the name and every address. Connect to exactly the returned addresses: a second
     /// answer of the name service could be another one.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressRefusal> {
@@ -87,6 +116,23 @@ async fn resolved(host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressRefusa
     let found = tokio::net::lookup_host((host, port)).await;
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(format!("is not known: {error}")))?.collect();
     if found.is_empty() { Err(unknown("has no address".to_owned())) } else { Ok(found) }
+}
+
+/// Returns the hosts that both lists name.
+pub fn common_hosts(one: &[String], other: &[String]) -> Vec<String> {
+    let within = |host: &&String, list: &[String]| list.iter().any(|wide| covers_host(wide, host));
+    let mut all: Vec<String> = one.iter().filter(|host| within(host, other)).cloned().collect();
+    let more: Vec<String> =
+        other.iter().filter(|host| within(host, one) && !all.contains(host)).cloned().collect();
+    all.extend(more);
+    all
+}
+
+/// Returns true if one pattern on hosts names everything that another does.
+pub fn covers_host(wide: &str, narrow: &str) -> bool {
+    let (wide, narrow) = (wide.to_ascii_lowercase(), narrow.to_ascii_lowercase());
+    let without_port = narrow.rsplit_once(':').map_or(narrow.as_str(), |(host, _)| host);
+    matches(&wide, &narrow) || matches(&wide, without_port)
 }
 
 /// Returns true if a list contains a host: `example.com`, `*.example.com`, `localhost:3000`.

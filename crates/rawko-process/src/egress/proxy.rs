@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::Egress;
+use super::{Connections, Egress};
 
 /// A request line with its headers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -30,15 +30,15 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    pub(crate) fn start(listener: OwnedFd, egress: Egress) -> io::Result<Self> {
+    pub(crate) fn start(listener: OwnedFd, egress: Egress, connections: Connections) -> io::Result<Self> {
         let listener = std::net::TcpListener::from(listener);
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        Ok(Self(tokio::spawn(serve(listener, Arc::new(egress))).abort_handle()))
+        Ok(Self(tokio::spawn(serve(listener, Arc::new((egress, connections)))).abort_handle()))
     }
 }
 
-async fn serve(listener: TcpListener, egress: Arc<Egress>) {
+async fn serve(listener: TcpListener, egress: Arc<(Egress, Connections)>) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -50,7 +50,7 @@ async fn serve(listener: TcpListener, egress: Arc<Egress>) {
             Ok((client, _)) => {
                 let egress = Arc::clone(&egress);
                 connections.spawn(async move {
-                    let _ = connection(client, &egress).await;
+                    let _ = connection(client, &egress.0, &egress.1).await;
                 });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -58,7 +58,7 @@ async fn serve(listener: TcpListener, egress: Arc<Egress>) {
     }
 }
 
-async fn connection(mut client: TcpStream, egress: &Egress) -> io::Result<()> {
+async fn connection(mut client: TcpStream, egress: &Egress, connections: &Connections) -> io::Result<()> {
     let Ok(read) = timeout(HEAD_TIME_MAX, read_head(&mut client)).await else { return Ok(()) };
     let head = read?;
     let Some(request) = Request::parse(&head) else {
@@ -75,6 +75,7 @@ async fn connection(mut client: TcpStream, egress: &Egress) -> io::Result<()> {
     let Ok(Ok(mut server)) = connected else {
         return refuse(&mut client, "502 Bad Gateway", "the server did not answer").await;
     };
+    connections.note(&request.host);
     match request.head {
         None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
         Some(head) => server.write_all(&head).await?,

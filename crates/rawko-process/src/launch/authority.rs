@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::git;
+use super::{git, names};
 
 /// Files of a project that decide which programs start and what agents may do. Relative to the project.
 pub const AUTHORITY: [&str; 6] =
@@ -157,7 +157,8 @@ fn unreadable(directory: &Path, found: &mut Vec<PathBuf>) {
 
 /// The files of authority that a project has, and what links in them lead to.
 pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
-    let mut protected: Vec<PathBuf> = names().map(|name| project.join(name)).collect();
+    let mut protected: Vec<PathBuf> = top_names().map(|name| project.join(name)).collect();
+    protected.extend(names::at_top(project));
     protected.extend(git::authority(project));
     // The file of a worktree; a directory is written to.
     protected.extend(Some(project.join(".git")).filter(|git| git.is_file()));
@@ -172,8 +173,13 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     protected
 }
 
+/// The files of authority in the directories of a project. Those directories can be renamed and removed.
+pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
+    names::protected(project).into_iter().filter(|path| path.parent() != Some(project)).collect()
+}
+
 /// The names of files of authority in a project.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn top_names() -> impl Iterator<Item = &'static str> {
     AUTHORITY.into_iter().chain(OBEYED)
 }
 

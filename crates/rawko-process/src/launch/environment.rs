@@ -106,6 +106,22 @@ pub(crate) fn directories(variables: &[(String, String)]) -> impl Iterator<Item 
     named.chain(cargo).chain(go).filter(|path| path.is_absolute())
 }
 
+/// Places for what checkers write beside their answer, where the project cannot be written.
+pub(crate) fn read_only(temporary: &Path) -> Vec<(String, String)> {
+    let below = |name: &str| temporary.join(name).display().to_string();
+    [
+        ("CARGO_TARGET_DIR", below("cargo-target")),
+        ("GOCACHE", below("go-cache")),
+        ("GOFLAGS", "-buildvcs=false".to_owned()),
+        ("MYPY_CACHE_DIR", below("mypy-cache")),
+        ("PYTEST_ADDOPTS", "-p no:cacheprovider".to_owned()),
+        ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
+        ("RUFF_CACHE_DIR", below("ruff-cache")),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
 /// Variables that switch the network off in tools that would otherwise try for a minute.
 pub(crate) fn offline() -> [(String, String); 2] {
     ["CARGO_NET_OFFLINE", "npm_config_offline"].map(|name| (name.to_owned(), "true".to_owned()))

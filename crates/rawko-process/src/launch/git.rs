@@ -124,6 +124,16 @@ pub fn submodule_directories(project: &Path) -> Vec<PathBuf> {
     below.chain(nested).collect()
 }
 
+/// The files that git's index lists, relative to the project: git can print them from its own storage.
+pub fn tracked_files(project: &Path) -> Vec<PathBuf> {
+    let Ok(project) = project.canonicalize() else { return Vec::new() };
+    let own = project.join(".git");
+    // The index of a worktree is not in the directory that it shares.
+    let named = named_directory(&own).filter(|_| own.is_file());
+    let directories = named.into_iter().chain(git_directories(&project));
+    directories.flat_map(|git| git_index::files(&git.join("index"))).collect()
+}
+
 /// Directories inside a project with a `.git` of their own: submodules, and what a short search finds.
 pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
     let mut found = submodules(project);
@@ -150,7 +160,7 @@ pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a `.git` file is that of a worktree of the project's own repository.
-fn is_worktree_of(file: &Path, project: &Path) -> bool {
+pub(crate) fn is_worktree_of(file: &Path, project: &Path) -> bool {
     let Some(named) = named_directory(file).filter(|_| !file.is_symlink()) else { return false };
     git_directories(project).iter().filter_map(|git| git.canonicalize().ok()).any(|git| {
         let is_in = named.parent() == Some(&git.join("worktrees"));

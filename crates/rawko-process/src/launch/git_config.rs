@@ -35,18 +35,34 @@ const HARMLESS: [(&str, &[&str]); 22] = [
         "extensions",
         &["compatobjectformat", "objectformat", "partialclone", "refstorage", "relativeworktrees"],
     ),
-    ("remote", &["fetch", "mirror", "partialclonefilter", "promisor", "prune", "pushurl", "tagopt", "url"]),
+    (
+        "remote",
+        &[
+            "fetch",
+            "gh-resolved",
+            "mirror",
+            "partialclonefilter",
+            "promisor",
+            "prune",
+            "pushurl",
+            "tagopt",
+            "url",
+        ],
+    ),
     (
         "branch",
         &[
             "autosetupmerge",
             "autosetuprebase",
             "description",
+            "gh-merge-base",
+            "github-pr-owner-number",
             "merge",
             "pushremote",
             "rebase",
             "remote",
             "sort",
+            "vscode-merge-base",
         ],
     ),
     ("submodule", &["active", "branch", "ignore", "path", "recurse", "url"]),
@@ -72,13 +88,25 @@ const HARMLESS: [(&str, &[&str]); 22] = [
 /// Returns true if every key is known to be harmless, and the text is as git itself writes it.
 pub(crate) fn is_harmless(text: &str) -> bool {
     let Some(entries) = entries(text) else { return false };
+    // `ext::command` is an address.
     entries.iter().all(|entry| {
-        let is_known = HARMLESS
-            .iter()
-            .any(|(section, keys)| entry.section == *section && keys.contains(&entry.key.as_str()));
-        // `ext::command` is an address.
-        is_known && !(entry.key.ends_with("url") && entry.value.contains("::"))
+        is_known(&entry.section, &entry.key) && !(entry.key.ends_with("url") && entry.value.contains("::"))
     })
+}
+
+fn is_known(section: &str, key: &str) -> bool {
+    // All keys of these only change the output.
+    const PRINTING: [&str; 5] = ["advice", "color", "column", "log", "status"];
+    PRINTING.contains(&section)
+        || HARMLESS.iter().any(|(known, keys)| section == *known && keys.contains(&key))
+}
+
+/// Returns true for a key of git's configuration that starts nothing and names no further configuration: `user.name`,
+/// `remote.origin.url`. An address may still be one that runs a command (`ext::…`).
+pub fn is_harmless_git_key(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let (section, rest) = name.split_once('.').unwrap_or((&name, ""));
+    is_known(section, rest.rsplit('.').next().unwrap_or_default())
 }
 
 /// The words of values that may be files: programs, directories of hooks, further configuration.

@@ -1,4 +1,5 @@
-//! The submodules that git's index lists. `git status` enters them, with any content of the working tree.
+//! The files and submodules that git's index lists. `git status` enters submodules, with any content of the working
+//! tree.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,14 +14,23 @@ const FIXED: usize = 62;
 
 /// The paths of the submodules in an index, relative to the working tree. A path that leads out of it is none.
 pub(crate) fn submodules(index: &Path) -> Vec<PathBuf> {
+    listed(index, |mode| mode == LINK)
+}
+
+/// The paths of all files in an index.
+pub(crate) fn files(index: &Path) -> Vec<PathBuf> {
+    listed(index, |_| true)
+}
+
+fn listed(index: &Path, counts: fn(u32) -> bool) -> Vec<PathBuf> {
     let bytes = regular::read(index).unwrap_or_default();
     let mut found = Vec::new();
     // An index that ends early counts as far as it goes.
-    let _ = read(&bytes, &mut found);
+    let _ = read(&bytes, counts, &mut found);
     found
 }
 
-fn read(bytes: &[u8], found: &mut Vec<PathBuf>) -> Option<()> {
+fn read(bytes: &[u8], counts: fn(u32) -> bool, found: &mut Vec<PathBuf>) -> Option<()> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -42,7 +52,7 @@ fn read(bytes: &[u8], found: &mut Vec<PathBuf>) -> Option<()> {
         name.extend_from_slice(&bytes[start..start + length]);
         let end = start + length;
         at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
-        if mode == LINK {
+        if counts(mode) {
             let path = PathBuf::from(OsStr::from_bytes(&name));
             if path.components().all(|part| matches!(part, Component::Normal(_))) {
                 found.push(path);
@@ -84,6 +94,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), [header, all].concat()).unwrap();
         assert_eq!(submodules(file.path()), [PathBuf::from("sub"), PathBuf::from("lib/deep")]);
+        assert_eq!(files(file.path()).len(), 3);
         std::fs::write(file.path(), "DIRC").unwrap();
         assert_eq!(submodules(file.path()), Vec::<PathBuf>::new());
     }

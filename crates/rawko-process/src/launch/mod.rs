@@ -14,6 +14,7 @@ mod helper_file;
 mod home;
 mod layers;
 mod links;
+mod names;
 mod needed;
 mod plain;
 mod profile;
@@ -27,10 +28,12 @@ mod watch;
 pub use authority::AUTHORITY;
 pub use confinement::Confinement;
 pub use environment::is_inherited;
-pub use git::submodule_directories;
+pub use git::{submodule_directories, tracked_files};
+pub use git_config::is_harmless_git_key;
 pub use helper_file::set_helper;
 pub(crate) use helper_file::this_binary_helps;
 pub use layers::{Layer, Layers};
+pub use names::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 pub use profile::{Profile, ProjectAccess, Sandbox};
 pub use spec::Limits;
 pub(crate) use spec::{Confined, Network, Place, Refusal, Report, Spec, Started};
@@ -42,6 +45,7 @@ use std::path::PathBuf;
 
 use tokio::process::Child;
 
+use crate::egress::Connections;
 use crate::processes::Processes;
 
 /// Attempts to start a program while paths of its view vanish.
@@ -105,6 +109,8 @@ pub struct Launched {
     pub layers: Option<Layers>,
     /// Files of authority that it may create; to be restored when a call ends.
     pub authority: AuthorityWatch,
+    /// Hosts that it reached through its proxy.
+    pub connections: Connections,
 }
 
 impl Launched {

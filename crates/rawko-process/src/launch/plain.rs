@@ -7,6 +7,7 @@ use tokio::process::Command;
 
 use super::environment;
 use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output};
+use crate::egress::Connections;
 use crate::mark::Mark;
 use crate::processes::Processes;
 
@@ -53,5 +54,5 @@ pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
         child.stdout = Some(tokio::process::ChildStdout::from_std(merged.into())?);
     }
     let processes = Processes::of_child(&child, mark)?;
-    Ok(Launched { child, processes, layers: None, authority })
+    Ok(Launched { child, processes, layers: None, authority, connections: Connections::default() })
 }

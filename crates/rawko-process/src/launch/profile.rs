@@ -54,3 +54,15 @@ pub enum Sandbox {
     /// Start nothing without every layer.
     Require,
 }
+
+impl Sandbox {
+    /// Returns the stricter of two modes.
+    #[must_use]
+    pub fn stricter(self, other: Sandbox) -> Sandbox {
+        match (self, other) {
+            (Sandbox::Require, _) | (_, Sandbox::Require) => Sandbox::Require,
+            (Sandbox::Auto, _) | (_, Sandbox::Auto) => Sandbox::Auto,
+            (Sandbox::Off, Sandbox::Off) => Sandbox::Off,
+        }
+    }
+}

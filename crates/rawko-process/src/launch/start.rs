@@ -17,9 +17,10 @@ use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
 use super::view::View;
 use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output, frame, warning};
-use crate::egress::Proxy;
+use crate::egress::{Connections, Proxy};
 use crate::helper::WORD;
 use crate::mark::Mark;
+use crate::pins;
 use crate::processes::Processes;
 
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
@@ -29,6 +30,15 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     // The helper is elsewhere, and the links on the way may not be in the view.
     launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
     launch.confinement.root = std::path::absolute(&launch.confinement.root)?;
+    if matches!(launch.profile, Profile::Program(_) | Profile::Trusted) {
+        let program = launch.program.to_string_lossy().into_owned();
+        let words = std::iter::once(program.as_str()).chain(launch.args.iter().map(String::as_str));
+        if let Some(path) = pins::changed(words, &launch.cwd) {
+            let why =
+                format!("`{}` changed since it was trusted; restart rawko to review it", path.display());
+            return Err(LaunchError::Confinement(why));
+        }
+    }
     let is_required = launch.confinement.sandbox == Sandbox::Require;
     let needs_boundary = launch.confinement.needs_boundary.clone();
     let no_boundary = |why: &str| {
@@ -122,17 +132,19 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     })?;
     warning::missing(&report.layers);
     pipes.give(&mut child)?;
+    let connections = Connections::default();
     let processes = match started.init {
         Some(init) => {
             let listener = descriptors.into_iter().next().filter(|_| started.has_listener);
             let egress = launch.confinement.egress.clone();
-            let proxy = listener.zip(egress).map(|(listener, egress)| Proxy::start(listener, egress));
+            let proxy = listener.zip(egress);
+            let proxy = proxy.map(|(listener, egress)| Proxy::start(listener, egress, connections.clone()));
             Processes::contained(&child, init, control, proxy.transpose()?)?
         }
         None => Processes::of_helper(&child, mark, control)?,
     };
     let layers = spec.confined.is_some().then_some(report.layers);
-    Ok(Launched { child, processes, layers, authority })
+    Ok(Launched { child, processes, layers, authority, connections })
 }
 
 /// The pipes of a program: the ends that it gets, and ours.
@@ -200,6 +212,10 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         View::new(confinement, launch.profile, &launch.inherited, &needed::of_launch(launch, &spec.program))
             .map_err(LaunchError::Confinement)?;
     spec.env = environment::inherited(inherited(), &view.home, &view.temporary);
+    if launch.profile == Profile::ReadOnly {
+        spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");
+        spec.env.extend(environment::read_only(&view.temporary));
+    }
     match &confinement.egress {
         Some(egress) => spec.env.extend(environment::direct(egress)),
         None => spec.env.extend(environment::offline()),

@@ -11,6 +11,7 @@ use super::git;
 use super::profile::Profile;
 use super::spec::Place;
 use super::{environment, home, links, needed};
+use crate::pins;
 
 /// Read-only, where the host has them.
 const SYSTEM: [&str; 14] = [
@@ -49,6 +50,8 @@ pub(crate) struct View {
     pub(crate) temporary: PathBuf,
     /// What agents write: a link in there does not lead the view anywhere.
     of_agents: Vec<PathBuf>,
+    /// Protected files whose directories may be renamed: a file in their place is found afterwards.
+    movable: Vec<PathBuf>,
 }
 
 impl View {
@@ -83,6 +86,7 @@ impl View {
                 .filter_map(|path| path.canonicalize().ok())
                 .chain([root.clone()])
                 .collect(),
+            movable: Vec::new(),
         };
         view.system();
         view.identity(&home);
@@ -182,7 +186,12 @@ impl View {
         self.write(&confinement.root);
         // A place of its own, so that it cannot be moved away from under the files that are protected in it.
         git.iter().for_each(|path| self.write(path));
-        self.protect(&authority::protected(root));
+        let own = authority::protected(root);
+        self.protect(&own);
+        // A directory between two mounts cannot be renamed into another one: everyday work with files would fail.
+        self.movable = authority::nested(root).into_iter().filter(|path| !own.contains(path)).collect();
+        self.movable.extend(pins::pinned_below(root));
+        self.protect(&self.movable.clone());
     }
 
     /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links
@@ -224,7 +233,7 @@ impl View {
     fn pin(&mut self) {
         let mut pinned = Vec::new();
         for (path, place) in &self.places {
-            if !matches!(place, Place::Read | Place::Hidden) {
+            if !matches!(place, Place::Read | Place::Hidden) || self.movable.contains(path) {
                 continue;
             }
             let above = path.ancestors().skip(1).take_while(|above| !self.places.contains_key(*above));

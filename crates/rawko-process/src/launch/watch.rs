@@ -1,7 +1,7 @@
 //! Files of authority that a project does not have yet. The kernel can protect what exists, not a name; so what a program
 //! created under such a name is renamed when its call ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use super::any_path;
 use super::authority;
 use super::git;
 use super::guard::Guard;
+use super::names;
 use super::regular;
 
 /// The state before a call.
@@ -26,6 +27,8 @@ pub struct AuthorityWatch {
     /// What git obeys in repositories inside the project, which programs make and remove.
     #[serde(with = "any_path::keys")]
     obeyed: BTreeMap<PathBuf, Content>,
+    /// Files of authority at any depth, by device and inode.
+    known: BTreeSet<(u64, u64)>,
     #[serde(skip)]
     guard: Option<Guard>,
 }
@@ -38,7 +41,7 @@ impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
     pub fn of_project(project: &Path) -> Self {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
-        let mut paths: Vec<PathBuf> = authority::names().map(|name| project.join(name)).collect();
+        let mut paths: Vec<PathBuf> = authority::top_names().map(|name| project.join(name)).collect();
         for git in git::git_directories(&project).iter().flat_map(|git| git::directories_below(git)) {
             paths.extend(git::GIT_AUTHORITY.map(|name| git.join(name)));
         }
@@ -49,7 +52,8 @@ impl AuthorityWatch {
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
         let obeyed = obeyed(&project).into_iter().map(|path| (path.clone(), Content::of(&path)));
-        Self { obeyed: obeyed.collect(), project, absent: paths, links, guard: None }
+        let known = names::protected(&project).iter().filter_map(|path| names::identity(path)).collect();
+        Self { obeyed: obeyed.collect(), project, absent: paths, links, known, guard: None }
     }
 
     /// Sees to it that the state is restored also if this process is killed, or drops this before [`Self::restore`].
@@ -83,6 +87,9 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
+        // A link that was put back is a new file.
+        let created = names::created(&self.project, &self.known).into_iter();
+        lines.extend(created.filter(|path| !self.links.contains_key(path)).map(|path| set_aside(&path)));
         for path in obeyed(&self.project).into_iter().filter(|path| !self.links.contains_key(path)) {
             let before = self.obeyed.get(&path);
             if before == Some(&Content::of(&path)) {

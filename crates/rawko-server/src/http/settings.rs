@@ -28,6 +28,8 @@ pub struct ServerSettings {
     /// `None`: unlimited.
     pub rate: Option<Rate>,
     tokens: Vec<TokenSettings>,
+    /// The project.
+    root: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,7 @@ struct TokenSettings {
     name: String,
     role: Role,
     from: Source,
+    is_of_project: bool,
 }
 
 /// Location of a token's text; it is never in the settings themselves.
@@ -46,7 +49,7 @@ enum Source {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        Self { listen: None, hosts: Vec::new(), rate: Some(RATE), tokens: Vec::new() }
+        Self { listen: None, hosts: Vec::new(), rate: Some(RATE), tokens: Vec::new(), root: PathBuf::new() }
     }
 }
 
@@ -56,19 +59,24 @@ impl ServerSettings {
         let (mut said, mut problems) = (SettingsFile::default(), Vec::new());
         for section in settings.sections("server") {
             let mut reader = SettingsReader::new(settings.environment());
-            let below = section_of(&mut reader, &section.document, root);
+            let mut below = section_of(&mut reader, &section.document, root);
+            let is_of_project = &*section.file == PROJECT;
+            below.tokens.iter_mut().flatten().for_each(|token| token.is_of_project = is_of_project);
             said = said.over(below);
             if !reader.findings.is_empty() {
                 problems.push((section.file.to_string(), reader.findings));
             }
         }
-        (said.settled(), problems)
+        let said = said.settled();
+        let root = if said.tokens.is_empty() { PathBuf::new() } else { root.to_owned() };
+        (ServerSettings { root, ..said }, problems)
     }
 
     /// Reads the texts of the tokens. A missing token is an error, because ignoring it could leave the server open.
     pub fn tokens(&self, environment: &Environment) -> Result<Tokens, String> {
         let mut tokens = Tokens::default();
-        for TokenSettings { name, role, from } in &self.tokens {
+        for token in &self.tokens {
+            let TokenSettings { name, role, from, .. } = token;
             let text = match from {
                 Source::Variable(variable) if Environment::is_operators(variable) => {
                     Err(format!("{variable} is the operator's token; name another variable"))
@@ -86,6 +94,9 @@ impl ServerSettings {
             let text = text.map_err(|why| format!("cannot load token `{name}`: {why}"))?;
             if text.trim().is_empty() {
                 return Err(format!("cannot load token `{name}`: the value is empty"));
+            }
+            if let Some(why) = token.minted(text.trim(), &self.root) {
+                return Err(format!("cannot load token `{name}`: {why}"));
             }
             tokens = tokens.with(name, *role, text.trim());
         }
@@ -124,7 +135,16 @@ impl SettingsFile {
             hosts: self.hosts.or(below.hosts),
             per_second: self.per_second.or(below.per_second),
             burst: self.burst.or(below.burst),
-            tokens: self.tokens.or(below.tokens),
+            tokens: match (self.tokens, below.tokens) {
+                // The tokens of the person stay; a project may add some that cannot act.
+                (Some(inner), Some(mut outer)) => {
+                    let is_new = |token: &TokenSettings| !outer.iter().any(|known| known.name == token.name);
+                    let more: Vec<TokenSettings> = inner.into_iter().filter(is_new).collect();
+                    outer.extend(more);
+                    Some(outer)
+                }
+                (inner, outer) => inner.or(outer),
+            },
         }
     }
 
@@ -136,7 +156,43 @@ impl SettingsFile {
             hosts: self.hosts.unwrap_or_default(),
             rate: (per_second > 0).then_some(Rate { per_second, burst }),
             tokens: self.tokens.unwrap_or_default(),
+            root: PathBuf::new(),
         }
+    }
+}
+
+/// The settings of the project, as findings name them.
+const PROJECT: &str = ".rawko/config.yaml";
+
+/// A shorter value could be guessed.
+const SECRET_BYTES_MIN: usize = 16;
+
+impl TokenSettings {
+    /// Returns the reason why the project must not define this token: a project names the place of a person's secret, it does
+    /// not give itself the authority of a person by a value that it knows.
+    fn minted(&self, value: &str, root: &Path) -> Option<String> {
+        if !self.is_of_project || self.role < Role::Operate {
+            return None;
+        }
+        let help = "define it in your own settings (~/.config/rawko/config.yaml)";
+        let why = match &self.from {
+            Source::File(path) => {
+                use std::os::unix::fs::PermissionsExt;
+                let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+                let is_open =
+                    std::fs::metadata(&real).is_ok_and(|about| about.permissions().mode() & 0o004 != 0);
+                match (real.starts_with(root), is_open) {
+                    (true, _) => Some("its file is in the project"),
+                    (false, true) => Some("everyone can read its file"),
+                    (false, false) => None,
+                }
+            }
+            Source::Variable(_) => None,
+        };
+        let is_short = value.len() < SECRET_BYTES_MIN;
+        let why = why.or(is_short.then_some("its value is shorter than 16 bytes"));
+        why.map(|why| format!("the project cannot define a token that can act: {why}; {help}"))
     }
 }
 
@@ -216,7 +272,12 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             _ => from = Some(Source::File(root.join(text))),
         }
     }
-    let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings { name, role, from });
+    let token = name.zip(role).zip(from).map(|((name, role), from)| TokenSettings {
+        name,
+        role,
+        from,
+        is_of_project: false,
+    });
     if token.is_none() && reader.findings.is_empty() {
         let help = "write `{name: ci, role: operate, env: CI_TOKEN}`";
         reader.invalid(at.span, "a token requires `name`, `role`, and `env` or `file`", help);

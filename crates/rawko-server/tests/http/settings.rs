@@ -28,7 +28,16 @@ fn all_of_it() {
     assert_eq!(settings.hosts, ["rawko.example"]);
     assert_eq!(settings.rate, Some(Rate { per_second: 10, burst: 20 }));
     let environment: Environment = [("CI_TOKEN", "from-the-environment")].into_iter().collect();
-    assert_eq!(format!("{:?}", settings.tokens(&environment).unwrap()), "2 tokens");
+    // A project does not give itself the authority of a person by a value that it knows.
+    let minted = settings.tokens(&environment).unwrap_err();
+    assert!(minted.starts_with("cannot load token `kim`: the project cannot define"), "{minted}");
+    let outside = tempfile::tempdir().unwrap();
+    let file = outside.path().join("kim.token");
+    std::fs::write(&file, "from-a-file-elsewhere\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, mode).unwrap();
+    let (elsewhere, _) = read(&text.replace("kim.token", &file.display().to_string()), folder.path());
+    assert_eq!(format!("{:?}", elsewhere.tokens(&environment).unwrap()), "2 tokens");
     let missing = settings.tokens(&Environment::default()).unwrap_err();
     assert_eq!(missing, "cannot load token `ci`: environment variable CI_TOKEN is not set");
     assert_eq!(settings.token_files_below(folder.path()).len(), 1);

@@ -25,6 +25,9 @@ use process::Ending;
 /// A model may request a longer timeout, up to this factor.
 const TIMEOUT_FACTOR_MAX: u32 = 5;
 
+/// The key of the hosts that a command reached, in the data of its result.
+pub(super) const CONNECTED: &str = "connected";
+
 /// Limits of each process of a command.
 const LIMITS: Limits =
     Limits { file_bytes: Some(4 * 1024 * 1024 * 1024), cpu_seconds: Some(60 * 60), processes: Some(8192) };
@@ -65,9 +68,15 @@ pub(super) async fn bash(
         }
         LaunchError::Confinement(why) => why,
     })?;
-    let sandbox = running.sandbox.clone();
+    let (sandbox, connections) = (running.sandbox.clone(), running.connections.clone());
     let (ending, output, refused) = running.finish(limit, settings.bash.output_max).await;
     let mut outcome = outcome(&ending, &output, limit, &sandbox);
+    let hosts: Vec<Value> = connections.hosts().into_iter().map(Value::from).collect();
+    if let Some(data) = outcome.data.as_map().filter(|_| !hosts.is_empty()) {
+        let mut data = data.clone();
+        data.insert(CONNECTED.into(), Value::list(hosts));
+        outcome.data = Value::Map(data.into());
+    }
     for line in refused {
         outcome.content = format!("{}\n[{line}]", outcome.content.trim_end_matches('\n'));
     }

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rawko_process::{AuthorityWatch, Launch, LaunchError, Processes};
+use rawko_process::{AuthorityWatch, Connections, Launch, LaunchError, Processes};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -35,6 +35,8 @@ pub(super) struct Running {
     processes: Processes,
     authority: AuthorityWatch,
     pub(super) sandbox: String,
+    /// Hosts that it reached.
+    pub(super) connections: Connections,
 }
 
 pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
@@ -48,6 +50,7 @@ pub(super) async fn start(launch: Launch) -> Result<Running, LaunchError> {
         processes: launched.processes,
         authority: launched.authority,
         sandbox,
+        connections: launched.connections,
     })
 }
 

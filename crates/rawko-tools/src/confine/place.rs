@@ -47,6 +47,9 @@ pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
 /// Like [`check_unprotected`], for a file that exists: it may also be the target of a protected link.
 pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), Refused> {
     check_unprotected(place)?;
+    if rawko_process::is_pinned(&root.join(place)) {
+        return Err(protected(place, "the program of a server, a service or an agent"));
+    }
     match ProtectedPaths::is_link_target(root, place) {
         true => Err(protected(place, "the target of a protected link")),
         false => Ok(()),

@@ -16,49 +16,9 @@ pub struct ProtectedPaths;
 
 impl ProtectedPaths {
     /// Directories whose whole content is protected, at any depth of the project.
-    pub const DIRECTORIES: [&'static str; 14] = [
-        ".git",
-        ".rawko",
-        ".agents",
-        ".claude",
-        ".codex",
-        ".gemini",
-        ".cursor",
-        ".vscode",
-        ".idea",
-        ".husky",
-        ".githooks",
-        ".devcontainer",
-        ".direnv",
-        ".ssh",
-    ];
+    pub const DIRECTORIES: [&'static str; 14] = rawko_process::PROTECTED_DIRECTORIES;
     /// Files, at any depth of the project.
-    pub const FILES: [&'static str; 24] = [
-        ".mcp.json",
-        "agents.md",
-        "agents.override.md",
-        "claude.md",
-        "claude.local.md",
-        "gemini.md",
-        ".cursorrules",
-        ".windsurfrules",
-        ".gitmodules",
-        ".gitconfig",
-        ".envrc",
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".bash_logout",
-        ".profile",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".inputrc",
-        ".ripgreprc",
-        ".netrc",
-        ".pre-commit-config.yaml",
-    ];
+    pub const FILES: [&'static str; 24] = rawko_process::PROTECTED_FILES;
 
     /// Returns the protected part of a path below the project: `.rawko` in `a/.rawko/config.yaml`. Case is ignored,
     /// because the file system may ignore it.

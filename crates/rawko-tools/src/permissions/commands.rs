@@ -3,6 +3,7 @@
 //! A rule that allows is read strictly and a rule that denies or asks broadly: `git -C . push`, `/usr/bin/git push` and
 //! `strace git push` are all caught by `git push:*`, and none of them is allowed by it.
 
+use super::arguments::RuleArguments;
 use super::exact::split;
 use crate::pattern::wildcard;
 use crate::shell::{
@@ -89,11 +90,8 @@ const PLAIN: &[&str] = &[
     "python3", "rm", "rmdir", "rsync", "ruby", "rustc", "scp", "sed", "split", "tar", "tee", "touch",
     "truncate", "unzip", "wget", "zip",
 ];
-/// Limit of options before a subcommand; a longer list is treated as a match.
-const OPTIONS_MAX: usize = 12;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CommandPattern {
+pub(crate) struct CommandPattern {
     words: Vec<String>,
     shape: Shape,
 }
@@ -108,7 +106,7 @@ enum Shape {
 }
 
 impl CommandPattern {
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.contains('\0') || text.contains('\n') {
             return Err("it has more than one line".to_owned());
         }
@@ -179,12 +177,12 @@ impl CommandPattern {
     }
 
     /// Returns true if the rule, as one that denies or asks, concerns a command, or could once its words are known.
-    pub(super) fn catches(&self, simple: &Simple) -> bool {
+    pub(crate) fn catches(&self, simple: &Simple) -> bool {
         self.catches_within(simple, 0)
     }
 
     fn catches_within(&self, simple: &Simple, depth: usize) -> bool {
-        let by_name = simple.by_last_name();
+        let by_name = as_git(simple.by_last_name());
         if self.is_caught(&by_name) {
             return true;
         }
@@ -198,7 +196,16 @@ impl CommandPattern {
             let inner = Simple { words: simple.words[at..].to_vec() };
             let is_line = |word: &Word| word.known().is_some_and(|text| text.contains(char::is_whitespace));
             let in_text = inner.words.first().filter(|word| is_line(word));
+            // `--program=touch`
+            let value = inner.words.first().and_then(|word| word.known()?.split_once('='));
+            let value = value.map(|(_, value)| value).filter(|value| !value.is_empty());
+            let of_value = value.map(|value| {
+                let words = value.split_whitespace().map(Word::of_text);
+                Simple { words: words.chain(simple.words[at + 1..].iter().cloned()).collect() }
+            });
             self.catches_within(&inner, depth + 1)
+                || of_value
+                    .is_some_and(|inner| !inner.words.is_empty() && self.catches_within(&inner, depth + 1))
                 || in_text.and_then(Word::known).is_some_and(|text| {
                     commands_of(text).iter().any(|command| self.catches_within(command, depth + 1))
                 })
@@ -213,15 +220,48 @@ impl CommandPattern {
             }
             Shape::Exact | Shape::Prefix => {
                 let (first, rest) = self.words.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
+                // A rule for `/usr/bin/touch` is one for `touch`.
+                let first = last_name(first);
                 let name = simple.words.first();
                 let is_name = name.is_some_and(|word| match word.known() {
                     Some(text) => text == first,
                     None => first.starts_with(&word.prefix),
                 });
                 let is_alias = || first == "git" && !rest.is_empty() && is_git_alias(simple.args());
-                is_name && (follows(rest, simple.args(), first == "git", 0) || is_alias())
+                let rule = RuleArguments::of(first, rest);
+                is_name && (rule.are_in(simple.args()) || is_alias())
             }
         }
+    }
+
+    /// Returns true if a text in another language contains the words of the rule.
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        let words = match &self.shape {
+            Shape::Wild(pattern) => {
+                pattern.split(['*', ' ']).filter(|word| !word.is_empty()).collect::<Vec<_>>()
+            }
+            Shape::Exact | Shape::Prefix => {
+                self.words.iter().map(|word| last_name(word)).filter(|word| !word.starts_with('-')).collect()
+            }
+        };
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        words.iter().all(|word| text.split(|letter| !is_part(letter)).any(|part| part == *word))
+    }
+}
+
+fn last_name(word: &str) -> &str {
+    word.rsplit('/').find(|part| !part.is_empty()).unwrap_or(word)
+}
+
+/// `git-push` is `git push`.
+fn as_git(simple: Simple) -> Simple {
+    let command = simple.words.first().and_then(Word::known).and_then(|name| name.strip_prefix("git-"));
+    match command.map(Word::of_text) {
+        Some(command) => {
+            let rest = simple.words[1..].iter().cloned();
+            Simple { words: [Word::of_text("git"), command].into_iter().chain(rest).collect() }
+        }
+        None => simple,
     }
 }
 
@@ -243,38 +283,6 @@ fn is_git_alias(args: &[Word]) -> bool {
         }
     }
     false
-}
-
-/// Returns true if the rule's words occur in order, with only options and their possible values between them.
-fn follows(rule: &[String], words: &[Word], is_git: bool, skipped: usize) -> bool {
-    let Some((wanted, rest)) = rule.split_first() else { return true };
-    if skipped > OPTIONS_MAX {
-        return true;
-    }
-    let Some((word, after)) = words.split_first() else { return false };
-    let is_same = match word.known() {
-        Some(text) => {
-            text == wanted || text.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with(':'))
-        }
-        None if word.splits => return true,
-        None => wanted.starts_with(&word.prefix),
-    };
-    if is_same && follows(rest, after, is_git, skipped) {
-        return true;
-    }
-    let is_option = word.may_be_option() || word.known().is_some_and(|text| text.starts_with('+'));
-    if !is_option {
-        return false;
-    }
-    let takes_value = match (is_git, word.known()) {
-        (true, Some(text)) => git_value_options().contains(&text),
-        (_, Some(text)) => !text.contains('='),
-        (_, None) => true,
-    };
-    let may_be_alone = !(is_git && takes_value);
-    (may_be_alone && follows(rule, after, is_git, skipped + 1))
-        || (takes_value
-            && after.split_first().is_some_and(|(_, after)| follows(rule, after, is_git, skipped + 1)))
 }
 
 /// Returns the forms of a command without the options before its first other word, each with and without its value.
@@ -333,6 +341,32 @@ mod tests {
             ("git push:*", "git -c alias.x=push x", true, false),
             ("git push:*", "git p", true, false),
             ("git push:*", "git commit -m push", false, false),
+            ("git push:*", "git-push", true, false),
+            ("git push:*", "/usr/lib/git-core/git-push origin", true, false),
+            ("git push --force:*", "git push -f", true, false),
+            ("git push --force:*", "git push origin +main", true, false),
+            ("git push --force:*", "git push origin main --force", true, false),
+            ("git push --force:*", "git push origin main", false, false),
+            ("rm -rf:*", "rm -rf src", true, true),
+            ("rm -rf:*", "rm -fr src", true, false),
+            ("rm -rf:*", "rm -r -f src", true, false),
+            ("rm -rf:*", "rm src -rf", true, false),
+            ("rm -rf:*", "rm -rfv src", true, false),
+            ("rm -rf:*", "rm -Rf src", true, false),
+            ("rm -rf:*", "rm --recursive --force src", true, false),
+            ("rm -rf:*", "rm --rec -f src", true, false),
+            ("rm -rf:*", "rm \"$x\" src", true, false),
+            ("rm -rf:*", "rm -r src", false, false),
+            ("rm -rf:*", "rm -f src", false, false),
+            ("rm -rf:*", "rm -- -rf", false, false),
+            ("rm -rf /", "rm -rf a /", true, false),
+            ("rm -rf /", "rm -rf a", false, false),
+            ("find . -delete", "find . -delete", true, true),
+            ("find . -delete", "find . -type d -empty -delete", true, false),
+            ("find . -delete", "find . -type d -ls", false, false),
+            ("/usr/bin/touch:*", "touch x", true, false),
+            ("/usr/bin/touch:*", "/usr/bin/touch x", true, false),
+            ("touch:*", "coreutils --coreutils-prog=touch x", true, false),
             ("touch:*", "chronic touch x", true, false),
             ("touch:*", "cp touch x", false, false),
             ("touch:*", "grep touch x", false, false),

@@ -190,7 +190,9 @@ fn catches(rule: &Rule, subject: &Subject) -> bool {
         }
         (Target::Tool(name), _) => covers(name, &subject.tool),
         (Target::Server(server), _) => is_of_server(server, &subject.tool),
-        (Target::Command(pattern), About::Command(line)) => line.all().any(|simple| pattern.catches(simple)),
+        (Target::Command(pattern), About::Command(line)) => {
+            line.all().any(|simple| pattern.catches(simple)) || line.is_in_code(pattern)
+        }
         (Target::Command(_), About::Unreadable) => true,
         (Target::Path(Builtin::Read, pattern), About::File(file)) => {
             READING.contains(&subject.tool.as_str()) && file.any(pattern, roots)
@@ -199,7 +201,7 @@ fn catches(rule: &Rule, subject: &Subject) -> bool {
             ["Write", "Edit"].contains(&subject.tool.as_str()) && file.any(pattern, roots)
         }
         (Target::Path(Builtin::Read, pattern), About::Command(line)) => {
-            line.named.iter().any(|file| file.any(pattern, roots))
+            line.named.iter().any(|file| file.any(pattern, roots)) || line.shows_committed(pattern, roots)
         }
         (Target::Path(_, pattern), About::Command(line)) => {
             let is_written = |files: &[PathSubject]| files.iter().any(|file| file.any(pattern, roots));

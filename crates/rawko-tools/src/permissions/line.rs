@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::paths::{PathSubject, Roots};
+use super::commands::CommandPattern;
+use super::git_content::Tracked;
+use super::paths::{PathPattern, PathSubject, Roots};
+use super::programs;
 use crate::shell::{
-    Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, read_line,
+    Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, only_reads,
+    read_line, runs_by_option,
 };
 
 pub(super) struct CommandLine {
@@ -17,6 +21,9 @@ pub(super) struct CommandLine {
     scripts: Vec<Simple>,
     /// A script whose commands are not known.
     unknown_script: Option<String>,
+    /// Texts of scripts in other languages that start programs.
+    code: Vec<String>,
+    tracked: Tracked,
     /// True if nothing that the line runs is known to write.
     pub(super) is_read_only: bool,
 }
@@ -25,24 +32,39 @@ impl CommandLine {
     pub(super) fn read(line: &str, roots: &Roots) -> Option<Self> {
         let reading = read_line(line).ok()?;
         let is_read_only = is_read_only_line(&reading);
-        let (scripts, unknown_script) = scripts(&reading, roots);
+        let (mut scripts, unknown_script) = scripts(&reading, roots);
         let directories = directories(&reading);
+        let commands: Vec<&Simple> = every(&reading).collect();
+        let code = programs::code(&commands, &directories, roots);
+        let tracked = Tracked::of(&commands, roots);
+        scripts.extend(programs::by_content(&commands, &directories, roots));
         let at = |path: &str| -> Vec<PathSubject> {
             directories.iter().map(|directory| PathSubject::new(path, directory, roots)).collect()
         };
         let written = reading.writes.iter().filter(|word| !is_device(word));
         let writes = written.filter_map(Word::known).flat_map(at).collect();
-        let words = reading.commands.iter().chain(&reading.wrappers).flat_map(Simple::args);
+        let words = every(&reading).flat_map(Simple::args);
         let words = words.chain(&reading.reads).chain(&reading.writes).filter_map(Word::known);
         let values = reading.values.iter().map(String::as_str);
         let mut named: Vec<PathSubject> = words.chain(values).flat_map(paths_in).flat_map(at).collect();
         named.extend(matched(&reading.globs, &directories, roots));
-        Some(Self { writes, named, is_read_only, scripts, unknown_script, reading })
+        Some(Self { writes, named, is_read_only, scripts, unknown_script, code, tracked, reading })
     }
 
     /// Returns all commands, including those that only run others.
     pub(super) fn all(&self) -> impl Iterator<Item = &Simple> {
-        self.reading.commands.iter().chain(&self.reading.wrappers).chain(&self.scripts)
+        every(&self.reading).chain(&self.scripts)
+    }
+
+    /// Returns true if a script in another language that the line runs starts programs and contains the words of a rule.
+    pub(super) fn is_in_code(&self, pattern: &CommandPattern) -> bool {
+        self.code.iter().any(|text| pattern.is_named_in(text))
+    }
+
+    /// Returns true if git may print a committed file that a pattern names.
+    pub(super) fn shows_committed(&self, pattern: &PathPattern, roots: &Roots) -> bool {
+        let commands: Vec<&Simple> = self.all().collect();
+        self.tracked.are_shown(&commands, pattern, roots)
     }
 
     /// Returns the commands that an allow rule must cover. Entering a directory before git may enter another
@@ -58,7 +80,20 @@ impl CommandLine {
     /// Returns the reason why a rule that denies or asks cannot be checked.
     pub(super) fn unchecked(&self) -> Option<String> {
         let script = self.unknown_script.as_ref();
-        script.map(|script| format!("the commands of `{script}` are not known")).or_else(|| self.uncertain())
+        let script = script.map(|script| format!("the commands of `{script}` are not known"));
+        let opaque = || self.reading.opaque.first().cloned();
+        script.or_else(opaque).or_else(|| self.uncertain()).or_else(|| self.hidden_option())
+    }
+
+    /// Returns the reason why an option may stand in a variable: a value on the line begins with a dash, and a program
+    /// with options that run something gets a variable.
+    fn hidden_option(&self) -> Option<String> {
+        let value = self.reading.values.iter().find(|value| value.starts_with('-'))?;
+        let is_given = |simple: &Simple| {
+            runs_by_option(simple)
+                && simple.args().iter().any(|word| word.known().is_none() && word.may_be_option())
+        };
+        every(&self.reading).any(is_given).then(|| format!("`{value}` may be an option that runs something"))
     }
 
     /// Returns the reason why no allow rule can cover the line.
@@ -76,6 +111,11 @@ impl CommandLine {
     pub(super) fn writes_somewhere_unknown(&self) -> bool {
         self.reading.writes.iter().any(|word| word.known().is_none())
     }
+}
+
+/// Returns every command of a line: those that run others, and those that programs run by their arguments.
+fn every(reading: &Reading) -> impl Iterator<Item = &Simple> {
+    reading.commands.iter().chain(&reading.wrappers).chain(&reading.inner)
 }
 
 /// Limit of files that patterns are compared with.
@@ -137,7 +177,7 @@ fn directories(reading: &Reading) -> Vec<PathBuf> {
         all.push(Path::new(target).to_owned());
     }
     // `git -C dir`, `make -C dir`, `tar -C dir`.
-    for simple in &reading.commands {
+    for simple in every(reading) {
         let mut words = simple.args().iter();
         while let Some(word) = words.next() {
             if word.is("-C") {
@@ -159,6 +199,27 @@ const SYSTEM: &[&str] =
     &["/bin", "/boot", "/dev", "/lib", "/lib64", "/nix", "/proc", "/sbin", "/sys", "/usr"];
 
 impl CommandLine {
+    /// Returns a path outside the project that settings open to programs, unless the line is known not to read it: then all
+    /// of its words are known, and its programs read only the files that they are given.
+    pub(super) fn beside(&self, extra: &[PathBuf]) -> Option<String> {
+        let first = extra.first()?;
+        let is_extra = |file: &&PathSubject| {
+            extra.iter().any(|path| {
+                let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+                [&file.named, &file.real].iter().any(|file| file.starts_with(path) || file.starts_with(&real))
+            })
+        };
+        if let Some(file) = self.named.iter().find(is_extra) {
+            return Some(format!("Bash {}", file.real.display()));
+        }
+        let is_inside =
+            |simple: &Simple| only_reads(simple) && simple.words.iter().all(|word| word.known().is_some());
+        let stays = every(&self.reading).all(is_inside)
+            && self.reading.reads.iter().all(|word| word.known().is_some())
+            && self.unchecked().is_none();
+        (!stays).then(|| format!("Bash, which may read {}", first.display()))
+    }
+
     /// Returns the source of text from outside the project that the line prints.
     pub(super) fn outside(&self, roots: &Roots) -> Option<String> {
         let fetches = |simple: &&Simple| {
@@ -187,7 +248,7 @@ const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
 fn scripts(reading: &Reading, roots: &Roots) -> (Vec<Simple>, Option<String>) {
     let (mut found, mut unknown) = (Vec::new(), None);
     let directories = directories(reading);
-    for simple in reading.commands.iter().chain(&reading.wrappers) {
+    for simple in every(reading) {
         let name = simple.name();
         let (script, is_shell) = match SHELLS.contains(&name) {
             true => (simple.args().iter().filter_map(Word::known).find(|arg| !arg.starts_with('-')), true),

@@ -3,19 +3,22 @@
 //! approval instead of refusing.
 
 mod always;
+mod arguments;
 mod commands;
 mod denied;
 mod exact;
+mod git_content;
 mod judge;
 mod line;
 mod paths;
+mod programs;
 mod rule;
 mod section;
 mod shown;
 mod subject;
 
 pub use always::{AlwaysError, add_rules};
-pub(crate) use commands::texts_without_options;
+pub(crate) use commands::{CommandPattern, texts_without_options};
 pub(crate) use denied::{DeniedFiles, denied_files};
 pub use judge::Judgement;
 pub(crate) use judge::{hides, judge};
@@ -119,3 +122,6 @@ impl Permissions {
         self.deny.iter().find(is_bare).map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod evasions;

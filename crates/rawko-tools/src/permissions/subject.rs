@@ -1,5 +1,7 @@
 //! The subject of a call: everything that rules can be about, taken out of its input once.
 
+use std::path::PathBuf;
+
 use rawko_core::Value;
 use reqwest::Url;
 
@@ -54,16 +56,23 @@ pub(super) fn host(url: &str) -> Option<String> {
 
 /// Returns the source of untrusted text that a call brings into the conversation: an address, an MCP server, a command
 /// that uses the network, or a file outside the project.
-pub(crate) fn untrusted_source(tool: &str, input: &Value, roots: &Roots) -> Option<String> {
+pub(crate) fn untrusted_source(
+    tool: &str,
+    input: &Value,
+    roots: &Roots,
+    extra: &[PathBuf],
+) -> Option<String> {
     let subject = Subject::new(tool, input, roots.clone());
     match &subject.about {
         About::Host(host) => Some(format!("WebFetch {}", host.as_deref().unwrap_or_default())),
-        About::Command(line) => line.outside(roots),
+        About::Command(line) => line.outside(roots).or_else(|| line.beside(extra)),
         About::Nothing if tool.starts_with("mcp__") || tool == "WebSearch" => Some(tool.to_owned()),
         About::File(file) => {
             let is_outside = !file.real.starts_with(&roots.project);
             is_outside.then(|| format!("{tool} {}", file.real.display()))
         }
-        About::Nothing | About::Agent(_) | About::Unreadable => None,
+        // A line that cannot be parsed is refused, unless nothing is forbidden.
+        About::Unreadable => extra.first().map(|path| format!("Bash {}", path.display())),
+        About::Nothing | About::Agent(_) => None,
     }
 }

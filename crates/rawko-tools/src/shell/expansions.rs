@@ -107,8 +107,14 @@ impl Walk {
     pub(super) fn arithmetic(&mut self, expression: &str) -> Walked {
         if expression.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '$' | '`')) {
             let why = format!("`{}` is calculated from variables", expression.trim());
-            // A variable can hold a subscript, and a subscript a command.
-            match expression.contains(['`', '[', '"', '\'']) || expression.contains("$(") {
+            // A variable can hold a subscript, and a subscript a command. So can the output of a command, which the
+            // kernel confines.
+            let outside = substitutions(expression).map(|(outside, _)| outside.concat());
+            let is_hiding = |rest: String| {
+                let is_quoted = rest.contains('"') && !rest.trim_matches([' ', '"']).is_empty();
+                is_quoted || rest.contains(['`', '[', '\'']) || rest.contains("$(")
+            };
+            match outside.is_none_or(is_hiding) {
                 true => self.cannot_know(why),
                 false => self.reading.calculated.push(why),
             }
@@ -165,6 +171,27 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// Splits an expression at its command substitutions: the text around them, and their lines. `None` if one has no end.
+pub(super) fn substitutions(expression: &str) -> Option<(Vec<&str>, Vec<&str>)> {
+    let (mut outside, mut lines, mut rest) = (Vec::new(), Vec::new(), expression);
+    while let Some(at) = rest.find("$(").filter(|at| !rest[*at..].starts_with("$((")) {
+        let mut depth = 0_usize;
+        let end = rest[at + 1..].char_indices().find_map(|(place, letter)| {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1 + place)
+        })?;
+        outside.push(&rest[..at]);
+        lines.push(&rest[at + 2..end]);
+        rest = &rest[end + 1..];
+    }
+    outside.push(rest);
+    Some((outside, lines))
 }
 
 /// Matches `>&2`, `>&-`, `>&3-`.

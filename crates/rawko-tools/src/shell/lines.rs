@@ -29,7 +29,7 @@ fn reading() -> Grant {
 
 #[test]
 fn ordinary_lines_run_under_a_read_only_grant() {
-    let (grant, project) = (reading(), Project::new(Path::new("/")));
+    let (grant, project) = (reading(), Project::new(Path::new("/usr")));
     let all: Vec<_> = lines(ORDINARY).collect();
     let refused: Vec<String> = all
         .iter()
@@ -41,13 +41,13 @@ fn ordinary_lines_run_under_a_read_only_grant() {
         .collect();
     let permitted = all.len() - refused.len();
     println!("{permitted} of {} ordinary lines permitted\n{}", all.len(), refused.join("\n"));
-    assert!(all.len() >= 300, "{} lines", all.len());
+    assert!(all.len() >= 550, "{} lines", all.len());
     assert!(permitted * 100 >= all.len() * 97, "{permitted} of {}:\n{}", all.len(), refused.join("\n"));
 }
 
 #[test]
 fn writing_lines_are_held() {
-    let (grant, project) = (reading(), Project::new(Path::new("/")));
+    let (grant, project) = (reading(), Project::new(Path::new("/usr")));
     let all: Vec<_> = lines(WRITING).collect();
     let escaped: Vec<String> = all
         .iter()
@@ -61,6 +61,28 @@ fn writing_lines_are_held() {
         })
         .collect();
     println!("{} of {} writing lines held", all.len() - escaped.len(), all.len());
-    assert!(all.len() >= 150, "{} lines", all.len());
+    assert!(all.len() >= 400, "{} lines", all.len());
     assert!(escaped.is_empty(), "{}", escaped.join("\n"));
+}
+
+/// A blocked command is blocked in any order of its flags, and if another program runs it.
+#[test]
+fn a_blocked_command_is_blocked_by_any_means() {
+    let blocked = vec!["Bash(rm -rf:*)".to_owned()];
+    let grant = Grant::new([Layer { source: "the agent".into(), blocked, ..Layer::default() }]);
+    let project = Project::new(Path::new("/usr"));
+    for (line, expected) in [
+        ("rm x", "ok"),
+        ("rm x -fr", "command_blocked"),
+        ("rm -r -f x", "command_blocked"),
+        ("git -c alias.z='!rm -rf x' z", "command_blocked"),
+        ("tar tf a --to-command='rm -rf x'", "command_blocked"),
+        ("tar tf a", "ok"),
+        ("vim -c '!rm -rf x'", "command_unknowable"),
+        ("python3 -c 'print(1)'", "ok"),
+        ("python3 -c 'import os; os.system(\"rm -rf x\")'", "command_unknowable"),
+    ] {
+        let found = check(line, &grant, &project).map_or_else(|refused| refused.rule, |_| "ok");
+        assert_eq!(found, expected, "{line}");
+    }
 }

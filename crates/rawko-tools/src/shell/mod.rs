@@ -3,16 +3,20 @@
 
 mod ansi_c;
 mod archives;
+mod awk;
+mod code;
 mod expansions;
 mod git;
 mod options;
 mod print;
 mod print_words;
-mod programs;
 mod read_only;
 mod reading;
 mod rules;
+mod runs;
+mod runs_git;
 mod scripts;
+mod sed;
 mod tables;
 mod targets;
 mod variables;
@@ -20,7 +24,9 @@ mod verdict;
 mod walk;
 mod word;
 mod wrappers;
+mod writers;
 
+pub(crate) use code::{Language, starts_programs};
 pub(crate) use reading::{Reading, Simple};
 pub(crate) use targets::is_device;
 pub(crate) use variables::is_dangerous as is_dangerous_variable;
@@ -30,7 +36,7 @@ pub(crate) use word::Word;
 /// Returns the commands of a text; none if it cannot be parsed.
 pub(crate) fn commands_of(text: &str) -> Vec<Simple> {
     read_line(text)
-        .map(|reading| reading.wrappers.into_iter().chain(reading.commands).collect())
+        .map(|reading| reading.inner.into_iter().chain(reading.wrappers).chain(reading.commands).collect())
         .unwrap_or_default()
 }
 
@@ -46,6 +52,16 @@ pub(crate) fn is_filter_program(name: &str) -> bool {
 /// Returns true if a command is not known to be read-only.
 pub(crate) fn has_objection(simple: &Simple) -> bool {
     read_only::objection(simple).is_some()
+}
+
+/// Returns true if a command only reads the files that it is given.
+pub(crate) fn only_reads(simple: &Simple) -> bool {
+    read_only::objection(simple).is_none() && read_only::needs_kernel(simple).is_none()
+}
+
+/// Returns true for programs with options that run something.
+pub(crate) fn runs_by_option(simple: &Simple) -> bool {
+    runs::by_option(simple)
 }
 
 /// Returns true for a command of git itself, which no alias can replace.

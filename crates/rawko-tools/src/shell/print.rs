@@ -12,7 +12,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ast};
 
-use super::print_words::{arithmetic, heredoc, regex, single_quoted, word};
+use super::print_words::{arithmetic, calculated, heredoc, regex, single_quoted, word};
 use super::reading::{DEPTH_MAX, Simple};
 use super::walk::options;
 use super::word::Word;
@@ -126,7 +126,7 @@ fn compound(compound: &CompoundCommand, depth: usize) -> Printed {
         return unprintable("compound commands are nested too deeply");
     }
     Ok(match compound {
-        CompoundCommand::Arithmetic(inner) => format!("(( {} ))", arithmetic(&inner.expr.value)?),
+        CompoundCommand::Arithmetic(inner) => format!("(( {} ))", calculated(&inner.expr.value, depth)?),
         CompoundCommand::ArithmeticForClause(clause) => {
             let part = |part: &Option<ast::UnexpandedArithmeticExpr>| {
                 part.as_ref().map_or(Ok(String::new()), |part| arithmetic(&part.value))

@@ -6,6 +6,7 @@ use brush_parser::word::{
 };
 
 use super::ansi_c;
+use super::expansions::substitutions;
 use super::print::{Printed, Unprintable, text, unprintable};
 use super::walk::options;
 
@@ -127,7 +128,7 @@ fn piece_in(piece: &WordPiece, place: Place, (is_first, depth): (bool, usize)) -
             _ => return unprintable(format!("`{text}` within `${{…}}`")),
         },
         (WordPiece::ArithmeticExpression(expression), _) => {
-            format!("$(({}))", arithmetic(&expression.value)?)
+            format!("$(({}))", calculated(&expression.value, depth)?)
         }
     })
 }
@@ -170,6 +171,23 @@ fn inside(text: &str) -> Printed {
         true => Ok(text.to_owned()),
         false => unprintable(format!("`{text}` within `${{…}}`: use a variable")),
     }
+}
+
+/// Prints arithmetic that may contain the output of commands.
+pub(super) fn calculated(text: &str, depth: usize) -> Printed {
+    let Some((outside, lines)) = substitutions(text).filter(|(_, lines)| !lines.is_empty()) else {
+        return arithmetic(text);
+    };
+    // A number in place of each line: the text around them must be plain by itself.
+    arithmetic(&outside.join("0"))?;
+    let mut printed = String::new();
+    for (at, around) in outside.iter().enumerate() {
+        printed.push_str(around);
+        if let Some(line) = lines.get(at) {
+            printed.push_str(&format!("$( {} )", super::print::text(line, depth + 1)?));
+        }
+    }
+    Ok(printed)
 }
 
 /// Prints arithmetic of numbers, variables and operators.

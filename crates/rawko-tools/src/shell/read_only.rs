@@ -9,7 +9,8 @@ use super::options::{has_letter, may_mean};
 use super::reading::Simple;
 use super::tables::{EXCEPT, PIP, REPORTS, REPORTS_EXCEPT, VERSION_ASKS, VERSIONED};
 use super::word::Word;
-use super::{archives, git, programs};
+use super::writers::WRITERS;
+use super::{archives, awk, git, sed};
 
 /// Read-only with any arguments.
 const ALWAYS: &[&str] = &[
@@ -33,7 +34,6 @@ const ALWAYS: &[&str] = &[
     "comm",
     "continue",
     "cut",
-    "dc",
     "df",
     "diff",
     "dirname",
@@ -52,20 +52,24 @@ const ALWAYS: &[&str] = &[
     "free",
     "getconf",
     "getent",
+    "getopts",
     "grep",
     "groups",
     "head",
+    "hash",
     "help",
     "hexdump",
     "hexyl",
     "id",
     "jobs",
     "join",
+    "let",
     "jq",
     "locale",
     "ls",
     "lsblk",
     "lscpu",
+    "mapfile",
     "md5sum",
     "more",
     "nl",
@@ -81,6 +85,7 @@ const ALWAYS: &[&str] = &[
     "pushd",
     "pwd",
     "read",
+    "readarray",
     "readlink",
     "realpath",
     "return",
@@ -93,6 +98,7 @@ const ALWAYS: &[&str] = &[
     "sha384sum",
     "sha512sum",
     "shift",
+    "shopt",
     "size",
     "sleep",
     "stat",
@@ -147,6 +153,8 @@ enum Safety {
     Reads,
     /// Only with a sandbox of the kernel, for this reason.
     WithKernel(String),
+    /// It may write. Under a read-only grant the kernel does not let it; under another it runs as any command.
+    Confined(String),
     Writes(String),
 }
 
@@ -154,6 +162,14 @@ enum Safety {
 pub(super) fn objection(simple: &Simple) -> Option<String> {
     match safety(simple) {
         Safety::Reads | Safety::WithKernel(_) => None,
+        Safety::Confined(why) | Safety::Writes(why) => Some(why),
+    }
+}
+
+/// Returns the reason why a command is refused even if the kernel lets it write nothing: that is its purpose.
+pub(super) fn purpose(simple: &Simple) -> Option<String> {
+    match safety(simple) {
+        Safety::Reads | Safety::WithKernel(_) | Safety::Confined(_) => None,
         Safety::Writes(why) => Some(why),
     }
 }
@@ -161,7 +177,7 @@ pub(super) fn objection(simple: &Simple) -> Option<String> {
 /// Returns the reason why a read-only command must not run without a sandbox of the kernel.
 pub(super) fn needs_kernel(simple: &Simple) -> Option<String> {
     match safety(simple) {
-        Safety::WithKernel(why) => Some(why),
+        Safety::WithKernel(why) | Safety::Confined(why) => Some(why),
         Safety::Reads | Safety::Writes(_) => None,
     }
 }
@@ -177,8 +193,8 @@ fn safety(simple: &Simple) -> Safety {
     let check: &dyn Fn(&[Word]) -> Option<String> = match name {
         "git" => &git::objection,
         "find" => &find,
-        "sed" => &programs::sed,
-        "awk" | "gawk" | "mawk" | "nawk" => &programs::awk,
+        "sed" => &sed::objection,
+        "awk" | "gawk" | "mawk" | "nawk" => &awk::objection,
         "tee" => &tee,
         "uniq" => &uniq,
         "hostname" => &hostname,
@@ -192,11 +208,16 @@ fn safety(simple: &Simple) -> Safety {
         "pdftotext" => &archives::pdftotext,
         _ => match EXCEPT.iter().find(|(program, ..)| *program == name) {
             Some((program, letters, longs)) => &|args: &[Word]| except(program, letters, longs, args),
-            None => return Safety::Writes(format!("`{name}` is not known to change nothing")),
+            None => return unlisted(name, args),
         },
     };
     match check(args) {
+        // An interpreter of its own kind: the kernel decides about programs in files.
+        Some(why) if name.ends_with("awk") && args.iter().any(|word| word.is("-f")) => Safety::Confined(why),
         Some(why) => Safety::Writes(why),
+        None if name.ends_with("awk") && !awk::runs(args).is_empty() => {
+            Safety::WithKernel("an awk program runs commands".to_owned())
+        }
         None if unsure(args).is_some() => {
             let word = unsure(args).map(|word| word.shown.clone()).unwrap_or_default();
             Safety::WithKernel(format!("`{word}` may become an option of `{name}` that writes"))
@@ -206,13 +227,37 @@ fn safety(simple: &Simple) -> Safety {
     }
 }
 
+/// Judges a program that no table of reading programs lists.
+fn unlisted(name: &str, args: &[Word]) -> Safety {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let is_builtin_query = match name {
+        "alias" | "complete" | "enable" | "bind" => {
+            args.is_empty() || matches!(args, [only] if only.is("-p"))
+        }
+        "fc" => args.first().is_some_and(|word| word.is("-l")),
+        _ => false,
+    };
+    if is_builtin_query {
+        return Safety::Reads;
+    }
+    if WRITERS.contains(&last) {
+        return Safety::Writes(format!("`{name}` is not known to change nothing"));
+    }
+    if name.is_empty() || name.starts_with('-') {
+        return Safety::Writes("a command that is only known then".to_owned());
+    }
+    Safety::Confined(format!("`{name}` may change something"))
+}
+
 /// Returns the first word that may turn out to be an option.
 fn unsure(args: &[Word]) -> Option<&Word> {
     args.iter().take_while(|word| !word.is("--")).find(|word| word.known().is_none() && word.may_be_option())
 }
 
 fn is_version_query(name: &str, args: &[Word]) -> bool {
-    let asks = |word: &Word| ["--version", "-V", "-v", "version", "-version"].iter().any(|ask| word.is(ask));
+    let asks = |word: &Word| {
+        ["--version", "-V", "-v", "version", "-version", "--help", "-h"].iter().any(|ask| word.is(ask))
+    };
     let is_asked =
         matches!(args, [only] if asks(only) && !(only.is("version") && VERSION_ASKS.contains(&name)));
     let is_client = name == "kubectl" && matches!(args, [a, b] if a.is("version") && b.is("--client"));
@@ -235,6 +280,9 @@ fn reports(name: &str, args: &[Word]) -> Option<Safety> {
         }
         ("python" | "python3", ["-m", "pip", rest @ ..]) => ("pip", rest.to_vec()),
         ("make" | "gmake", args) => return make(args).then(because),
+        // Checks formatting, wherever the option stands.
+        ("cargo", ["fmt", rest @ ..]) if rest.contains(&"--check") => ("cargo", vec!["fmt", "--check"]),
+        ("cargo", [first, rest @ ..]) if first.starts_with('+') => ("cargo", rest.to_vec()),
         _ => (name, texts),
     };
     let (_, commands) = REPORTS.iter().find(|(program, _)| *program == name)?;
@@ -312,10 +360,11 @@ fn uniq(args: &[Word]) -> Option<String> {
     (files > 1 || args.iter().any(|word| word.is("--"))).then(|| "`uniq` writes its second file".into())
 }
 
-/// `tee` to a device only prints; other files are refused as redirections are.
+/// `tee` to a device only prints; other files are judged as redirections are.
 fn tee(args: &[Word]) -> Option<String> {
     let mut files = args.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')));
-    (!files.all(super::targets::is_device)).then(|| "`tee` writes a file".into())
+    let is_open = |word: &Word| super::targets::is_device(word) || super::targets::is_temporary(word);
+    (!files.all(is_open)).then(|| "`tee` writes a file".into())
 }
 
 fn hostname(args: &[Word]) -> Option<String> {

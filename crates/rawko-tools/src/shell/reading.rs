@@ -12,6 +12,12 @@ pub(crate) struct Reading {
     pub(crate) commands: Vec<Simple>,
     /// Commands that only run others: they need not be allowed, but may be blocked.
     pub(crate) wrappers: Vec<Simple>,
+    /// Commands that programs run by text in their arguments or their input: `tar --to-command=x`. Rules that deny, ask or
+    /// block apply to them.
+    pub(crate) inner: Vec<Simple>,
+    /// Reasons why a program may run something that the line does not show. Rules that deny, ask or block cannot be
+    /// checked then.
+    pub(crate) opaque: Vec<String>,
     /// Ranges of commands that form one pipeline, from and to.
     pub(crate) pipelines: Vec<(usize, usize)>,
     pub(crate) writes: Vec<Word>,

@@ -6,7 +6,7 @@ use super::reading::{Simple, bare_name};
 use super::word::Word;
 use crate::grant::Layer;
 use crate::pattern::{Entry, wildcard};
-use crate::permissions::texts_without_options;
+use crate::permissions::{CommandPattern, texts_without_options};
 
 /// One entry of a command list.
 #[derive(Debug)]
@@ -59,6 +59,8 @@ pub(super) struct LayerRules<'l> {
     /// A command needs a matching entry in each list.
     lists: Vec<Vec<CommandRule>>,
     blocked: Vec<CommandRule>,
+    /// The same, read broadly: flags as sets, any wrapper.
+    broad: Vec<(&'l str, CommandPattern)>,
     patterns: Vec<(&'l str, Result<Regex, regex::Error>)>,
 }
 
@@ -77,6 +79,12 @@ impl<'l> LayerRules<'l> {
                 .filter_map(|entry| command(entry))
                 .map(CommandRule::in_parentheses)
                 .collect(),
+            broad: layer
+                .blocked
+                .iter()
+                .filter_map(|entry| command(entry))
+                .filter_map(|text| Some((text, CommandPattern::parse(text).ok()?)))
+                .collect(),
             patterns: patterns.map(|pattern| (pattern.as_str(), Regex::new(pattern))).collect(),
         }
     }
@@ -84,6 +92,11 @@ impl<'l> LayerRules<'l> {
     /// Returns true if the layer has rules about commands.
     pub(super) fn is_filter(&self) -> bool {
         !(self.lists.is_empty() && self.blocked.is_empty() && self.patterns.is_empty())
+    }
+
+    /// Returns true if commands are blocked by name.
+    pub(super) fn blocks_commands(&self) -> bool {
+        !self.blocked.is_empty()
     }
 
     pub(super) fn allows(&self, simple: &Simple) -> bool {
@@ -118,7 +131,8 @@ impl<'l> LayerRules<'l> {
 
     /// Returns the entry or pattern that blocks a command, or that could block it once its variables are known.
     pub(super) fn blocking(&self, simple: &Simple) -> Option<&str> {
-        self.blocking_as(simple).or_else(|| self.blocking_as(&simple.by_last_name()))
+        let broad = || Some(self.broad.iter().find(|(_, pattern)| pattern.catches(simple))?.0);
+        self.blocking_as(simple).or_else(|| self.blocking_as(&simple.by_last_name())).or_else(broad)
     }
 
     fn blocking_as(&self, simple: &Simple) -> Option<&str> {

@@ -55,13 +55,55 @@ pub(super) fn builtin(name: &str, args: &[Word]) -> Vec<Inner> {
             None => Vec::new(),
         },
         "alias" | "enable" | "hash" | "bind" | "complete" | "compgen" | "fc" | "shopt" => {
-            vec![Inner::Unknowable(format!("`{name}` changes what later commands mean"))]
+            let changes = Inner::Unknowable(format!("`{name}` changes what later commands mean"));
+            if only_asks(name, args) { Vec::new() } else { vec![changes] }
         }
         "let" => vec![Inner::Unknowable("`let` calculates from variables".into())],
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "unset" | "mapfile"
         | "readarray" | "getopts" => set_by(name, args),
         "printf" | "wait" | "test" | "[" => set_by_option(name, args),
         _ => Vec::new(),
+    }
+}
+
+/// Options of bash that change how names of files are matched, not what runs. `extglob` and `expand_aliases` do.
+const MATCHING: [&str; 9] = [
+    "dotglob",
+    "failglob",
+    "globasciiranges",
+    "globstar",
+    "lastpipe",
+    "nocaseglob",
+    "nocasematch",
+    "nullglob",
+    "inherit_errexit",
+];
+
+/// Returns true if a builtin that can change the meaning of commands prints, or changes only patterns.
+fn only_asks(name: &str, args: &[Word]) -> bool {
+    let Some(texts) = args.iter().map(Word::known).collect::<Option<Vec<&str>>>() else { return false };
+    let is_among = |known: &[&str]| texts.iter().all(|text| known.contains(text));
+    match name {
+        "shopt" => {
+            let names = texts.iter().filter(|text| !text.starts_with('-'));
+            let options = texts.iter().filter(|text| text.starts_with('-'));
+            let is_set = texts.iter().any(|text| ["-s", "-u", "-su", "-us"].contains(text));
+            options.into_iter().all(|text| ["-s", "-u", "-q", "-p", "-qs", "-sq", "-qu"].contains(text))
+                && (!is_set || names.into_iter().all(|name| MATCHING.contains(name)))
+        }
+        "hash" => {
+            texts.iter().all(|text| !text.starts_with('-') || ["-r", "-l", "-t", "-lt", "-d"].contains(text))
+        }
+        "alias" | "enable" | "complete" => is_among(&["-p", "-a"]),
+        "bind" => is_among(&["-l", "-p", "-P", "-v", "-V", "-s", "-S"]),
+        "fc" => texts.first().is_some_and(|text| text.starts_with("-l")),
+        "compgen" => {
+            let is_action = |text: &&str| {
+                text.starts_with('-') && text[1..].chars().all(|letter| "abcdefgjksuv".contains(letter))
+            };
+            texts.first().is_some_and(is_action) && texts[1..].iter().all(|text| !text.starts_with('-'))
+        }
+        _ => false,
     }
 }
 

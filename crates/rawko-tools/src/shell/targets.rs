@@ -41,6 +41,11 @@ pub(super) fn check(
     }
     let directories = directories(reading);
     for word in reading.writes.iter().filter(|word| !is_device(word)) {
+        // A directory of the call itself: the kernel keeps everything else from being written.
+        let is_made = word.prefix.is_empty() && word.known().is_none() && makes_temporary(reading);
+        if (is_temporary(word) && !is_in_project(word, project)) || (is_made && grant.is_read_only()) {
+            continue;
+        }
         writable(word, grant)?;
         match word.known() {
             Some(path) => within(path, directories.as_deref(), project, is_filtered)?,
@@ -67,6 +72,31 @@ fn writable(word: &Word, grant: &Grant) -> Result<(), Refused> {
         why: format!("the command writes `{}`, and {}", word.shown, refused.why),
         source: refused.source,
     })
+}
+
+/// Returns true for a file in the private `/tmp` or below `$TMPDIR`.
+pub(crate) fn is_temporary(word: &Word) -> bool {
+    let is_below = |path: &str| {
+        let rest = path.strip_prefix("/tmp/").or_else(|| path.strip_prefix("/var/tmp/"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.split('/').any(|part| part == ".."))
+    };
+    match word.known() {
+        Some(path) => is_below(path),
+        None => {
+            is_in_temporary(word) || (is_below(&format!("{}x", word.prefix)) && !word.shown.contains(".."))
+        }
+    }
+}
+
+/// Returns true if the line makes a temporary file, whose name is in a variable then.
+fn makes_temporary(reading: &Reading) -> bool {
+    reading.commands.iter().any(|simple| simple.name() == "mktemp")
+        && !reading.values.iter().any(|value| value.starts_with("/dev/"))
+}
+
+fn is_in_project(word: &Word, project: &Project) -> bool {
+    let root = project.root();
+    std::path::Path::new(&word.prefix).starts_with(root) || root == std::path::Path::new("/tmp")
 }
 
 /// `$TMPDIR` is the toolbox's own directory.

@@ -30,8 +30,10 @@ pub(crate) struct Permit {
     pub(crate) line: String,
     /// The reason why a read-only line must not run without a sandbox of the kernel.
     pub(crate) needs_kernel: Option<String>,
-    /// True if every command in it is read-only.
+    /// True if it runs without the right to write: every command in it is read-only, or the grant is.
     pub(crate) is_read_only: bool,
+    /// True if a command in it would write if it could.
+    pub(crate) may_write: bool,
 }
 
 /// Builtins without effects outside the shell: a list of allowed commands need not name them.
@@ -54,19 +56,28 @@ pub(crate) fn check(line: &str, grant: &Grant, project: &Project) -> Result<Perm
     judge.unknowable()?;
     judge.assignments()?;
     judge.reading.wrappers.iter().try_for_each(|simple| judge.unblocked(simple))?;
+    judge.reading.inner.iter().try_for_each(|simple| judge.unblocked(simple))?;
+    judge.opaque()?;
     judge.reading.commands.iter().try_for_each(|simple| judge.command(simple))?;
+    if grant.is_read_only() {
+        judge.reading.inner.iter().try_for_each(|simple| judge.read_only(simple))?;
+    }
     targets::check(&judge.reading, grant, project, is_filtered)?;
     let line = judge.line(line)?;
-    let is_read_only = is_printed && is_read_only(&judge.reading);
-    let needs_kernel = if is_read_only { needs_kernel(&judge.reading) } else { None };
-    Ok(Permit { is_read_only, line, needs_kernel, denied: DeniedFiles::default() })
+    let reads = is_printed && is_read_only(&judge.reading);
+    let is_confined = is_printed && grant.is_read_only() && judge.is_confined();
+    let is_read_only = reads || is_confined;
+    let needs_kernel = if is_read_only { judge.needs_kernel() } else { None };
+    Ok(Permit { is_read_only, line, needs_kernel, may_write: !reads, denied: DeniedFiles::default() })
 }
 
 /// Returns true if a line writes nothing: neither by its commands nor by its redirections.
 pub(crate) fn is_read_only(reading: &Reading) -> bool {
+    let commands = reading.commands.iter().chain(&reading.inner);
     reading.writes.iter().all(targets::is_device)
+        && !reading.assigned.iter().any(|name| is_dangerous(name))
         && reading.unknowable.is_empty()
-        && reading.commands.iter().all(|simple| read_only::objection(simple).is_none())
+        && commands.into_iter().all(|simple| read_only::objection(simple).is_none())
 }
 
 /// Returns the reason why a read-only line must not run without a sandbox of the kernel.
@@ -76,7 +87,8 @@ fn needs_kernel(reading: &Reading) -> Option<String> {
     if moves && has_git {
         return Some("git after `cd` uses the configuration of another repository".to_owned());
     }
-    reading.calculated.first().cloned().or_else(|| reading.commands.iter().find_map(read_only::needs_kernel))
+    let commands = reading.commands.iter().chain(&reading.inner);
+    reading.calculated.first().cloned().or_else(|| commands.into_iter().find_map(read_only::needs_kernel))
 }
 
 /// Parses a line for rules about single commands.
@@ -191,6 +203,16 @@ impl Judge<'_> {
         }
     }
 
+    /// Returns the reason why a read-only line must not run without a sandbox of the kernel.
+    fn needs_kernel(&self) -> Option<String> {
+        let reading = &self.reading;
+        let variable = reading.assigned.iter().find(|name| is_dangerous(name));
+        let variable = variable.map(|name| format!("setting `{name}` can change which programs run"));
+        let written = reading.writes.iter().find(|word| !targets::is_device(word));
+        let written = written.map(|word| format!("`{}` is written", word.shown));
+        needs_kernel(reading).or(variable).or(written)
+    }
+
     fn pipelines(&self) -> Result<(), Refused> {
         for text in self.reading.pipeline_texts() {
             if let Some((rules, pattern)) =
@@ -215,9 +237,26 @@ impl Judge<'_> {
         }
     }
 
+    /// Refuses text that may run anything where commands are blocked by name.
+    fn opaque(&self) -> Result<(), Refused> {
+        let Some(why) = self.reading.opaque.first() else { return Ok(()) };
+        match self.rules.iter().find(|rules| rules.blocks_commands()) {
+            Some(rules) => {
+                let why = format!("what would run cannot be known before it runs: {why}");
+                Err(Refused::new("command_unknowable", &rules.layer.source, why))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn assignments(&self) -> Result<(), Refused> {
+        // Without rules about commands the kernel limits what another program could do.
+        let has_lists = self.rules.iter().any(LayerRules::is_filter);
         match self.reading.assigned.iter().find(|name| is_dangerous(name)) {
-            Some(name) if self.is_filtered => {
+            Some(name)
+                if self.is_filtered
+                    && (has_lists || self.grant.permissions.iter().any(|set| !set.is_empty())) =>
+            {
                 let why = format!("setting `{name}` can change which programs run");
                 Err(Refused::new("variable_blocked", self.source(), why))
             }
@@ -240,12 +279,35 @@ impl Judge<'_> {
         if self.grant.is_read_only() { self.read_only(simple) } else { Ok(()) }
     }
 
-    /// Checks a command under a read-only grant: read-only, or named by every layer that forbids writing.
-    fn read_only(&self, simple: &Simple) -> Result<(), Refused> {
-        let Some(objection) = read_only::objection(simple) else { return Ok(()) };
+    /// Returns true if every layer that forbids writing names a command, so that it may write.
+    fn is_named(&self, simple: &Simple) -> bool {
         let forbidding =
             |rules: &&LayerRules<'_>| !rules.layer.allows("Write") || !rules.layer.allows("Edit");
         // A rule that names a command which only reads does not cover arguments with which it writes.
+        let names = |rules: &LayerRules<'_>| rules.names(simple) && !rules.names_reading(simple);
+        self.rules.iter().filter(forbidding).all(names)
+    }
+
+    /// Returns true if no command of the line needs the right to write, under a read-only grant.
+    fn is_confined(&self) -> bool {
+        let mut commands = self.reading.commands.iter().chain(&self.reading.inner);
+        self.reading.unknowable.is_empty()
+            && !commands.any(|simple| read_only::objection(simple).is_some() && self.is_named(simple))
+    }
+
+    /// Checks a command under a read-only grant: read-only, or named by every layer that forbids writing.
+    fn read_only(&self, simple: &Simple) -> Result<(), Refused> {
+        let Some(objection) = read_only::objection(simple) else { return Ok(()) };
+        if read_only::purpose(simple).is_none() && !self.is_named(simple) {
+            // It runs without the right to write, and so does the whole line.
+            let why = || {
+                let why = format!("{objection}, and another command of the line writes: run it on its own");
+                Refused::new("command_writes", self.source(), why)
+            };
+            return if self.is_confined() { Ok(()) } else { Err(why()) };
+        }
+        let forbidding =
+            |rules: &&LayerRules<'_>| !rules.layer.allows("Write") || !rules.layer.allows("Edit");
         let names = |rules: &LayerRules<'_>| rules.names(simple) && !rules.names_reading(simple);
         let strict = self.rules.iter().filter(forbidding).find(|rules| !names(rules));
         strict.map_or(Ok(()), |rules| {

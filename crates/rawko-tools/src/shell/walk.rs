@@ -8,6 +8,7 @@ use brush_parser::ast::{
 use brush_parser::{Parser, ParserOptions, ast};
 
 use super::reading::{DEPTH_MAX, Reading, Simple};
+use super::runs;
 use super::word::Word;
 use super::wrappers::{self, Inner};
 
@@ -28,13 +29,15 @@ pub(super) fn options() -> ParserOptions {
 pub(super) struct Walk {
     pub(super) reading: Reading,
     pub(super) depth: usize,
+    /// A text on the line that is the input of the command that is being read.
+    fed: Option<String>,
 }
 
 type Walked = Result<(), ReadError>;
 
 impl Walk {
     pub(super) fn read(line: &str) -> Result<Reading, ReadError> {
-        let mut walk = Walk { reading: Reading::default(), depth: 0 };
+        let mut walk = Walk { reading: Reading::default(), depth: 0, fed: None };
         walk.line(line)?;
         Ok(walk.reading)
     }
@@ -193,7 +196,10 @@ impl Walk {
         for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
             self.item(item, &mut words)?;
         }
-        self.invoked(words)
+        let outer = std::mem::replace(&mut self.fed, input(simple));
+        self.invoked(words)?;
+        self.fed = outer;
+        Ok(())
     }
 
     fn item(&mut self, item: &CommandPrefixOrSuffixItem, words: &mut Vec<Word>) -> Walked {
@@ -253,6 +259,9 @@ impl Walk {
         for inner in wrappers::inner(&Simple { words: words.clone() }) {
             self.inner(inner)?;
         }
+        for run in runs::runs(&Simple { words: words.clone() }, self.fed.as_deref()) {
+            self.run(run)?;
+        }
         self.depth -= 1;
         let is_transparent = wrappers::is_transparent(&words);
         let list = if is_transparent { &mut self.reading.wrappers } else { &mut self.reading.commands };
@@ -279,7 +288,53 @@ impl Walk {
         }
     }
 
+    /// Records what a program runs by text in its arguments. Text that is no command line of a shell is opaque.
+    fn run(&mut self, run: Inner) -> Walked {
+        let mut walk = Walk { reading: Reading::default(), depth: self.depth, fed: None };
+        match run {
+            Inner::Command(words) => walk.invoked(words)?,
+            Inner::Line(text) => match walk.line(&text) {
+                Ok(()) => {}
+                Err(ReadError::TooDeep) => return Err(ReadError::TooDeep),
+                Err(ReadError::Syntax(_)) => {
+                    self.reading.opaque.push(format!("`{text}` is run, and cannot be read"));
+                }
+            },
+            Inner::Unknowable(why) => self.reading.opaque.push(why),
+            Inner::Assigned(_) | Inner::Written(_) => {}
+        }
+        let found = walk.reading;
+        self.reading.inner.extend(found.commands.into_iter().chain(found.wrappers).chain(found.inner));
+        self.reading.opaque.extend(found.unknowable.into_iter().chain(found.opaque));
+        self.reading.writes.extend(found.writes);
+        Ok(())
+    }
+
     pub(super) fn cannot_know(&mut self, why: String) {
         self.reading.unknowable.push(why);
     }
+}
+
+/// Returns the text of a here-document or here-string, if it is known.
+fn input(simple: &SimpleCommand) -> Option<String> {
+    let items = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+    let items = items.chain(simple.suffix.iter().flat_map(|suffix| &suffix.0));
+    items
+        .filter_map(|item| match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
+            _ => None,
+        })
+        .filter_map(|redirect| match redirect {
+            ast::IoRedirect::HereDocument(None | Some(0), document) => {
+                let text = document.doc.value.clone();
+                let is_known = !document.requires_expansion || !text.contains(['$', '`', '\\']);
+                is_known.then_some(text)
+            }
+            ast::IoRedirect::HereString(None | Some(0), text) => {
+                let pieces = brush_parser::word::parse(&text.value, &options()).ok()?;
+                Word::of_pieces(&text.value, &pieces).known
+            }
+            _ => None,
+        })
+        .next_back()
 }

@@ -153,8 +153,9 @@ async fn secrets_are_not_in_the_environment() {
     let outcome = bench.bash("env -0 | tr '\\0' '\\n' | cut -d= -f1 | sort | tr '\\n' ' '").await;
     assert_eq!(
         outcome.content,
-        "CARGO_NET_OFFLINE CI DEPLOY_TOKEN GIT_PAGER GIT_TERMINAL_PROMPT HOME LANG OLDPWD PAGER PATH PWD \
-         RAWKO_IDEMPOTENCY_KEY RAWKO_INSTANCE SHLVL TERM TMPDIR _ npm_config_offline "
+        "CARGO_NET_OFFLINE CARGO_TARGET_DIR CI DEPLOY_TOKEN GIT_PAGER GIT_TERMINAL_PROMPT GOCACHE GOFLAGS HOME LANG \
+         MYPY_CACHE_DIR OLDPWD PAGER PATH PWD PYTEST_ADDOPTS PYTHONDONTWRITEBYTECODE RAWKO_IDEMPOTENCY_KEY \
+         RAWKO_INSTANCE RUFF_CACHE_DIR SHLVL TERM TMPDIR _ npm_config_offline "
             .replace("OLDPWD ", if outcome.content.contains("OLDPWD") { "OLDPWD " } else { "" })
     );
     assert_eq!(

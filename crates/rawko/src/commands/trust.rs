@@ -71,6 +71,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let place = Place::in_directory(&args.dir, &StoreArgs::default())?;
     let files = place.authority_files()?;
     let standing = trust::standing(&place.root, files)?;
+    if !args.json && !matches!(standing, Standing::Differs(_)) {
+        trust::grants(files, console);
+    }
     let verdict = match &standing {
         Standing::Empty | Standing::Trusted if !args.yes => Verdict::Done,
         Standing::Empty => Verdict::Done,

@@ -9,6 +9,8 @@ mod services;
 mod settings;
 mod store;
 
+pub(crate) use sandbox::layers_of;
+
 use crate::hosting::Place;
 
 /// The result of one check.

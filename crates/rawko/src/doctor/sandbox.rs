@@ -26,8 +26,7 @@ fn layers(confinement: &Confinement) -> Vec<Check> {
         let text = "switched off in settings (`tools.bash.sandbox: off`)";
         return vec![Check::new(ABOUT, State::Warn, text)];
     }
-    let tried = hosting::block_on(async { Ok(tried(confinement.clone()).await) });
-    match tried.unwrap_or_else(|_| Err("the programs of the sandbox could not be started".to_owned())) {
+    match layers_of(confinement.clone()) {
         Ok(layers) => {
             let held = layers.0.iter().filter_map(|(layer, state)| {
                 let detail = state.as_ref().ok()?;
@@ -42,6 +41,12 @@ fn layers(confinement: &Confinement) -> Vec<Check> {
         }
         Err(why) => vec![Check::new(ABOUT, State::Problem, why)],
     }
+}
+
+/// Returns the layers that hold for programs of a project, tried with a real one.
+pub(crate) fn layers_of(confinement: Confinement) -> Result<Layers, String> {
+    let tried = hosting::block_on(async { Ok(tried(confinement).await) });
+    tried.unwrap_or_else(|_| Err("the programs of the sandbox could not be started".to_owned()))
 }
 
 async fn tried(confinement: Confinement) -> Result<Layers, String> {

@@ -11,6 +11,7 @@ mod place;
 mod protocol;
 mod proven;
 mod remote;
+mod sandbox_consent;
 mod server;
 
 pub(crate) use access::{Access, Pulse};

@@ -191,6 +191,7 @@ impl Place {
         if trust::is_everything_trusted() {
             return Ok((services, endpoints));
         }
+        trust::pin_all(&self.root, files);
         Ok((
             trust::pinned(services, &settings.service_names(), &self.root, files),
             trust::pinned(endpoints, &settings.endpoint_names(), &self.root, files),
@@ -233,7 +234,8 @@ impl Place {
 
     /// Fails unless the person trusts the files of the project, for commands that act. Asks on a terminal.
     pub(crate) fn insist_on_trust(&self, console: &mut Console) -> Result<(), Failure> {
-        trust::insist(&self.root, self.authority_files()?, console)
+        trust::insist(&self.root, self.authority_files()?, console)?;
+        super::sandbox_consent::insist(self, console)
     }
 
     /// Fails if files of the project changed since they were hashed, once everything is read from them.

@@ -32,7 +32,8 @@ const CLAUDES_OWN: [&str; 16] = [
     "worktrees",
 ];
 /// Files at the root, in any case.
-const NAMES: [&str; 5] = [".mcp.json", "agents.md", "agents.override.md", "claude.md", "claude.local.md"];
+const NAMES: [&str; 6] =
+    [".mcp.json", "agents.md", "agents.override.md", "claude.md", "claude.local.md", ".gitmodules"];
 
 const FILES_MAX: usize = 4_000;
 const BYTES_MAX: u64 = 64 * 1024 * 1024;

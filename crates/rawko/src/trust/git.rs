@@ -1,43 +1,11 @@
-//! The parts of a git repository that name commands: hooks, and keys of its configuration. The rest of the configuration
-//! changes with everyday commands and carries no authority.
+//! The parts of a git repository that may name commands: hooks, and every key of its configuration that is not known to be
+//! harmless. The rest changes with everyday commands and carries no authority.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::AuthorityFiles;
-
-/// Keys, without their section, whose values are commands, or files with further configuration.
-const KEYS: [&str; 26] = [
-    "askpass",
-    "clean",
-    "cmd",
-    "command",
-    "cvsserver",
-    "driver",
-    "editor",
-    "external",
-    "fsmonitor",
-    "gitproxy",
-    "helper",
-    "hookspath",
-    "pager",
-    "path",
-    "process",
-    "program",
-    "proxycommand",
-    "receivepack",
-    "sequenceeditor",
-    "smudge",
-    "sshcommand",
-    "textconv",
-    "uploadpack",
-    "vcs",
-    "worktree",
-    "worktreeconfig",
-];
-/// Sections all of whose keys count.
-const SECTIONS: [&str; 4] = ["alias", "include", "includeif", "hook"];
 
 /// Adds the hooks and the commands in the configuration of the repository around a project.
 pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
@@ -113,9 +81,15 @@ fn commands(text: &str) -> String {
         }
         let key = rest.split(['=', ' ', '\t']).next().unwrap_or_default().to_lowercase();
         let family = section.split([' ', '.', '"']).next().unwrap_or_default().to_lowercase();
-        let counts = KEYS.contains(&key.as_str()) || SECTIONS.contains(&family.as_str());
+        // A list of harmless keys: git has many that name commands, and gets new ones.
+        let value = rest.split_once('=').map_or("", |(_, value)| value);
+        let is_address = key.ends_with("url") && value.contains("::");
+        let is_place = (family.as_str(), key.as_str()) == ("core", "worktree");
+        let counts =
+            is_address || is_place || !rawko_process::is_harmless_git_key(&format!("{family}.{key}"));
         let is_comment = rest.starts_with(['#', ';']);
-        if !rest.is_empty() && (is_continued || (counts && !is_comment)) {
+        let is_section = rest.is_empty() || key.is_empty();
+        if !is_section && (is_continued || (counts && !is_comment)) {
             found += &format!("[{section}] {rest}\n");
             is_continued = rest.ends_with('\\');
         } else {
@@ -140,10 +114,15 @@ mod tests {
             ("[alias]\n\tst = !evil\n", "[alias] st = !evil\n"),
             (
                 "[filter \"x\"]\n\tclean = a \\\n  b\n\trequired\n",
-                "[filter \"x\"] clean = a \\\n[filter \"x\"] b\n",
+                "[filter \"x\"] clean = a \\\n[filter \"x\"] b\n[filter \"x\"] required\n",
             ),
             ("[include]\n\tpath = ../evil\n", "[include] path = ../evil\n"),
             ("[core]\n# fsmonitor = x\n", ""),
+            ("[pager]\n\tlog = ./evil\n", "[pager] log = ./evil\n"),
+            ("[submodule \"a\"]\n\turl = x\n\tupdate = !evil\n", "[submodule \"a\"] update = !evil\n"),
+            ("[remote \"o\"]\n\turl = ext::evil\n", "[remote \"o\"] url = ext::evil\n"),
+            ("[brand-new]\n\tkey = evil\n", "[brand-new] key = evil\n"),
+            ("[advice]\n\tdetachedHead = false\n[color \"diff\"]\n\tmeta = red\n", ""),
         ] {
             assert_eq!(commands(text), expected, "{text}");
         }

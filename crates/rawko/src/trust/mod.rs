@@ -12,7 +12,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 pub(crate) use files::AuthorityFiles;
-pub(crate) use pinned::pinned;
+pub(crate) use pinned::{pin_all, pinned};
 pub(crate) use record::{Difference, TrustRecord};
 pub(crate) use starts::starts;
 
@@ -181,15 +181,21 @@ pub(crate) fn review(
             console.remark(style, &line);
         }
     }
-    let starts = starts(files);
-    if !starts.is_empty() {
-        console.remark(Style::Bold, "They start or contact:");
-        for start in starts {
-            let words = start.words.join(" ");
-            console.remark(Style::Plain, &format!("  {:<10} {}: {words}", start.kind, start.name));
-        }
-    }
+    grants(files, console);
     Ok(())
+}
+
+/// Shows what the files start, contact, open or turn off.
+pub(crate) fn grants(files: &AuthorityFiles, console: &mut Console) {
+    let starts = starts(files);
+    if starts.is_empty() {
+        return;
+    }
+    console.remark(Style::Bold, "They start, contact or allow:");
+    for start in starts {
+        let words = start.words.join(" ");
+        console.remark(Style::Plain, &format!("  {:<10} {}: {words}", start.kind, start.name));
+    }
 }
 
 /// Returns true if a person can be asked.
@@ -199,7 +205,12 @@ pub(crate) fn is_interactive() -> bool {
 
 /// Asks the person on the terminal. The default is no.
 pub(crate) fn ask(console: &mut Console) -> Result<bool, Failure> {
-    console.prompt("Trust this content? [y/N] ");
+    ask_for(console, "Trust this content? [y/N] ")
+}
+
+/// Asks a question that is answered with yes or no. The default is no.
+pub(crate) fn ask_for(console: &mut Console, question: &str) -> Result<bool, Failure> {
+    console.prompt(question);
     let mut answer = String::new();
     io::stdin()
         .lock()

@@ -8,7 +8,7 @@ use rawko_core::Value;
 use rawko_host::{Answer, Call, Category, OnRestart, Service, ServiceError, Services};
 
 use super::files::AuthorityFiles;
-use super::starts::{Start, programs};
+use super::starts::{Start, programs, starts};
 
 /// A service with the content of its programs.
 struct PinnedService {
@@ -30,6 +30,30 @@ pub(crate) fn pinned(services: Services, names: &[&str], root: &Path, files: &Au
     })
 }
 
+/// Has the launcher and the tools refuse changed programs of servers, services and agents.
+pub(crate) fn pin_all(root: &Path, files: &AuthorityFiles) {
+    let all = programs(&starts(files), root);
+    let hashes: Vec<(PathBuf, String)> = all
+        .into_iter()
+        .filter_map(|path| {
+            let hash = files.hash_of(root, &path)?;
+            Some((path.canonicalize().unwrap_or(path), hash))
+        })
+        .collect();
+    let paths = hashes.iter().map(|(path, _)| path.clone()).collect();
+    let own = root.to_owned();
+    rawko_process::pin_programs(root, paths, move |path| {
+        let known = hashes.iter().find(|(known, _)| known == path);
+        known.is_none_or(|(path, hash)| is_same(&own, path, hash))
+    });
+}
+
+/// Returns true if a file still has this content.
+fn is_same(root: &Path, path: &Path, hash: &str) -> bool {
+    let mut now = AuthorityFiles::default();
+    now.add(root, path).is_ok() && now.hash_of(root, path).as_deref() == Some(hash)
+}
+
 fn pins(service: &dyn Service, root: &Path, files: &AuthorityFiles) -> Vec<(PathBuf, String)> {
     let provenance = service.provenance();
     let words = provenance.get("command").as_list().unwrap_or_default().iter();
@@ -42,11 +66,8 @@ fn pins(service: &dyn Service, root: &Path, files: &AuthorityFiles) -> Vec<(Path
 impl PinnedService {
     /// Returns the program that changed, if any.
     fn changed(&self) -> Option<&Path> {
-        let is_same = |(path, hash): &(PathBuf, String)| {
-            let mut now = AuthorityFiles::default();
-            now.add(&self.root, path).is_ok() && now.hash_of(&self.root, path).as_ref() == Some(hash)
-        };
-        self.programs.iter().find(|program| !is_same(program)).map(|(path, _)| path.as_path())
+        let changed = self.programs.iter().find(|(path, hash)| !is_same(&self.root, path, hash));
+        changed.map(|(path, _)| path.as_path())
     }
 }
 

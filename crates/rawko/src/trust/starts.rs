@@ -31,6 +31,11 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
     }
     for (name, server) in document(MCP).iter().flat_map(|file| entries(file, &["mcpServers"])) {
         all.push(Start { kind: "MCP server", name: name.to_owned(), words: words(server) });
+        let variables: Vec<String> =
+            entries(server, &["env"]).into_iter().map(|(name, _)| name.to_owned()).collect();
+        if !variables.is_empty() {
+            all.push(Start { kind: "variables", name: format!("{name} gets"), words: variables });
+        }
     }
     for (path, file) in files.iter() {
         let is_agent = AGENT_FOLDERS.iter().any(|folder| path.starts_with(folder));
@@ -69,7 +74,8 @@ const SCRIPTS: [&str; 16] = [
 /// Returns the files of the project that these commands run: programs and scripts.
 pub(crate) fn programs(starts: &[Start], root: &Path) -> Vec<PathBuf> {
     // Agents work on the files that checks run; checks have rules of their own.
-    let named = starts.iter().filter(|start| start.kind != "check");
+    const KINDS: [&str; 4] = ["service", "endpoint", "agent", "MCP server"];
+    let named = starts.iter().filter(|start| KINDS.contains(&start.kind));
     let inside = |word: &str| {
         let path = Path::new(word.trim_matches(['"', '\'']));
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -132,10 +138,49 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
         let url = value.text().filter(|text| text.contains("://"));
         add("telemetry", name, url.map(str::to_owned).into_iter().collect());
     }
+    granted(settings, &mut add);
     let sandbox = settings.get("tools").and_then(|tools| tools.get("bash")?.get("sandbox"));
     let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
     if sandbox.filter(is_off).is_some() {
         add("sandbox", "off", vec!["commands of agents run without a sandbox".to_owned()]);
+    }
+}
+
+/// What settings allow beyond the default: paths, hosts, variables, programs without a sandbox, tokens.
+fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<String>)) {
+    let at = |keys: &[&str]| keys.iter().try_fold(settings, |at, key| at.get(key));
+    let texts = |at: &Document| -> Vec<String> {
+        let items = at.items().into_iter().flatten().filter_map(Document::text).map(str::to_owned);
+        let keys = at.entries().into_iter().flatten().map(|entry| entry.key.clone());
+        items.chain(keys).collect()
+    };
+    for (keys, kind, name) in [
+        (&["tools", "unconfined"][..], "unconfined", "runs without a sandbox"),
+        (&["tools", "network", "hosts"], "network", "programs may connect to"),
+        (&["tools", "network", "private"], "network", "programs may connect to servers of this machine"),
+        (&["tools", "web", "private"], "web", "WebFetch may read servers of this machine"),
+        (&["tools", "extra_read_paths"], "paths", "programs may read"),
+        (&["tools", "extra_write_paths"], "paths", "programs may write"),
+        (&["tools", "bash", "env"], "variables", "commands get"),
+        (&["permissions", "allow"], "allows", "without asking"),
+    ] {
+        add(kind, name, at(keys).map(texts).unwrap_or_default());
+    }
+    for section in ["services", "endpoints"] {
+        for (name, service) in entries(settings, &[section]) {
+            let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
+            if service.get("sandbox").filter(is_off).is_some() {
+                add("unconfined", name, vec!["runs without a sandbox".to_owned()]);
+            }
+            for key in ["env", "pass_env"] {
+                add("variables", &format!("{name} gets"), service.get(key).map(texts).unwrap_or_default());
+            }
+        }
+    }
+    let tokens = at(&["server", "tokens"]).and_then(Document::items).unwrap_or_default();
+    for token in tokens {
+        let text = |key: &str| token.get(key).and_then(Document::text).unwrap_or("?").to_owned();
+        add("token", &text("name"), vec![format!("role {}", text("role"))]);
     }
 }
 

@@ -77,8 +77,9 @@ fn an_uploaded_chart_is_offered_after_a_restart() {
 #[test]
 fn tokens_of_the_settings_count_and_are_never_said() {
     let settings = "server:\n  tokens:\n    - {name: wall, role: read, file: wall.token}\n    - {name: ci, role: operate, file: ci.token}\n";
+    // Tokens that can act are the person's.
     let dir = directory(&[
-        (".rawko/config.yaml", settings),
+        (".config/rawko/config.yaml", settings),
         ("wall.token", "s3cret-wall\n"),
         ("ci.token", "s3cret-ci\n"),
     ]);

@@ -10,7 +10,9 @@
 )]
 
 mod authority;
+mod kernel;
 mod launcher;
+mod means;
 mod questions;
 mod rules;
 mod shell;

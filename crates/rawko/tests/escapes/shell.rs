@@ -144,7 +144,7 @@ fn check(part: &str, settings: (&str, &str), control_settings: (&str, &str), tab
 }
 
 /// Returns true if this machine lets programs be confined by namespaces.
-fn has_namespaces() -> bool {
+pub(crate) fn has_namespaces() -> bool {
     Command::new("unshare").args(["-Urmpf", "true"]).status().is_ok_and(|status| status.success())
 }
 
@@ -332,17 +332,10 @@ fn a_read_only_agent_does_not_write_through_arguments() {
             "awk 'NR>1' open.txt",
         ),
         bash("docker", "DOCKER_HOST=tcp://127.0.0.1:1 docker version", "docker --version || true"),
-        bash("yarn", "yarn --version", "ls"),
-        bash(
-            "xargs and BASH_ENV",
-            "echo a | xargs --process-slot-var=BASH_ENV bash -c 'ls'",
-            "echo src | xargs ls",
-        ),
         bash("a comment in a substitution", "ls $( # )\ntouch x\n)", "ls # touch x"),
         bash("git -c", "git -c core.fsmonitor='touch x' status", "git status"),
         bash("awk", "awk '{print > \"x\"}' open.txt", "awk '{print}' open.txt"),
         bash("tar", "tar cf x open.txt", "[ -f open.txt ] && cat open.txt"),
-        bash("an interpreter", "python3 -c 'open(\"x\", \"w\")'", "echo a | tr a b"),
         bash("tee", "echo a | tee x", "echo a | tee /dev/null"),
     ];
     check("read-only", ("", agent), ("", agent), &table);

@@ -33,6 +33,8 @@ pub(super) fn attempt(tally: &mut Tally) {
     written_by_rawko(tally);
     by_agents(tally);
     programs(tally);
+    grants(tally);
+    tokens(tally);
     stores(tally);
 }
 
@@ -271,6 +273,86 @@ statechart:
     let changed = yard("services/run.sh");
     changed.trust().probe("a");
     tally.row("an agent changes the program of a service", !changed.has("owned.txt"), other.has("ran.txt"));
+    // The program itself is not written either, by any means.
+    let by_bash = |path: &str| {
+        let command = format!("python3 -c \\\"open('{path}', 'w').write('touch owned.txt')\\\"");
+        let call = format!("{{name: Bash, input: {{command: \"{command}\"}}}}");
+        let program = ("services/run.sh", "touch ran.txt; echo '{}'\n");
+        let yard = Yard::with_calls(&[call], &[(".rawko/config.yaml", &settings), program]);
+        yard.trust().probe("b");
+        yard.read(path).is_some_and(|text| text.contains("owned"))
+    };
+    tally.row(
+        "a command writes the program of a service",
+        !by_bash("services/run.sh"),
+        by_bash("services/other.sh"),
+    );
+    tally.row(
+        "Write of the program of a service",
+        !changed.read("services/run.sh").is_some_and(|text| text.contains("owned")),
+        other.read("services/other.sh").is_some_and(|text| text.contains("owned")),
+    );
+}
+
+/// Grants of settings are shown before they are trusted.
+fn grants(tally: &mut Tally) {
+    let rows = [
+        ("a program without a sandbox", "tools: {unconfined: [checks]}", "without a sandbox: checks"),
+        ("no sandbox", "tools: {bash: {sandbox: off}}", "without a sandbox"),
+        ("hosts", "tools: {network: {hosts: [a.example]}}", "connect to: a.example"),
+        ("a path to read", "tools: {extra_read_paths: [/opt/other]}", "may read: /opt/other"),
+        ("a path to write", "tools: {extra_write_paths: [/opt/other]}", "may write: /opt/other"),
+        ("a variable", "tools: {bash: {env: [CORP_KEY]}}", "get: CORP_KEY"),
+        (
+            "a service without a sandbox",
+            "services: {own: {command: [ls], sandbox: off}}",
+            "own: runs without a sandbox",
+        ),
+    ];
+    let plain = Yard::with_calls(&[], &[]).run(&["trust"]);
+    for (name, settings, shown) in rows {
+        let settings = format!("{SETTINGS}{settings}\n");
+        let run = Yard::with_calls(&[], &[(".rawko/config.yaml", &settings)]).run(&["trust"]);
+        tally.row(format!("settings grant {name} unseen"), run.says(shown), !plain.says(shown));
+    }
+    for key in ["pager.log", "submodule.a.update", "alias.st", "filter.x.clean", "gpg.program", "brand.new"] {
+        let yard = Yard::with_calls(&[], &[]);
+        let git = |args: &[&str]| {
+            let done =
+                std::process::Command::new("git").args(args).current_dir(yard.root()).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        git(&["init", "-q"]);
+        yard.trust();
+        git(&["config", "user.name", "ada"]);
+        let control = yard.run(&["run", "probe.yaml", "--id", "a"]).code == Some(0);
+        git(&["config", key, "!touch owned"]);
+        let run = yard.run(&["run", "probe.yaml", "--id", "b"]);
+        tally.row(format!("git's key {key} unseen"), run.code == Some(52), control);
+    }
+}
+
+/// A project defines a token that acts as a person.
+fn tokens(tally: &mut Tally) {
+    let of = |from: &str| format!("server: {{tokens: [{{name: ci, role: admin, {from}}}]}}\n");
+    let serve: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
+    for (name, from) in [
+        ("a file of the project", "file: ci.token"),
+        ("a file that everyone reads", "file: /etc/hostname"),
+        ("a short variable", "env: SHORT"),
+    ] {
+        let files = [("ci.token", "0123456789abcdef0123")];
+        let mut project = Yard::with_calls(&[], &files);
+        project.env = vec![("SHORT", "1".to_owned())];
+        project.write(".rawko/config.yaml", &format!("{SETTINGS}{}", of(from)));
+        let held = project.trust().run(serve);
+        let mut user = Yard::with_calls(&[], &files);
+        user.env = vec![("SHORT", "1".to_owned())];
+        user.write_user(&of(from));
+        let control = user.trust().run(serve);
+        let is_up = control.code.is_none() || !control.says("cannot define");
+        tally.row(format!("a token from {name}"), held.code == Some(52) && held.says("cannot define"), is_up);
+    }
 }
 
 /// A stranger's settings choose the store of another project, which a command changes as a whole.

@@ -1,0 +1,158 @@
+//! The names of files that carry authority: they decide what agents may do, instruct agents, or start programs outside of
+//! any sandbox. One list for the tools that write files and for the sandbox, at any depth of a project.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::git;
+
+/// Directories whose whole content is protected.
+pub const PROTECTED_DIRECTORIES: [&str; 14] = [
+    ".git",
+    ".rawko",
+    ".agents",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".githooks",
+    ".devcontainer",
+    ".direnv",
+    ".ssh",
+];
+
+/// Protected files, in lower case.
+pub const PROTECTED_FILES: [&str; 24] = [
+    ".mcp.json",
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".gitmodules",
+    ".gitconfig",
+    ".envrc",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".inputrc",
+    ".ripgreprc",
+    ".netrc",
+    ".pre-commit-config.yaml",
+];
+
+/// Directories of tools, which are large and which nothing reads instructions from.
+const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
+/// Bounds of the search. Files that git's index lists are found in any case.
+const DEPTH_MAX: usize = 12;
+const DIRECTORIES_MAX: usize = 1000;
+const FOUND_MAX: usize = 500;
+
+/// Returns true for a name of the list. Git directories have rules of their own.
+fn is_protected(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_lowercase();
+    name != ".git"
+        && (PROTECTED_DIRECTORIES.contains(&name.as_str()) || PROTECTED_FILES.contains(&name.as_str()))
+}
+
+/// Returns the protected files and directories at the root of a project.
+pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(project).into_iter().flatten().flatten();
+    entries.filter(|entry| is_protected(&entry.file_name())).map(|entry| entry.path()).collect()
+}
+
+/// Returns the protected files and directories of a project at any depth, the nearest to its root first.
+pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
+    let mut found = BTreeSet::new();
+    for path in git::tracked_files(project) {
+        let mut at = project.to_owned();
+        for part in path.components() {
+            at.push(part);
+            if is_protected(part.as_os_str()) {
+                found.insert(at.clone());
+                break;
+            }
+        }
+    }
+    let (mut level, mut left) = (vec![project.to_owned()], DIRECTORIES_MAX);
+    for _ in 0..DEPTH_MAX {
+        let mut below = Vec::new();
+        for directory in &level {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_protected(&name) {
+                    found.insert(entry.path());
+                } else if is_directory && left > 0 && !SKIPPED.iter().any(|skipped| name == *skipped) {
+                    left -= 1;
+                    below.push(entry.path());
+                }
+            }
+        }
+        level = below;
+    }
+    let mut found: Vec<PathBuf> = found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect();
+    found.sort_by_key(|path| path.components().count());
+    found.truncate(FOUND_MAX);
+    found
+}
+
+/// Identifies a file independently of its path: a directory with protected files may be renamed.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let about = path.symlink_metadata().ok()?;
+    Some((about.dev(), about.ino()))
+}
+
+/// Returns the protected files that are none of these, outside of worktrees of the project's own repository.
+pub(crate) fn created(project: &Path, known: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
+    let is_known = |path: &PathBuf| identity(path).is_none_or(|identity| known.contains(&identity));
+    let in_worktree = |path: &Path| {
+        let above = path.ancestors().skip(1).take_while(|above| *above != project);
+        above.into_iter().any(|above| git::is_worktree_of(&above.join(".git"), project))
+    };
+    protected(project).into_iter().filter(|path| !is_known(path) && !in_worktree(path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protected_files_are_found_at_any_depth() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        let write = |name: &str| {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), "x").unwrap();
+        };
+        for name in
+            ["a/b/Agents.md", "a/.vscode/tasks.json", ".envrc", "src/main.rs", "node_modules/x/CLAUDE.md"]
+        {
+            write(name);
+        }
+        let found = protected(root);
+        let shown: Vec<String> =
+            found.iter().map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect();
+        assert_eq!(shown, [".envrc", "a/.vscode", "a/b/Agents.md"]);
+        let known: BTreeSet<_> = found.iter().filter_map(|path| identity(path)).collect();
+        assert_eq!(created(root, &known), Vec::<PathBuf>::new());
+        fs::rename(root.join("a"), root.join("c")).unwrap();
+        assert_eq!(created(root, &known), Vec::<PathBuf>::new());
+        write("a/b/AGENTS.md");
+        assert_eq!(created(root, &known), [root.join("a/b/AGENTS.md")]);
+    }
+}
