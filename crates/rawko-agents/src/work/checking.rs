@@ -5,7 +5,7 @@ use std::path::Path;
 use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, evidence, part, value};
+use super::{Workshop, evidence, part, patch, value};
 use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
@@ -13,6 +13,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
     match &*call.name {
         "checks:base" => evidence::base(workshop, &call).await,
         "checks:round" => evidence::round(workshop, &call).await,
+        "checks:patch" => patch::patch(workshop, &call).await,
         "checks:progress" => evidence::progress(workshop, &call).await,
         _ => project(workshop, &call).await,
     }

@@ -117,9 +117,18 @@ const DEATHS: [(&str, &str, Way); 12] = [
     ("at_limit", "", Way::Raised),
 ];
 
-/// States that this script never stays in: it has no image, no conversation that is too long, and no permission rules.
-const NOT_IN_THIS_STORY: [&str; 4] =
-    ["working.looking", "working.compacting", "working.calling.permitting", "asking"];
+/// States that this script never stays in: it has no image, no conversation that is too long, no permission rules and no
+/// calls that run at the same time (`crates/rawko/tests/cli/fleet.rs`).
+const NOT_IN_THIS_STORY: [&str; 8] = [
+    "working.looking",
+    "working.compacting",
+    "working.calling.permitting",
+    "working.calling.grouping",
+    "working.calling.together",
+    "working.calling.helping",
+    "working.calling.collecting",
+    "asking",
+];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.
 const NOT_HELD: [&str; 3] = ["preparing", "verifying", "asking"];
