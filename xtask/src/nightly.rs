@@ -23,7 +23,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 8] = [
+const JOBS: [Job; 9] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -39,6 +39,14 @@ const JOBS: [Job; 8] = [
         variable: "RAWKO_KILLS",
         amount: 2_000,
         result: "ok: ",
+    },
+    Job {
+        name: "fleet",
+        package: "rawko",
+        test: "cli",
+        variable: "RAWKO_FLEET",
+        amount: 1_000,
+        result: "fleet: ",
     },
     Job {
         name: "charts",

@@ -17,6 +17,7 @@ mod prompts;
 mod puppet;
 mod real_model;
 mod reasoning;
+mod reports;
 mod rounds;
 mod seed_fields;
 mod task_settings;
