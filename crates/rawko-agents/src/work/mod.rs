@@ -128,9 +128,15 @@ impl Workshop {
     }
 }
 
-/// Loads the built-in charts.
+/// Loads the built-in charts, once in a process.
 pub fn editions() -> Result<Vec<Edition>, HostError> {
-    CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect()
+    static LOADED: OnceLock<Vec<Edition>> = OnceLock::new();
+    if let Some(loaded) = LOADED.get() {
+        return Ok(loaded.clone());
+    }
+    let read: Vec<Edition> =
+        CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect::<Result<_, _>>()?;
+    Ok(LOADED.get_or_init(|| read).clone())
 }
 
 /// The services of a workshop.
