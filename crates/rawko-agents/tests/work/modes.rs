@@ -51,7 +51,7 @@ async fn each_mode_runs_agents_and_charts() {
 #[tokio::test]
 async fn an_agent_that_does_not_exist_is_a_failed_step() {
     let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]);
-    let steps = [Step::agent("writer"), Step::agent("nobody")];
+    let steps = [Step::agent("writer"), Step::agent("missing")];
     let host = yard.host().await;
     for (join, outcome) in
         [(Join::All, "failed"), (Join::Settled, "finished"), (Join::AtLeast(1), "finished")]
