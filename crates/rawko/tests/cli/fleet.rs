@@ -121,7 +121,7 @@ fn a_killed_host_starts_no_finished_agent_again() {
     println!("fleet: {agents} agents, {kills} kills");
 }
 
-/// A pause is not an end: what has finished stays finished, and what was stopped continues.
+/// A pause is not an end: finished agents stay finished, and stopped calls continue.
 #[test]
 fn a_paused_fleet_continues_where_it_was() {
     let dir = fleet(8, 100);
