@@ -23,7 +23,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 8] = [
+const JOBS: [Job; 9] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -39,6 +39,14 @@ const JOBS: [Job; 8] = [
         variable: "RAWKO_KILLS",
         amount: 2_000,
         result: "ok: ",
+    },
+    Job {
+        name: "fleet",
+        package: "rawko",
+        test: "cli",
+        variable: "RAWKO_FLEET",
+        amount: 1_000,
+        result: "fleet: ",
     },
     Job {
         name: "charts",
@@ -212,7 +220,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, charts, turns, expressions, readers, logs, settings";
+        let jobs = "seeds, kills, fleet, charts, turns, expressions, readers, logs, settings";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

@@ -3,5 +3,6 @@
 
 pub mod agent;
 pub mod memories;
+pub mod modes;
 pub mod words;
 pub mod work;

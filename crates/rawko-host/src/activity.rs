@@ -118,7 +118,7 @@ impl Inner {
                     || (!machine.is_paused() && open.iter().any(running))
                     || self.unperformed.load(Ordering::SeqCst) > 0,
                 paused: machine.is_paused(),
-                person: open.iter().any(|effect| effect.kind == EffectKind::Person),
+                person: open.has_requests(),
                 next_due_ms: machine.next_due_ms(),
                 fault: machine.head().fault.as_deref().map(str::to_owned),
             };

@@ -8,6 +8,7 @@ use rawko_core::{Chart, FailedWork, NodeId, Snapshot, Status, Value};
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
 use crate::ledger::Ledger;
+use crate::open::OpenEffects;
 use crate::policy::{agent_of, policy_from};
 use crate::receipt::Receipt;
 use crate::records::{EffectKind, Head, InstanceKey, NewInstance, OpenEffect};
@@ -24,7 +25,7 @@ pub struct Instance {
     pub(crate) head: Head,
     /// Why the instance rests, if it does. Not the committed one: a change must be noticed at the end of a transaction.
     pub(crate) fault: Option<Arc<str>>,
-    pub(crate) open: Vec<OpenEffect>,
+    pub(crate) open: OpenEffects,
     /// Rules and budget given by the invoking instance or the starter; null if there are none.
     pub(crate) policy: Value,
     pub(crate) ledger: Ledger,
@@ -82,7 +83,7 @@ impl Instance {
             new: Arc::new(new),
             fault: head.fault.clone(),
             head,
-            open,
+            open: open.into(),
             calls,
             last_ms,
             snapshot_bytes,
@@ -107,7 +108,7 @@ impl Instance {
             new: (*self.new).clone(),
             parent: self.parent,
             head: self.head.clone(),
-            open: self.open.clone(),
+            open: self.open.to_vec(),
             calls: self.calls,
             last_ms: self.last_ms,
             snapshot_bytes: self.snapshot_bytes,
@@ -149,7 +150,7 @@ impl Instance {
     }
 
     /// Returns the effects without a result.
-    pub fn open_effects(&self) -> &[OpenEffect] {
+    pub fn open_effects(&self) -> &OpenEffects {
         &self.open
     }
 
@@ -198,16 +199,11 @@ impl Instance {
     }
 
     pub(crate) fn open_at(&self, step: u64, index: u32) -> Option<usize> {
-        let is = |effect: &OpenEffect| {
-            effect.step == step && effect.index == index && effect.kind != EffectKind::Unknown
-        };
-        self.open.iter().position(is)
+        self.open.at_place(step, index)
     }
 
     pub(crate) fn open_invocation(&self, invocation: u64) -> Option<usize> {
-        let is =
-            |effect: &OpenEffect| effect.invocation == Some(invocation) && effect.kind != EffectKind::Unknown;
-        self.open.iter().position(is)
+        self.open.of_invocation(invocation)
     }
 
     /// Returns true if the chart still waits for an invocation, or failed with it and may retry it.

@@ -18,6 +18,7 @@ mod ledger;
 mod limits;
 mod message;
 mod migration;
+mod open;
 mod person;
 mod policy;
 mod receipt;
@@ -46,6 +47,7 @@ pub use message::Message;
 pub use migration::{
     ChartName, Image, MigrationMove, MigrationRecord, MigrationRequest, image, refused_events,
 };
+pub use open::OpenEffects;
 pub use person::PersonAnswer;
 pub use policy::agent_of;
 pub use rawko_core::OnRestart;

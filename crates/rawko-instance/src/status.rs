@@ -115,7 +115,7 @@ impl Instance {
             Wait::Nothing
         } else if self.is_paused() {
             Wait::Paused
-        } else if any(|kind| kind == EffectKind::Person) {
+        } else if self.open.tally().people > 0 {
             Wait::Person
         } else if any(is_work) {
             Wait::Work

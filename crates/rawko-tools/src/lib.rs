@@ -11,6 +11,7 @@ mod input;
 mod known;
 mod narrow;
 mod outcome;
+mod parallel;
 mod pattern;
 mod permissions;
 mod plan;
@@ -65,6 +66,11 @@ pub trait ToolSource: Send + Sync {
 
     /// Returns true if a call with an unknown outcome may be repeated.
     fn is_safe_to_repeat(&self, name: &str) -> bool;
+
+    /// Returns true if a call changes nothing, so that it may run beside other calls.
+    fn only_reads(&self, _name: &str) -> bool {
+        false
+    }
 
     /// Calls a tool. A program that runs for an agent without write access must not have it either.
     fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a>;

@@ -155,7 +155,7 @@ fn begins(entry: &Entry, input: &Data) -> Option<Told> {
 
 fn answered(invoke: &str, data: &Data) -> Vec<Told> {
     let text = |value: &Data| value.as_str().unwrap_or_default().to_owned();
-    match invoke {
+    match agent::invoke_of(invoke) {
         "complete" => said(data),
         "tool" => {
             let result = data.get("result");
@@ -167,6 +167,10 @@ fn answered(invoke: &str, data: &Data) -> Vec<Told> {
             std::iter::once((kind, title, content, result.to_json())).chain(notice).collect()
         }
         "helper" => vec![("gets", "result of a helper".to_owned(), text(data.get("text")), data.to_json())],
+        "collect" => {
+            let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Data::as_str);
+            notices.map(|notice| ("note", "warning".to_owned(), notice.to_owned(), Value::Null)).collect()
+        }
         "compact" => vec![("note", "conversation compacted".to_owned(), String::new(), Value::Null)],
         "look" => vec![("note", "images analysed".to_owned(), String::new(), Value::Null)],
         _ => Vec::new(),

@@ -155,6 +155,9 @@ pub struct Limits {
     #[serde(rename = "timeout")]
     pub timeout_ms: Option<u64>,
     pub max_tokens: Option<u64>,
+    /// Tool calls and sub-agents of one completion that run at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<u64>,
 }
 
 impl AgentFile {

@@ -275,13 +275,15 @@ impl One<'_, '_, '_> {
 
     fn limits(&mut self, fields: &Fields<'_>) -> Limits {
         let Some(at) = fields.get("limits") else { return Limits::default() };
-        let fields = Fields::read(self.reader, at, "`limits`", &["maxIterations", "timeout", "maxTokens"]);
+        let fields =
+            Fields::read(self.reader, at, "`limits`", &["maxIterations", "timeout", "maxTokens", "parallel"]);
         let timeout = fields.get("timeout").and_then(|at| self.reader.duration(at, "`timeout`"));
         let mut whole = |key: &str| self.reader.whole(fields.get(key)?, &format!("`{key}` of `limits`"), 1);
         Limits {
             max_iterations: whole("maxIterations"),
             timeout_ms: timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok()),
             max_tokens: whole("maxTokens"),
+            parallel: whole("parallel"),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, evidence, part, trees, value};
+use super::{Workshop, evidence, part, patch, trees, value};
 use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
@@ -16,6 +16,7 @@ pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, Serv
         "checks:round" => {
             trees::recorded(workshop, &call, &call.name, evidence::round(workshop, &call)).await.0
         }
+        "checks:patch" => patch::patch(workshop, &call).await,
         "checks:progress" => evidence::progress(workshop, &call).await,
         _ => trees::recorded(workshop, &call, &call.name, project(workshop, &call)).await.0,
     }

@@ -9,7 +9,7 @@ use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
 use super::models::ModelChain;
 use super::open::within_settings;
 use super::session::Session;
-use super::{Workshop, delegate, part, value};
+use super::{Workshop, delegate, group, part, value};
 use rawko_model::provider::{
     Completion, CompletionRequest, ProviderError, Repair, Unfit, judge, messages_tokens,
 };
@@ -131,6 +131,7 @@ fn told(workshop: &Workshop, session: &Session, completion: Completion, model: &
     if !grant.allows(delegate::TASK) {
         calls = calls.into_iter().map(delegate::refused).collect();
     }
+    let calls: Vec<Value> = calls.into_iter().map(|call| group::with_kind(workshop, call)).collect();
     // Pending tool calls override the stop reason of the provider.
     let stop_reason = if calls.is_empty() { stop_reason } else { StopReason::ToolCalls };
     let size = usage.input_tokens + usage.output_tokens;

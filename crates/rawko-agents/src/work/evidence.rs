@@ -222,7 +222,7 @@ async fn evidence(
 }
 
 /// Returns the folder of snapshots, in the user's state directory: agents cannot reach it.
-fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
+pub(super) fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
     let state = StateDir::of(&workshop.environment).map_err(|error| error.to_string())?;
     Ok(state.project(&workshop.root).join("snapshots"))
 }
@@ -293,7 +293,9 @@ fn no_progress(progress: &Progress) -> String {
     )
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ServiceError> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ServiceError> {
     let ended = tokio::task::spawn_blocking(work).await;
     ended.map_err(|error| ServiceError::new(Category::Failed, format!("the project cannot be read: {error}")))
 }

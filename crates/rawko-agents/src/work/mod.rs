@@ -9,10 +9,12 @@ mod bounds;
 mod cast;
 mod charts;
 mod checking;
+mod collect;
 mod compact;
 mod complete;
 mod delegate;
 mod evidence;
+mod group;
 mod look;
 mod mentions;
 mod misspelt;
@@ -20,6 +22,7 @@ mod models;
 mod observed;
 mod open;
 mod outside;
+mod patch;
 mod permit;
 mod profiles;
 mod read;
@@ -63,11 +66,18 @@ use rawko_programs::mcp::McpServers;
 use rawko_tools::{Layer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
-pub const CHARTS: [(&str, &str); 4] = [
+pub const CHARTS: [(&str, &str); 11] = [
     ("rawko's own agent.yaml", include_str!("../../charts/agent.yaml")),
     ("rawko's own dry_run.yaml", include_str!("../../charts/dry_run.yaml")),
+    ("rawko's own issue_to_patch.yaml", include_str!("../../charts/issue_to_patch.yaml")),
     ("rawko's own orchestrator.yaml", include_str!("../../charts/orchestrator.yaml")),
+    ("rawko's own parallel.yaml", include_str!("../../charts/parallel.yaml")),
+    ("rawko's own pipeline.yaml", include_str!("../../charts/pipeline.yaml")),
     ("rawko's own plan_build.yaml", include_str!("../../charts/plan_build.yaml")),
+    ("rawko's own refactor_files.yaml", include_str!("../../charts/refactor_files.yaml")),
+    ("rawko's own research.yaml", include_str!("../../charts/research.yaml")),
+    ("rawko's own review_diff.yaml", include_str!("../../charts/review_diff.yaml")),
+    ("rawko's own sequential.yaml", include_str!("../../charts/sequential.yaml")),
 ];
 
 /// Everything agents need, read once.
@@ -121,6 +131,8 @@ impl Workshop {
             .add("git:merge", serve(Duty::Merge))
             .add("work:look", serve(Duty::Look))
             .add("work:permit", serve(Duty::Permit))
+            .add("work:group", serve(Duty::Group))
+            .add("work:collect", serve(Duty::Collect))
             .add("work:compact", serve(Duty::Compact))
             .add("work:select", serve(Duty::Decide(Moment::Select)))
             .add("work:evaluate", serve(Duty::Decide(Moment::Evaluate)))
@@ -132,9 +144,15 @@ impl Workshop {
     }
 }
 
-/// Loads the built-in charts.
+/// Loads the built-in charts, once in a process.
 pub fn editions() -> Result<Vec<Edition>, HostError> {
-    CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect()
+    static LOADED: OnceLock<Vec<Edition>> = OnceLock::new();
+    if let Some(loaded) = LOADED.get() {
+        return Ok(loaded.clone());
+    }
+    let read: Vec<Edition> =
+        CHARTS.iter().map(|(name, text)| Edition::read(name, text)).collect::<Result<_, _>>()?;
+    Ok(LOADED.get_or_init(|| read).clone())
 }
 
 /// The services of a workshop.
@@ -144,6 +162,8 @@ enum Duty {
     Close,
     Merge,
     Permit,
+    Group,
+    Collect,
     Look,
     Compact,
     Complete,
@@ -174,6 +194,8 @@ impl Service for Bench {
             Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
             Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
             Duty::Permit => Box::pin(async move { permit::permit(&workshop, &call) }),
+            Duty::Group => Box::pin(async move { group::group(&workshop, &call) }),
+            Duty::Collect => Box::pin(async move { collect::collect(&workshop, &call) }),
             Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
             Duty::Decide(moment) => Box::pin(async move { arbitrate::decide(&workshop, moment, call).await }),
             Duty::Remember => Box::pin(async move { remember::remember(&workshop, call).await }),
@@ -190,6 +212,8 @@ impl Service for Bench {
             | Duty::Close
             | Duty::Merge
             | Duty::Permit
+            | Duty::Group
+            | Duty::Collect
             | Duty::Look
             | Duty::Compact
             | Duty::Complete
@@ -209,6 +233,8 @@ impl Service for Bench {
             | Duty::Close
             | Duty::Merge
             | Duty::Permit
+            | Duty::Group
+            | Duty::Collect
             | Duty::Look
             | Duty::Compact
             | Duty::Complete
@@ -226,6 +252,8 @@ impl Service for Bench {
             | Duty::Close
             | Duty::Merge
             | Duty::Permit
+            | Duty::Group
+            | Duty::Collect
             | Duty::Look
             | Duty::Compact
             | Duty::Complete

@@ -173,6 +173,7 @@ async fn session(
         continuations_max: u64::from(loops.continuations_max),
         compactions_max: u64::from(loops.compactions_max),
         depth_max,
+        parallel: agent.limits.parallel.unwrap_or(u64::MAX).min(u64::from(loops.parallel_max)),
         helper_phase: phase.map(|_| HELPER_PHASE.to_owned()),
     })
 }

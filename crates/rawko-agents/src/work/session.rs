@@ -38,6 +38,14 @@ pub(super) struct Session {
     pub(super) continuations_max: u64,
     pub(super) compactions_max: u64,
     pub(super) depth_max: u64,
+    /// Tool calls and sub-agents of one completion that run at the same time.
+    #[serde(default = "one")]
+    pub(super) parallel: u64,
     /// The phase of sub-agents.
     pub(super) helper_phase: Option<String>,
+}
+
+/// A session from before calls ran at the same time.
+fn one() -> u64 {
+    1
 }

@@ -66,6 +66,45 @@ pub fn service_specs() -> Vec<ServiceSpec> {
                 ("request", json!({"type": "object"})),
             ]))
             .restarting(OnRestart::Retry),
+        ServiceSpec::named("work:group")
+            .taking(&object(&[
+                ("calls", json!({"type": "array"})),
+                ("grant", json!({})),
+                ("loop", json!({})),
+                ("memory", json!({})),
+                ("untrusted", json!({})),
+                ("parallel", json!({})),
+            ]))
+            .giving(&object(&[("count", json!({"type": "integer"}))]))
+            .restarting(OnRestart::Retry),
+        ServiceSpec::named("work:collect")
+            .taking(&object(&[
+                ("calls", json!({"type": "array"})),
+                ("outcomes", json!({"type": "array"})),
+                ("before", json!({"type": "integer"})),
+                ("loop", json!({})),
+                ("memory", json!({})),
+                ("taken", json!({})),
+                ("notes", json!({})),
+                ("failing", json!({})),
+            ]))
+            .giving(&object(&[
+                ("results", json!({"type": "array"})),
+                ("taken", json!({})),
+                ("memory", json!({})),
+                ("notes", json!({})),
+                ("usage", json!({"type": "object"})),
+                ("changes", json!({"type": "integer"})),
+                ("files", json!({"type": "array"})),
+                ("refusals", json!({"type": "integer"})),
+                ("failing", json!({})),
+                ("untrusted", json!({"type": "array"})),
+                ("unseen", json!({"type": "boolean"})),
+                ("end", json!({"type": ["string", "null"]})),
+                ("problem", json!({})),
+                ("notices", json!({"type": "array"})),
+            ]))
+            .restarting(OnRestart::Retry),
         ServiceSpec::named("work:look")
             .taking(&conversation(&[("seen", json!({})), ("occasion", json!({}))]))
             .giving(&object(&[("seen", json!({})), ("usage", json!({"type": "object"}))])),
@@ -108,6 +147,13 @@ pub fn service_specs() -> Vec<ServiceSpec> {
             ("progress", json!({"type": "object"})),
             ("standing", json!({"type": "string"})),
             ("notice", json!({"type": ["string", "null"]})),
+        ])),
+        ServiceSpec::named("checks:patch").giving(&object(&[
+            ("text", json!({"type": "string"})),
+            ("files", json!({"type": "array"})),
+            ("left_out", json!({"type": "array"})),
+            ("branch", json!({"type": "string"})),
+            ("file", json!({"type": ["string", "null"]})),
         ])),
         ServiceSpec::named("checks:progress").giving(&object(&[
             ("progress", json!({"type": "object"})),
@@ -170,6 +216,8 @@ mod tests {
             include_str!("../../charts/agent.yaml"),
             include_str!("../../charts/orchestrator.yaml"),
             include_str!("../../charts/plan_build.yaml"),
+            include_str!("../../charts/issue_to_patch.yaml"),
+            include_str!("../../charts/refactor_files.yaml"),
         ];
         for chart in charts {
             assert_eq!(findings(chart), [""; 0]);

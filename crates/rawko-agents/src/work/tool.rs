@@ -8,9 +8,11 @@ use super::attachments::Attached;
 use super::bounds::{TurnUse, bounded_data, cut};
 use super::open::within_settings;
 use super::{Workshop, advice, part, permit, trees, untrust, value};
-use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
+use rawko_arbiter::loop_control::{
+    LoopMemory, LoopSettings, Observation, Verdict, check_before, fingerprint_of, observe,
+};
 use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{ToolCall, ToolOutcome};
+use rawko_tools::{Grant, ToolCall, ToolOutcome};
 
 /// `project` is the workshop of the project, whose worktree the agent may be in.
 pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> Result<Value, ServiceError> {
@@ -50,6 +52,9 @@ pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> 
             None => running.await,
         }
     };
+    if input.get("together").as_bool() == Some(true) {
+        return beside(workshop, &asked, running.await, &grant, &settings);
+    }
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
     let outcome = noted(workshop, &asked, input.get("notes"), outcome);
     let outcome = advice::hinted(outcome, &grant);
@@ -57,7 +62,10 @@ pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> 
     let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
     let outcome = untrust::marked(outcome, source.as_deref());
     match &outcome.refusal {
-        Some(refusal) => Err(refused(&outcome, &refusal.rule, &refusal.source, &memory, value(&recovery))),
+        Some(refusal) => {
+            let memory = ("memory", value(&memory));
+            Err(refused(&outcome, &refusal.rule, &refusal.source, memory, value(&recovery)))
+        }
         None => {
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
             let mut turn =
@@ -85,6 +93,37 @@ fn overlap(workshop: &Workshop, project: &Workshop, told: &Value) -> Vec<String>
     }
 }
 
+/// Returns the result of one of several calls that run at the same time. Everything that depends on their order is left
+/// to `work:collect`: loop detection, the limits of the turn, and the instructions of directories.
+fn beside(
+    workshop: &Workshop,
+    asked: &ToolUse,
+    outcome: ToolOutcome,
+    grant: &Grant,
+    settings: &LoopSettings,
+) -> Result<Value, ServiceError> {
+    let result = (&*outcome.content, outcome.is_error);
+    let seen = value(&fingerprint_of(&asked.name, &asked.input, result, settings));
+    let outcome = advice::hinted(outcome, grant);
+    let recovery = if outcome.is_error { advice::recovery(asked, &outcome, grant) } else { Vec::new() };
+    let source = untrust::source(workshop, asked, &outcome);
+    let outcome = untrust::marked(outcome, source.as_deref());
+    if let Some(refusal) = &outcome.refusal {
+        return Err(refused(&outcome, &refusal.rule, &refusal.source, ("seen", seen), value(&recovery)));
+    }
+    let (outcome, attached) = bounded(outcome, &mut TurnUse::default());
+    let result = ToolResult { id: asked.id.clone(), content: outcome.content, is_error: outcome.is_error };
+    let given = Value::map([
+        ("result", value(&Part::ToolResult(result))),
+        ("images", value(&outcome.images)),
+        ("attached", attached.into_value()),
+        ("usage", outcome.data.get("usage").clone()),
+        ("recovery", value(&recovery)),
+        ("seen", seen),
+    ]);
+    Ok(untrust::noted(given, source))
+}
+
 /// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.
 fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) {
     let (mut attached, mut images, mut missing) = (Attached::default(), Vec::new(), Vec::new());
@@ -105,30 +144,40 @@ fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) 
 
 /// Adds the instructions of the directories that a file tool works in, once in a conversation.
 fn noted(workshop: &Workshop, asked: &ToolUse, notes: &Value, mut outcome: ToolOutcome) -> ToolOutcome {
+    if outcome.refusal.is_some() {
+        return outcome;
+    }
+    let Some((text, notes)) = instructions(workshop, asked, notes) else { return outcome };
+    outcome.content.push_str(&text);
+    let mut data = outcome.data.as_map().cloned().unwrap_or_default();
+    data.insert("notes".into(), notes);
+    ToolOutcome { data: Value::Map(data.into()), ..outcome }
+}
+
+/// Returns instructions that the conversation does not have yet, and its notes with them.
+pub(super) fn instructions(workshop: &Workshop, asked: &ToolUse, notes: &Value) -> Option<(String, Value)> {
     let is_file_tool = ["Read", "Write", "Edit", "Glob", "Grep"].contains(&asked.name.as_str());
-    let path = asked.input.get("path").as_str().filter(|_| is_file_tool && outcome.refusal.is_none());
-    let Some(path) = path else { return outcome };
+    let path = asked.input.get("path").as_str().filter(|_| is_file_tool)?;
     let list = notes.get("words").as_list().unwrap_or_default();
     let mut told: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let found = workshop.words.about(&workshop.root, path, &told);
     if found.is_empty() {
-        return outcome;
+        return None;
     }
+    let mut all_text = String::new();
     let mut left = workshop.words.settings.bytes_max;
     for file in found {
         told.push(file.path.clone());
         let text = cut(file.text.clone(), left, "project instructions are limited");
         left = left.saturating_sub(text.len());
         let (path, directory) = (&file.path, &file.directory);
-        outcome.content.push_str(&format!(
+        all_text.push_str(&format!(
             "\n\n[project instructions of {path}, for all files below {directory}/]\n{text}\n[end of instructions]"
         ));
     }
     let mut all = notes.as_map().cloned().unwrap_or_default();
     all.insert("words".into(), value(&told));
-    let mut data = outcome.data.as_map().cloned().unwrap_or_default();
-    data.insert("notes".into(), Value::Map(all.into()));
-    ToolOutcome { data: Value::Map(data.into()), ..outcome }
+    Some((all_text, Value::Map(all.into())))
 }
 
 /// Notes are kept in a place of their own.
@@ -180,7 +229,7 @@ pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
 }
 
 /// A state's loop settings only narrow.
-fn settings(input: &Value, policy: &Value) -> Result<LoopSettings, ServiceError> {
+pub(super) fn settings(input: &Value, policy: &Value) -> Result<LoopSettings, ServiceError> {
     let settings: LoopSettings = part(input, "loop")?;
     let narrowed = settings.narrowed(policy.get("loop"));
     narrowed.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))
@@ -219,14 +268,14 @@ fn refused(
     outcome: &ToolOutcome,
     rule: &str,
     source: &str,
-    memory: &LoopMemory,
+    observed: (&'static str, Value),
     recovery: Value,
 ) -> ServiceError {
     let details = Value::map([
         ("content", Value::str(&outcome.content)),
         ("rule", Value::str(rule)),
         ("source", Value::str(source)),
-        ("memory", value(memory)),
+        observed,
         ("recovery", recovery),
     ]);
     // The category already marks it as refused.
@@ -269,14 +318,14 @@ fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn words(verdict: &Verdict) -> Option<&str> {
+pub(super) fn words(verdict: &Verdict) -> Option<&str> {
     match verdict {
         Verdict::Fine => None,
         Verdict::Notice { text } | Verdict::Block { text } | Verdict::Doom { text, .. } => Some(text),
     }
 }
 
-fn detector(verdict: &Verdict) -> Value {
+pub(super) fn detector(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Doom { detector, .. } => Value::str(detector.as_str()),
         Verdict::Fine | Verdict::Notice { .. } | Verdict::Block { .. } => Value::Null,

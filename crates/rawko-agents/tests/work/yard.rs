@@ -39,6 +39,7 @@ pub(crate) struct Yard {
     script: Arc<Listening>,
     model: Option<Arc<dyn Provider>>,
     charts: Vec<String>,
+    state_dir: Option<PathBuf>,
 }
 
 /// Records the requests to the models, beside their responses.
@@ -63,6 +64,7 @@ pub(crate) fn yard(script: &str) -> Yard {
         script: Arc::new(Listening { script, asked: Mutex::default() }),
         model: None,
         charts: vec![ONE.to_owned()],
+        state_dir: None,
     };
     yard.file(".rawko/agents/worker.md", "---\nname: worker\nwhenToUse: For work.\n---\nYou work.\n")
 }
@@ -105,6 +107,12 @@ impl Yard {
         self.replace_settings("providers: {default: demo/scripted}", &with)
     }
 
+    /// Sets the user's state directory, which holds snapshots of the project.
+    pub(crate) fn state_dir(mut self, path: &Path) -> Self {
+        self.state_dir = Some(path.to_owned());
+        self
+    }
+
     pub(crate) fn chart(mut self, text: &str) -> Self {
         self.charts.insert(0, text.to_owned());
         self
@@ -123,8 +131,10 @@ impl Yard {
         std::fs::create_dir_all(root.join(".rawko")).unwrap();
         std::fs::write(root.join(".rawko/config.yaml"), &self.settings).unwrap();
         // Ignore the user's own files.
+        let path = std::env::var("PATH").unwrap();
+        let state = self.state_dir.as_ref().map(|path| ("RAWKO_STATE_DIR", path.to_str().unwrap()));
         let environment: Environment =
-            [("HOME", "/nonexistent"), ("PATH", &std::env::var("PATH").unwrap())].into_iter().collect();
+            [("HOME", "/nonexistent"), ("PATH", &path)].into_iter().chain(state).collect();
         let (settings, problems) = Settings::read_in(&root, &environment);
         assert_eq!(told(&problems), "");
         let (mut workshop, problems) = Workshop::read(&root, &settings);

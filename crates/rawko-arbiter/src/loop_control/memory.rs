@@ -26,7 +26,7 @@ pub struct LoopMemory {
 
 /// One call and its result, as fingerprints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CallFingerprint {
+pub struct CallFingerprint {
     pub(super) name: String,
     pub(super) call: String,
     pub(super) result: String,
@@ -62,6 +62,33 @@ impl LoopMemory {
             self.set_blocked(&blocked.call, times);
         }
         self
+    }
+
+    /// Returns the calls that a child made after it was given a copy of this memory.
+    pub fn calls_since<'c>(
+        &self,
+        child: &'c LoopMemory,
+    ) -> impl Iterator<Item = &'c CallFingerprint> + use<'c> {
+        let new = usize::try_from(child.count.saturating_sub(self.count)).unwrap_or(usize::MAX);
+        child.recent.iter().skip(child.recent.len().saturating_sub(new))
+    }
+
+    /// Appends the calls of children that ran at the same time, each with a copy of this memory, in the order given.
+    /// The same calls of two of them count once: neither could know of the other's.
+    #[must_use]
+    pub fn merge_all(self, children: &[LoopMemory]) -> LoopMemory {
+        let mut known: Vec<Vec<&CallFingerprint>> = Vec::new();
+        let mut merged = self.clone();
+        for child in children {
+            let calls: Vec<&CallFingerprint> = self.calls_since(child).collect();
+            if known.contains(&calls) {
+                continue;
+            }
+            let child_alone = LoopMemory { handed_over_at: self.count, ..child.clone() };
+            merged = merged.merge(&child_alone);
+            known.push(calls);
+        }
+        merged
     }
 
     /// Returns the number of stored calls, which is bounded.

@@ -12,9 +12,9 @@ mod settings;
 use serde::{Deserialize, Serialize};
 
 pub use canonical::{canonical_call, canonical_result};
-pub use memory::LoopMemory;
+pub use memory::{CallFingerprint, LoopMemory};
 pub use passes::{Pass, PassHistory, PassKind, judge_passes};
-pub use repeats::{Observation, check_before, observe};
+pub use repeats::{Observation, check_before, fingerprint_of, observe, observe_fingerprint};
 pub use settings::{LoopSettings, NarrowingError};
 
 /// The reaction to a loop, in order of severity.

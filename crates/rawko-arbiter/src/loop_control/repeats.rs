@@ -74,13 +74,7 @@ pub fn observe(
 ) -> (LoopMemory, Verdict) {
     match observation {
         Observation::Returned { name, input, content, is_error } => {
-            let seen = CallFingerprint {
-                name: name.to_owned(),
-                call: fingerprint(&canonical_call(name, input)),
-                result: fingerprint(&canonical_result(content, is_error)),
-                is_polling: is_polling(name, input, settings),
-            };
-            returned(memory, seen, settings)
+            observe_fingerprint(memory, fingerprint_of(name, input, (content, is_error), settings), settings)
         }
         Observation::Blocked { name, input } => {
             let verdict = check_before(&memory, name, input, settings);
@@ -89,7 +83,27 @@ pub fn observe(
     }
 }
 
-fn returned(mut memory: LoopMemory, seen: CallFingerprint, settings: &LoopSettings) -> (LoopMemory, Verdict) {
+/// Returns the fingerprint of a call with its result, for [`observe_fingerprint`].
+pub fn fingerprint_of(
+    name: &str,
+    input: &Value,
+    (content, is_error): (&str, bool),
+    settings: &LoopSettings,
+) -> CallFingerprint {
+    CallFingerprint {
+        name: name.to_owned(),
+        call: fingerprint(&canonical_call(name, input)),
+        result: fingerprint(&canonical_result(content, is_error)),
+        is_polling: is_polling(name, input, settings),
+    }
+}
+
+/// Records a call that ran beside others, in the order of the calls, not of their results.
+pub fn observe_fingerprint(
+    mut memory: LoopMemory,
+    seen: CallFingerprint,
+    settings: &LoopSettings,
+) -> (LoopMemory, Verdict) {
     let is_progress = memory.last_result(&seen.call).is_some_and(|last| last != seen.result);
     if is_progress {
         memory.set_blocked(&seen.call, 0);

@@ -41,6 +41,8 @@ pub struct LoopSettings {
     pub compactions_max: u32,
     /// Depth limit of nested agents.
     pub depth_max: u32,
+    /// Tool calls and sub-agents of one completion that run at the same time; an agent's own limit may be lower.
+    pub parallel_max: u32,
     /// Prompt size, in tokens, that triggers compaction.
     pub prompt_tokens_max: u32,
     /// Rounds of a task without progress until the agents get a notice.
@@ -70,6 +72,7 @@ impl Default for LoopSettings {
             retries_max: 6,
             compactions_max: 8,
             depth_max: 2,
+            parallel_max: 16,
             prompt_tokens_max: 150_000,
             tell_after: 3,
             stuck_after: 5,
@@ -78,7 +81,7 @@ impl Default for LoopSettings {
     }
 }
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "notice_after",
     "block_after",
     "doom_after",
@@ -95,11 +98,14 @@ const KEYS: [&str; 20] = [
     "retries_max",
     "compactions_max",
     "depth_max",
+    "parallel_max",
     "prompt_tokens_max",
     "tell_after",
     "stuck_after",
     "returns_max",
 ];
+/// Results of more calls would not fit into one value of a context.
+const PARALLEL_MAX: u64 = 32;
 /// The memory holds a cycle of five, fifty times.
 const ROUNDS_MAX: u64 = 50;
 const CYCLE_MAX: u64 = 5;
@@ -218,6 +224,7 @@ impl LoopSettings {
             "retries_max" => &mut self.retries_max,
             "compactions_max" => &mut self.compactions_max,
             "depth_max" => &mut self.depth_max,
+            "parallel_max" => &mut self.parallel_max,
             "prompt_tokens_max" => &mut self.prompt_tokens_max,
             "tell_after" => &mut self.tell_after,
             "stuck_after" => &mut self.stuck_after,
@@ -266,6 +273,7 @@ fn bounds(key: &str) -> (u64, u64) {
     match key {
         "notice_after" | "block_after" | "doom_after" => (2, ROUNDS_MAX),
         "cycle_max" => (1, CYCLE_MAX),
+        "parallel_max" => (1, PARALLEL_MAX),
         "challenges_max" | "continuations_max" | "retries_max" | "compactions_max" | "depth_max" => {
             (0, u64::from(u32::MAX))
         }

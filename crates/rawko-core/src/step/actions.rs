@@ -167,7 +167,9 @@ impl Run<'_> {
             other => match other.split_once(':') {
                 Some(("channel", name)) => SendTarget::Channel(name.into()),
                 Some(("agent", name)) => SendTarget::Agent(name.into()),
-                _ if self.invocation_by_name(other).is_some() => SendTarget::Invocation(other.into()),
+                _ if self.invocation_by_name(other).is_some() || self.fan_out_by_name(other).is_some() => {
+                    SendTarget::Invocation(other.into())
+                }
                 _ => SendTarget::Other(other.into()),
             },
         };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Status, Value};
-use rawko_instance::Instance;
+use rawko_instance::{Instance, OpenEffects};
 use rawko_store::{Commit, EffectKind, OpenEffect, Record, RecordKind};
 use serde::Deserialize;
 
@@ -56,7 +56,7 @@ pub fn committed(
         outcome: word(snapshot.output().get("outcome")).filter(|_| status.is_over()),
         error: failure.and_then(|failure| error_word(&failure.error)),
         spent: instance.ledger().total,
-        asked: asked(commit, before.map_or(&[], Instance::open_effects)),
+        asked: before.map(|before| asked(commit, before.open_effects())).unwrap_or_default(),
     })
 }
 
@@ -80,7 +80,10 @@ fn event_word(text: &str) -> Arc<str> {
 }
 
 /// Returns the requests to people that this commit closes, with their decisions from the audit.
-fn asked(commit: &Commit, open: &[OpenEffect]) -> Vec<Asked> {
+fn asked(commit: &Commit, open: &OpenEffects) -> Vec<Asked> {
+    if !open.has_requests() {
+        return Vec::new();
+    }
     let is_over = |effect: &&OpenEffect| commit.closed.contains(&(effect.step, effect.index));
     let people = open.iter().filter(|effect| effect.kind == EffectKind::Person).filter(is_over);
     people

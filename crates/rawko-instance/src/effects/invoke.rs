@@ -158,7 +158,10 @@ impl Instance {
                 || (is_retried && effect.name == invoke.src);
             effect.kind == EffectKind::Unknown && is_same
         };
-        let at = self.open.iter().position(is_kept)?;
+        if self.open.tally().unknown == 0 {
+            return None;
+        }
+        let at = self.open.position(is_kept)?;
         let kept = self.open.remove(at);
         self.close(&kept, tx);
         Some(kept.idempotency)

@@ -85,10 +85,17 @@ impl Instance {
             (effect.kind == EffectKind::Unknown && is_unneeded())
                 || (over && (!effect.result.is_empty() || effect.kind == EffectKind::Held))
         };
+        let tally = self.open.tally();
+        if tally.unknown + tally.held + tally.with_result == 0 {
+            return;
+        }
         let settled: Vec<OpenEffect> =
             self.open.iter().filter(|effect| is_settled(effect)).cloned().collect();
         for effect in settled {
-            self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+            let is = |known: &OpenEffect| (known.step, known.index) == (effect.step, effect.index);
+            while let Some(at) = self.open.position(is) {
+                self.open.remove(at);
+            }
             self.close(&effect, tx);
         }
     }

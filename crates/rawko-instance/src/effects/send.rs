@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, NamedEvent, Send, SendTarget, Status, Value};
+use rawko_core::{Event, Invocation, NamedEvent, Send, SendTarget, Status, Value, split_item_name};
 
 use super::child::child_id;
 use super::{Position, effect_id};
@@ -33,10 +33,15 @@ impl Instance {
                 }
                 None => self.undeliverable(&send, "the instance has no parent", at, tx),
             },
-            SendTarget::Invocation(id) => match self.child_of(id, env, tx) {
-                Some(child) => self.post_event(child, &send, "parent", None, at, env, tx),
-                None => self.send_outside(send.clone(), Arc::clone(id), at, env, tx),
-            },
+            SendTarget::Invocation(id) => {
+                let children = self.children_of(id, env, tx);
+                if children.is_empty() {
+                    return self.send_outside(send.clone(), Arc::clone(id), at, env, tx);
+                }
+                for child in children {
+                    self.post_event(child, &send, "parent", None, at, env, tx);
+                }
+            }
             SendTarget::Channel(name) => {
                 self.send_outside(send.clone(), format!("channel:{name}").into(), at, env, tx);
             }
@@ -127,14 +132,18 @@ impl Instance {
         self.open(OpenEffect { result, ..effect }, tx);
     }
 
-    /// Returns the running child with this invoke id.
-    fn child_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Option<InstanceKey> {
-        let wanted = self.snapshot.pending().find(|known| *self.chart.invocation_name(known) == *invoke)?.id;
-        let is_child = |effect: &&OpenEffect| {
-            effect.kind == EffectKind::Child && effect.invocation == Some(wanted) && effect.result.is_empty()
+    /// Returns the running children with this invoke id: one, one item of an `each`, or all items of it.
+    fn children_of(&self, invoke: &str, env: &dyn Environment, tx: &Transaction) -> Vec<InstanceKey> {
+        let is_wanted = |known: &Invocation| {
+            let name = self.chart.invocation_name(known);
+            *name == *invoke || split_item_name(&name).is_some_and(|(whole, _)| whole == invoke)
         };
-        let effect = self.open.iter().find(is_child)?;
-        self.key_of_child(&child_id(&self.new.id, effect), env, tx)
+        let child = |known: Invocation| {
+            let effect = &self.open[self.open_invocation(known.id)?];
+            let is_running = effect.kind == EffectKind::Child && effect.result.is_empty();
+            is_running.then(|| self.key_of_child(&child_id(&self.new.id, effect), env, tx)).flatten()
+        };
+        self.snapshot.pending().filter(is_wanted).filter_map(child).collect()
     }
 
     pub(super) fn plan_emit(

@@ -148,7 +148,15 @@ impl Instance {
         let of = |effect: &OpenEffect| {
             effect.kind == EffectKind::Child && *child_id(&self.new.id, effect) == *child
         };
-        let Some(at) = self.open.iter().position(of) else { return Ok(self.receipt(false)) };
+        let invocation = match &message.event {
+            Event::InvokeDone { invocation, .. } | Event::InvokeFailed { invocation, .. } => {
+                Some(*invocation)
+            }
+            _ => None,
+        };
+        let known = invocation.and_then(|id| self.open_invocation(id)).filter(|at| of(&self.open[*at]));
+        let at = known.or_else(|| self.open.position(of));
+        let Some(at) = at else { return Ok(self.receipt(false)) };
         self.pace.zero_delay_steps = 0;
         let event = self.agent_result(&self.open[at], &message.event, env);
         self.spend(message.spent, self.node_of(self.open[at].invocation));

@@ -103,9 +103,10 @@ impl Instance {
             if has_begun && !self.may_repeat(at, env, tx)? {
                 continue;
             }
-            let effect = &mut self.open[at];
-            effect.parked = true;
-            effect.in_doubt |= has_begun;
+            let effect = self.open.edit(at, |effect| {
+                effect.parked = true;
+                effect.in_doubt |= has_begun;
+            });
             tx.commit.opened.push(effect.clone());
             if has_begun {
                 tx.actions.push(Action::Stop { instance: self.key, effect: place });
@@ -123,14 +124,14 @@ impl Instance {
         tx: &mut Transaction,
     ) {
         let Some(at) = self.open_at(effect.step, effect.index) else { return };
-        if again {
-            self.open[at].parked = true;
-            self.open[at].in_doubt = true;
+        let known = if again {
+            self.open.edit(at, |known| (known.parked, known.in_doubt) = (true, true))
         } else {
             let result = EffectResult::of(effect, Err(error));
-            self.open[at].result = tx.pack(serde_json::to_string(&result).unwrap_or_default());
-        }
-        tx.commit.opened.push(self.open[at].clone());
+            let text = tx.pack(serde_json::to_string(&result).unwrap_or_default());
+            self.open.edit(at, |known| known.result = text)
+        };
+        tx.commit.opened.push(known.clone());
     }
 
     fn may_repeat(&self, at: usize, env: &dyn Environment, tx: &Transaction) -> Result<bool, InstanceError> {
@@ -145,8 +146,9 @@ impl Instance {
 
     /// Requests to people expire later by the time that the instance was paused, like timers.
     fn delay_expiries(&mut self, paused_ms: i64, tx: &mut Transaction) {
-        for effect in self.open.iter_mut().filter(|effect| effect.due_ms.is_some()) {
-            effect.due_ms = effect.due_ms.map(|due_ms| due_ms.saturating_add(paused_ms));
+        for at in 0..self.open.len() {
+            let Some(due_ms) = self.open[at].due_ms else { continue };
+            let effect = self.open.edit(at, |effect| effect.due_ms = Some(due_ms.saturating_add(paused_ms)));
             tx.commit.opened.push(effect.clone());
         }
     }
@@ -211,8 +213,7 @@ impl Instance {
             return;
         }
         let text = tx.pack(serde_json::to_string(result).unwrap_or_default());
-        let effect = &mut self.open[at];
-        (effect.result, effect.parked) = (text, false);
+        let effect = self.open.edit(at, |effect| (effect.result, effect.parked) = (text, false));
         tx.commit.opened.push(effect.clone());
     }
 
@@ -246,7 +247,9 @@ impl Instance {
     }
 
     fn held(&self) -> impl Iterator<Item = (usize, &OpenEffect)> {
-        self.open.iter().enumerate().filter(|(_, effect)| effect.kind == EffectKind::Held)
+        let none = self.open.tally().held == 0;
+        let all = self.open.iter().enumerate().take(if none { 0 } else { usize::MAX });
+        all.filter(|(_, effect)| effect.kind == EffectKind::Held)
     }
 
     /// Returns the position of the input that was held first.

@@ -116,7 +116,7 @@ impl Instance {
     /// Replaces an open effect with a changed one.
     fn reopen(&mut self, effect: OpenEffect, tx: &mut Transaction) -> OpenEffect {
         if let Some(at) = self.open_at(effect.step, effect.index) {
-            self.open[at] = effect.clone();
+            self.open.edit(at, |known| known.clone_from(&effect));
             tx.commit.opened.push(effect.clone());
         }
         effect
@@ -140,8 +140,7 @@ impl Instance {
         let mut tx = self.begin();
         for place in effects {
             if let Some(at) = self.open_at(place.step, place.index) {
-                self.open[at].parked = true;
-                tx.commit.opened.push(self.open[at].clone());
+                tx.commit.opened.push(self.open.edit(at, |effect| effect.parked = true).clone());
             }
         }
         tx

@@ -107,8 +107,12 @@ impl Instance {
 
     /// Adds the full snapshot to the commit.
     pub(crate) fn save_snapshot(&mut self, tx: &mut Transaction) {
-        let body = tx.pack(self.snapshot.to_json(&self.chart));
-        self.snapshot_bytes = body.len();
+        let text = self.snapshot.to_json(&self.chart);
+        // The next one is due after changes that cost about as much as it does. The cost is in packing it, however small
+        // the result: ten thousand items pack to a few hashes.
+        let cost_bytes = text.len() / 2;
+        let body = tx.pack(text);
+        self.snapshot_bytes = body.len().max(cost_bytes);
         self.delta_bytes = 0;
         tx.commit.snapshot = Some(Box::new(SavedSnapshot { step: self.snapshot.step_number(), body }));
     }

@@ -67,7 +67,10 @@ impl Instance {
             return None;
         }
         let rests = self.fault.is_some();
-        if let Some(at) = self.open.iter().position(|effect| !effect.result.is_empty()).filter(|_| !rests) {
+        let tally = self.open.tally();
+        if tally.with_result > 0
+            && let Some(at) = self.open.position(|effect| !effect.result.is_empty()).filter(|_| !rests)
+        {
             return Some(Due::Result { at, at_ms: self.last_ms });
         }
         if let Some(at) = self.next_held() {
@@ -79,7 +82,8 @@ impl Instance {
             let at_ms = effect.due_ms.filter(|_| effect.kind == EffectKind::Person)?;
             Some(Due::Expiry { at, at_ms })
         };
-        let expiries = self.open.iter().enumerate().filter_map(expiry);
+        let all = self.open.iter().enumerate().take(if tally.people == 0 { 0 } else { usize::MAX });
+        let expiries = all.filter_map(expiry);
         timer.into_iter().chain(expiries).min_by_key(|due| due.at_ms())
     }
 

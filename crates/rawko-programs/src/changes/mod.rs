@@ -2,10 +2,12 @@
 //! git, because a project may have none, may have uncommitted work, and Bash changes files that no tool reports.
 
 mod diff;
+mod patch;
 mod snapshot;
 
 use serde::{Deserialize, Serialize};
 
+pub use patch::Patch;
 pub use snapshot::Snapshot;
 
 /// One file that differs from the beginning of the task.

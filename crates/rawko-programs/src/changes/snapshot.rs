@@ -118,6 +118,11 @@ impl Snapshot {
         changes
     }
 
+    /// Returns the text that a file had; `None` if it did not exist or has no stored text.
+    pub(super) fn text_before(&self, path: &str) -> Option<String> {
+        self.files.get(path).and_then(|mark| self.text(mark))
+    }
+
     fn text(&self, mark: &FileMark) -> Option<String> {
         mark.stored.then(|| fs::read_to_string(self.folder.join(&mark.hash)).ok()).flatten()
     }

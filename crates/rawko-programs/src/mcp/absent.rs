@@ -34,6 +34,10 @@ impl Server {
         false
     }
 
+    pub(super) fn only_reads(&self, _: &str) -> bool {
+        false
+    }
+
     pub(super) async fn call(&self, _: &str, _: Value) -> ToolOutcome {
         failure(format!("the MCP server `{}` is not there: {WHY}", self.config.name))
     }

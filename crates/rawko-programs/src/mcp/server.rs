@@ -83,6 +83,11 @@ impl Server {
         tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.is_safe_to_repeat))
     }
 
+    pub(super) fn only_reads(&self, full: &str) -> bool {
+        let tools = self.facts().tools.clone();
+        tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.only_reads))
+    }
+
     pub(super) async fn call(&self, full: &str, input: Value) -> ToolOutcome {
         let mut outcome = self.outcome(full, input).await;
         outcome.content = self.config.secrets.hide(outcome.content);

@@ -108,6 +108,12 @@ impl ToolSource for McpServers {
             .any(|access| self.of_access(name, *access).is_some_and(|server| server.is_safe_to_repeat(name)))
     }
 
+    fn only_reads(&self, name: &str) -> bool {
+        let accesses = [ProjectAccess::Write, ProjectAccess::Read];
+        let servers = accesses.iter().filter_map(|access| self.of_access(name, *access));
+        servers.into_iter().any(|server| server.only_reads(name))
+    }
+
     fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
         Box::pin(async move {
             match self.of_access(name, access) {

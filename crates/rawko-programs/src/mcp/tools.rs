@@ -16,6 +16,7 @@ pub(super) struct McpTool {
     pub(super) name: String,
     pub(super) spec: ToolSpec,
     pub(super) is_safe_to_repeat: bool,
+    pub(super) only_reads: bool,
 }
 
 /// Returns the listed tools under the names that models see.
@@ -26,13 +27,14 @@ pub(super) fn known(prefix: &str, tools: Vec<Tool>) -> Tools {
         let hint = |hint: fn(&ToolAnnotations) -> Option<bool>| {
             tool.annotations.as_ref().and_then(hint).unwrap_or(false)
         };
-        let is_safe_to_repeat = hint(|hints| hints.read_only_hint) || hint(|hints| hints.idempotent_hint);
+        let only_reads = hint(|hints| hints.read_only_hint);
+        let is_safe_to_repeat = only_reads || hint(|hints| hints.idempotent_hint);
         let spec = ToolSpec {
             name: full.clone(),
             description: tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default().to_owned(),
             input_schema: Value::from_json(serde_json::Value::Object((*tool.input_schema).clone())),
         };
-        known.insert(full, McpTool { name: tool.name.to_string(), spec, is_safe_to_repeat });
+        known.insert(full, McpTool { name: tool.name.to_string(), spec, is_safe_to_repeat, only_reads });
     }
     known
 }

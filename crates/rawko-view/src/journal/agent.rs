@@ -1,7 +1,7 @@
 //! Readable output of an agent's work: its messages, tool calls and tool results. The states and context of its chart
 //! are only shown with `-v`, because a user who follows a run wants to see the work.
 
-use rawko_core::{Effect, Status, Value};
+use rawko_core::{Effect, Status, Value, split_item_name};
 
 use super::{Entry, What};
 
@@ -43,8 +43,17 @@ pub fn report(data: &Value) -> Option<String> {
     data.get("outcome").as_str().map(|_| format!("{agent}: {}", first_line(text)))
 }
 
+/// Returns the invoke of the chart `agent` that an answer is for: calls that run at the same time are items.
+pub(crate) fn invoke_of(name: &str) -> &str {
+    match split_item_name(name).map(|(id, _)| id) {
+        Some("tools") => "tool",
+        Some("helpers") => "helper",
+        Some(_) | None => name,
+    }
+}
+
 fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
-    match invoke {
+    match invoke_of(invoke) {
         "complete" => {
             let report = data.get("data").get("report").as_str();
             let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
@@ -63,6 +72,10 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
             lines
         }
         "helper" => vec![("result", given(data.get("text").as_str().unwrap_or_default()))],
+        "collect" => {
+            let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+            notices.map(|notice| ("warning", notice.to_owned())).collect()
+        }
         "compact" => vec![("note", "conversation compacted".to_owned())],
         "look" => vec![("note", "images analysed".to_owned())],
         _ => Vec::new(),

@@ -4,7 +4,7 @@
 use rawko_core::{Effect, ServiceClass, ServiceName, Value};
 use serde_json::{Value as Json, json};
 
-use super::{Entry, What, lines};
+use super::{Entry, What, agent, lines};
 
 /// Arbiter decision in an entry: the decision, the chosen agent, and the record of the request.
 pub struct Decision<'e> {
@@ -130,7 +130,7 @@ fn said_and_called(entry: &Entry) -> Vec<(&'static str, Json)> {
         }
     }
     if let What::Answered { invoke, data } = &entry.what
-        && invoke == "tool"
+        && agent::invoke_of(invoke) == "tool"
     {
         all.push(("tool_result", json!({"result": data.get("result").to_json()})));
     }

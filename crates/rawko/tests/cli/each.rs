@@ -100,3 +100,39 @@ fn a_budget_that_cannot_pay_refuses_the_whole_before_the_first_call() {
     assert!(lines(&history, "invoked").is_empty(), "{history}");
     assert!(!dir.path().join("ran.txt").exists());
 }
+
+#[test]
+fn a_send_to_the_whole_reaches_every_running_item() {
+    let parent = "\
+statechart:
+  id: parent
+  version: 1.0.0
+  initial: working
+  states:
+    working:
+      on:
+        ALL: {actions: [{type: send, target: kids, event: GO, data: {n: 1}}]}
+        ONE: {actions: [{type: send, target: 'kids[1]', event: GO, data: {n: 2}}]}
+      invoke: {id: kids, src: 'statechart:kid', each: '[10, 11, 12]', max_concurrent: 3, input: {n: item}, onDone: done, onError: failed}
+    done: {type: final, output: event.data}
+    failed: {type: final, output: event.data}
+";
+    let kid = "\
+statechart:
+  id: kid
+  version: 1.0.0
+  initial: waiting
+  context: {n: 0}
+  states:
+    waiting: {on: {GO: done}}
+    done: {type: final, output: {sum: context.n + event.data.n}}
+";
+    let dir = directory(&[("parent.yaml", parent), ("kid.yaml", kid)]);
+    run(dir.path(), &["run", "parent.yaml", "--with", "kid.yaml", "--id", "p"], "");
+    run(dir.path(), &["send", "p", "ONE"], "");
+    let ended = run(dir.path(), &["send", "p", "ALL", "--output-format", "json"], "");
+    let shown = run(dir.path(), &["show", "p", "--json"], "");
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let sums: Vec<_> = shown["output"].as_array().unwrap().iter().map(|kid| kid["sum"].clone()).collect();
+    assert_eq!(sums, [11, 13, 13], "{shown} {}", ended.stderr);
+}

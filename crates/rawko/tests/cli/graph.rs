@@ -60,6 +60,19 @@ fn themes_differ() {
     assert!(drawn("auto").contains("prefers-color-scheme"));
 }
 
+/// So are the pictures of the ready workflows.
+#[test]
+fn the_pictures_of_workflows_are_drawn_by_us() {
+    let names =
+        ["sequential", "parallel", "pipeline", "review_diff", "refactor_files", "research", "issue_to_patch"];
+    for name in names {
+        let repository = crate::support::repository();
+        let run = run(&repository, &["graph", &format!("charts/{name}.yaml"), "--format", "svg"], "");
+        expect_test::expect_file![repository.join(format!("docs/pictures/{name}.svg"))]
+            .assert_eq(&run.stdout);
+    }
+}
+
 /// The README's picture is the output of `graph`.
 #[test]
 fn the_picture_in_the_readme_is_drawn_by_us() {

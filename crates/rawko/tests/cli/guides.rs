@@ -56,6 +56,11 @@ fn tools() {
 }
 
 #[test]
+fn workflows() {
+    check("workflows.md");
+}
+
+#[test]
 fn phases() {
     check("phases.md");
 }

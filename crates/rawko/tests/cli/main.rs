@@ -12,6 +12,7 @@ mod each;
 mod examples;
 mod exit_codes;
 mod faults;
+mod fleet;
 mod forking;
 mod governing;
 mod graph;

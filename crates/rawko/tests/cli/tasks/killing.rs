@@ -118,9 +118,18 @@ const DEATHS: [(&str, &str, Way); 12] = [
 ];
 
 /// States that this script never stays in: it has no image, no conversation that is too long, no permission rules and no
-/// worktree.
-const NOT_IN_THIS_STORY: [&str; 5] =
-    ["working.looking", "working.compacting", "working.closing", "working.calling.permitting", "asking"];
+/// worktree, nor calls that run at the same time (`crates/rawko/tests/cli/fleet.rs`).
+const NOT_IN_THIS_STORY: [&str; 9] = [
+    "working.looking",
+    "working.compacting",
+    "working.closing",
+    "working.calling.permitting",
+    "working.calling.grouping",
+    "working.calling.together",
+    "working.calling.helping",
+    "working.calling.collecting",
+    "asking",
+];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.
 const NOT_HELD: [&str; 3] = ["preparing", "verifying", "asking"];

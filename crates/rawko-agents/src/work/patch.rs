@@ -1,0 +1,120 @@
+//! `checks:patch`: the changes since the base of a run, as a patch with a proposed branch. It is written to a file in the
+//! root of the project, or only returned for reviewers.
+
+use std::fs;
+use std::path::Path;
+
+use rawko_core::Value;
+use rawko_host::{Call, Category, ServiceError};
+
+use super::{Workshop, evidence, part, value};
+use rawko_programs::changes::{Patch, Snapshot};
+use rawko_programs::checks::Base;
+
+/// The patch is a value of a chart's context, which is limited.
+const TEXT_BYTES_MAX: usize = 900 * 1024;
+const SLUG_CHARS: usize = 48;
+const TITLE_CHARS: usize = 100;
+
+pub(super) async fn patch(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
+    let input = &call.input;
+    let base: Base = part(input, "base")?;
+    let why =
+        base.snapshot_problem.clone().unwrap_or_else(|| "no snapshot of the project was taken".to_owned());
+    let name = base.snapshot.ok_or_else(|| failed(why))?;
+    let all = evidence::snapshots(workshop).map_err(failed)?;
+    let root = workshop.root.clone();
+    let title = first_line(input.get("title").as_str().unwrap_or_default());
+    let branch = branch(input.get("branch").as_str(), &title);
+    let body = input.get("body").as_str().unwrap_or_default().to_owned();
+    let is_written = input.get("write").as_bool() == Some(true);
+    let file = is_written.then(|| format!("{}.patch", branch.replace('/', "-")));
+    let (heading, target) = (heading(&title, &body, &branch), file.clone());
+    let made = evidence::blocking(move || {
+        let snapshot = Snapshot::open(&all, &name).map_err(|error| error.to_string())?;
+        let snapshot = snapshot.ok_or("the snapshot of the project is no longer stored")?;
+        let mut patch = snapshot.patch(&root);
+        if let Some(target) = &target {
+            write(&root.join(target), &format!("{heading}{}", patch.text))?;
+        }
+        if patch.text.len() > TEXT_BYTES_MAX {
+            patch.text.truncate(patch.text.floor_char_boundary(TEXT_BYTES_MAX));
+            patch.text.push_str("\n[the rest is left out]\n");
+        }
+        Ok::<Patch, String>(patch)
+    });
+    let patch = made.await?.map_err(failed)?;
+    Ok(Value::map([
+        ("text", Value::from(patch.text)),
+        ("files", value(&patch.files)),
+        ("left_out", value(&patch.left_out)),
+        ("branch", Value::from(branch)),
+        ("file", file.map_or(Value::Null, Value::from)),
+    ]))
+}
+
+fn failed(why: String) -> ServiceError {
+    ServiceError::new(Category::Failed, format!("there is no patch: {why}"))
+}
+
+/// Writes the file, and never follows a link to another place.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let shown = path.display();
+    if path.is_symlink() || path.is_dir() {
+        return Err(format!("{shown} is not a file"));
+    }
+    fs::write(path, text).map_err(|error| format!("cannot write {shown}: {error}"))
+}
+
+/// Text before the first diff, which `git apply` skips.
+fn heading(title: &str, body: &str, branch: &str) -> String {
+    // A line of the text must not look like the beginning of a diff.
+    let lines = body.lines().map(|line| format!("  {line}\n"));
+    format!("Subject: {title}\nBranch: {branch}\n\n{}\n", lines.collect::<String>())
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("change");
+    line.trim_start_matches(['#', ' ']).chars().take(TITLE_CHARS).collect()
+}
+
+/// Returns a branch name that git accepts, from a name or from the title of the issue.
+fn branch(named: Option<&str>, title: &str) -> String {
+    let slug = |text: &str| {
+        let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let words: String = text.chars().take(SLUG_CHARS).map(word).collect();
+        words.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    };
+    let parts: Vec<String> =
+        named.unwrap_or_default().split('/').map(slug).filter(|part| !part.is_empty()).collect();
+    match (parts.is_empty(), slug(title)) {
+        (false, _) => parts.join("/"),
+        (true, title) if title.is_empty() => "rawko/change".to_owned(),
+        (true, title) => format!("rawko/{title}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_have_names_that_git_accepts() {
+        let table = [
+            (None, "# Count to two!", "rawko/count-to-two"),
+            (None, "…", "rawko/change"),
+            (Some("fix/12"), "x", "fix/12"),
+            (Some("../../etc/passwd"), "x", "etc/passwd"),
+            (Some("-x y~^:.lock"), "x", "x-y-lock"),
+        ];
+        for (named, title, expected) in table {
+            assert_eq!(branch(named, &first_line(title)), expected, "{named:?} {title}");
+        }
+    }
+
+    #[test]
+    fn no_line_of_the_text_begins_a_diff() {
+        let text = heading("t", "diff --git a/x b/x\n--- a/x\n+++ b/x", "b");
+        assert!(text.lines().all(|line| !line.starts_with("diff ") && !line.starts_with("---")), "{text}");
+    }
+}

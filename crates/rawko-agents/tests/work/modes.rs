@@ -1,0 +1,86 @@
+//! Execution modes and ready workflows with a real host: only the models are scripted.
+
+use rawko_agents::modes::{ExecutionMode, Join, Step};
+use rawko_core::{Status, Value};
+use serde_json::{Value as Json, json};
+
+use crate::yard::{Yard, yard};
+
+fn agents(script: &Json, names: &[&str]) -> Yard {
+    let agent = |name: &str| format!("---\nname: {name}\nwhenToUse: For work.\n---\nYou work.\n");
+    let all = yard(&script.to_string());
+    names.iter().fold(all, |yard, name| yard.file(&format!(".rawko/agents/{name}.md"), &agent(name)))
+}
+
+fn texts(output: &Value) -> Vec<String> {
+    let results = output.get("results").as_list().unwrap_or_default();
+    let shown = |result: &Value| {
+        let text = result.get("text").as_str().unwrap_or("-");
+        format!("{} {} {text}", result.get("step").as_str().unwrap(), result.get("status").as_str().unwrap())
+    };
+    results.iter().map(shown).collect()
+}
+
+#[tokio::test]
+async fn each_mode_runs_agents_and_charts() {
+    let script = json!([
+        {"agent": "writer", "text": "a draft"},
+        {"agent": "editor", "when": "a draft", "text": "a better draft"},
+        {"agent": "editor", "text": "nothing to edit"},
+        {"agent": "worker", "text": "done"},
+    ]);
+    let steps = [Step::agent("writer"), Step::agent("editor").prompt("Shorten it."), Step::chart("one")];
+    let modes = [
+        (ExecutionMode::Sequential, ["writer done a draft", "editor done a better draft"]),
+        (ExecutionMode::Pipeline, ["writer done a draft", "editor done a better draft"]),
+        (ExecutionMode::Parallel(Join::All), ["writer done a draft", "editor done nothing to edit"]),
+    ];
+    for (mode, expected) in modes {
+        let yard = agents(&script, &["writer", "editor"]);
+        let host = yard.host().await;
+        let results = mode.execute(&host, "Write.", &steps, None).await.unwrap();
+        host.close().await;
+        assert_eq!(results.status, Status::Done, "{mode:?}: {results:?}");
+        let texts = texts(&results.output);
+        assert_eq!(texts[..2], expected, "{mode:?}");
+        assert!(texts[2].starts_with("one done"), "{mode:?}: {texts:?}");
+        assert_eq!(results.output.get("outcome").as_str(), Some("finished"), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_exist_is_a_failed_step() {
+    let yard = agents(&json!([{"agent": "writer", "text": "a draft"}]), &["writer"]);
+    let steps = [Step::agent("writer"), Step::agent("missing")];
+    let host = yard.host().await;
+    for (join, outcome) in
+        [(Join::All, "failed"), (Join::Settled, "finished"), (Join::AtLeast(1), "finished")]
+    {
+        let results = ExecutionMode::Parallel(join).execute(&host, "Write.", &steps, None).await.unwrap();
+        assert_eq!(results.output.get("outcome").as_str(), Some(outcome), "{join:?}: {}", results.output);
+    }
+    host.close().await;
+}
+
+/// The whole way from an issue to a patch, with a rejected first change.
+#[tokio::test]
+async fn an_issue_becomes_a_patch() {
+    let write =
+        |text: &str| json!({"tool_calls": [{"name": "Write", "input": {"path": "a.txt", "content": text}}]});
+    let vote = |verdict: &str| json!({"verdict": verdict, "summary": verdict, "findings": []});
+    let script = json!([
+        {"agent": "builder", "when": "change#0", "steps": [write("1\n"), {"text": "Counts to one."}]},
+        {"agent": "builder", "when": "change#1", "steps": [write("1\n2\n"), {"text": "Counts to two."}]},
+        {"agent": "explorer", "when": "+2", "data": vote("approve")},
+        {"agent": "explorer", "data": vote("reject")},
+    ]);
+    let state = tempfile::tempdir().unwrap();
+    let yard = yard(&script.to_string()).file("a.txt", "0\n").state_dir(state.path());
+    let output = yard.run("issue_to_patch", json!({"issue": "Count to two", "reviewers": ["logic"]})).await;
+    assert_eq!(output.get("outcome").as_str(), Some("finished"), "{output}");
+    assert_eq!(output.get("rounds").as_i64(), Some(2), "{output}");
+    assert_eq!(output.get("branch").as_str(), Some("rawko/count-to-two"));
+    let patch = yard.read("rawko-count-to-two.patch").unwrap();
+    assert!(patch.contains("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-0\n+1\n+2\n"), "{patch}");
+    assert!(patch.starts_with("Subject: Count to two\nBranch: rawko/count-to-two\n"), "{patch}");
+}
