@@ -22,8 +22,8 @@ pub(crate) struct Analysis {
     /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
     pub(crate) shapes: BTreeMap<Arc<str>, Shape>,
     pub(crate) classes: Classes,
-    /// `send` actions with a delay.
-    pub(crate) delayed_sends: usize,
+    /// Names of events that are computed.
+    pub(crate) computed_names: Vec<String>,
     /// Context keys whose values are computed from unknown data.
     pub(crate) inexact: BTreeSet<Slot>,
     /// Guards whose outcome representative values do not cover: both are explored.
@@ -35,7 +35,7 @@ pub(crate) struct Analysis {
 impl Analysis {
     pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
         let parts = parts::of(blueprint, role);
-        let mut analysis = Analysis { delayed_sends: parts::delayed_sends(blueprint), ..Analysis::default() };
+        let mut analysis = Analysis { computed_names: parts::computed_names(blueprint), ..Analysis::default() };
         analysis.classes(blueprint, &parts, properties);
         analysis.shapes(&parts);
         analysis.relevant(&parts, properties);

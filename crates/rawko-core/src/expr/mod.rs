@@ -38,7 +38,7 @@ pub use known::{KnownTypes, SchemaRoot};
 pub use measure::check_size;
 use node::{Kind, Node};
 pub(crate) use ops::with_article;
-pub use partial::{has_unknown, is_unknown, partly_known, unknown};
+pub use partial::{OTHER_FIELDS, has_unknown, is_unknown, partly_known, unknown};
 use problem::Span;
 pub use problem::{ExprProblem, ExprProblemKind};
 pub(crate) use suggest::nearest;

@@ -11,7 +11,7 @@ use crate::value::{Map, Value};
 const MARK: char = '\u{f8ff}';
 
 /// The key of a map whose other fields are unknown.
-const OTHER_FIELDS: &str = "\u{f8ff}";
+pub const OTHER_FIELDS: &str = "\u{f8ff}";
 
 /// Returns the value that stands for unknown data.
 pub fn unknown() -> Value {

@@ -45,8 +45,8 @@ states:
         "no_trap",
         &[chart],
         expect![[r#"
-        holds: all 3 reachable states, with the default input
-    "#]],
+            holds: all 3 reachable states, with the default input, if each guard on unknown data can be true and false
+        "#]],
     );
     let dead = chart.replace("b: {on: {BACK: a}}", "b: {}");
     check(
@@ -84,7 +84,7 @@ states:
         "no_trap",
         &[chart],
         expect![[r#"
-        holds: all 2 reachable states, with the default input
-    "#]],
+            holds: all data and times, in 3 general states, with the default input, if each guard on unknown data can be true and false
+        "#]],
     );
 }
