@@ -17,6 +17,8 @@ use crate::shape::Shape;
 pub(crate) struct Analysis {
     /// Context keys that influence control flow or a property. The others are not part of a state's identity.
     pub(crate) relevant: BTreeSet<Slot>,
+    /// Context keys that a guard or a property reads itself.
+    pub(crate) guarding: BTreeSet<Slot>,
     /// Counters that only grow and are only compared with constants: values above the bound are equivalent.
     pub(crate) saturated: BTreeMap<Slot, i64>,
     /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
@@ -108,6 +110,12 @@ impl Analysis {
                 relevant.extend(all(parts));
             }
         };
+        for part in parts.iter().filter(|part| part.is_condition()) {
+            add(part.expr, &mut self.guarding);
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            add(&expr.expr, &mut self.guarding);
+        }
         let mut relevant = BTreeSet::new();
         for part in parts.iter().filter(|part| part.steers()) {
             add(part.expr, &mut relevant);

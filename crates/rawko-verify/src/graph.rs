@@ -70,6 +70,8 @@ pub(crate) struct Edge {
 pub(crate) struct Node {
     /// The step that found it first; `None` for the start.
     pub(crate) parent: Option<u32>,
+    /// The number of its configuration.
+    pub(crate) configuration: u32,
     pub(crate) is_expanded: bool,
     pub(crate) is_over: bool,
     /// The instance failed and waits for a person to retry or cancel it.
@@ -159,6 +161,20 @@ impl Graph {
 
     /// Returns the strongly connected components of the given part of the graph; those with a cycle only.
     pub(crate) fn cycles(&self, has: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Vec<Vec<u32>> {
+        let mut components = self.components_of(has, &may);
+        components.retain(|component| {
+            component.len() > 1
+                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
+        });
+        components
+    }
+
+    /// Returns all strongly connected components, successors first.
+    pub(crate) fn components(&self) -> Vec<Vec<u32>> {
+        self.components_of(|_| true, |_| true)
+    }
+
+    fn components_of(&self, has: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Vec<Vec<u32>> {
         let mut tarjan = Tarjan {
             index: vec![u32::MAX; self.nodes.len()],
             low: vec![0; self.nodes.len()],
@@ -172,11 +188,6 @@ impl Graph {
                 tarjan.search(self, node, &has, &may);
             }
         }
-        let is_cycle = |component: &Vec<u32>| {
-            component.len() > 1
-                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
-        };
-        tarjan.components.retain(is_cycle);
         tarjan.components
     }
 }

@@ -14,6 +14,8 @@ pub(crate) enum Mode {
 /// The distinctions that a general exploration makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
+    /// Only truth values, beside states and pending work.
+    Control,
     /// One value of each context key, besides null, true and false.
     Coarse,
     Medium,
@@ -33,6 +35,7 @@ impl Mode {
     /// Returns the number of values of one context key, beyond which all of them count as unknown.
     pub(crate) fn values_max(self) -> usize {
         match self {
+            Mode::General(Detail::Control) => 0,
             Mode::General(Detail::Coarse) => 1,
             Mode::General(Detail::Medium) => 4,
             Mode::General(Detail::Fine) | Mode::Concrete | Mode::Decided => 12,

@@ -21,14 +21,14 @@ use crate::{inputs, liveness};
 /// The size of the first explorations. Charts with more behaviour are tried in general before they are explored further.
 const STATES_FIRST: usize = 50_000;
 const EDGES_FIRST: usize = 50_000;
-const EDGES_GENERAL: usize = 400_000;
+const EDGES_GENERAL: usize = 100_000;
 
 /// Verifies the first chart; the others may be invoked by it.
 pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Report> {
     let model = charts.first()?;
     let mut verification = Verification { charts, model, world, limits, runs: Vec::new() };
     let is_first_enough = verification.explore_exactly((STATES_FIRST.min(limits.states_max), EDGES_FIRST));
-    for detail in [Detail::Coarse, Detail::Medium, Detail::Fine] {
+    for detail in [Detail::Control, Detail::Coarse, Detail::Medium, Detail::Fine] {
         if verification.is_open() && !(limits.stop)() {
             verification.run(Mode::General(detail), None, (limits.states_max, EDGES_GENERAL));
         }
@@ -67,28 +67,10 @@ struct Question<'q> {
 
 impl Verification<'_> {
     fn run(&mut self, mode: Mode, tick_ms: Option<i64>, (states_max, edges_max): (usize, usize)) {
-        let is_any = self.model.any_input && mode.is_general();
-        let input = if is_any { self.model.unknown_input() } else { self.model.input.clone() };
-        let children = BTreeMap::new();
-        let stack = vec![format!("{} {input}", self.model.chart.id())];
-        let mut shared = Shared {
-            charts: self.charts,
-            world: self.world,
-            limits: self.limits,
-            children,
-            stack,
-            states: 0,
-            mode,
-            tick_ms,
-            states_max,
-            edges_max,
-            edges: 0,
-        };
-        let explored = Explorer::new(self.model, false, &mut shared).run(input);
-        let states = shared.states;
-        eprintln!("DEBUG {mode:?} {states} states {} edges complete {} clocks {} gaps {:?}", shared.edges, explored.graph.complete, explored.clocks, explored.gaps);
+        let how = (mode, tick_ms);
+        let limits = (states_max, edges_max);
+        let (explored, states) = explore(self.charts, self.world, self.limits, how, limits);
         self.runs.push(Exploration { mode, tick_ms, explored, states });
-        if mode.is_general() { let run = self.runs.last().unwrap(); for q in self.questions() { if let Some(v) = self.violation(q, run) { eprintln!("DEBUG   {}: {}", q.name, v.reason); } } }
     }
 
     /// Explores with representative data, then with both outcomes of guards that those do not cover; each again in
@@ -226,6 +208,34 @@ impl Verification<'_> {
         }
         bound
     }
+}
+
+/// Explores the first chart. Returns the number of states of all charts too.
+pub(crate) fn explore(
+    charts: &[Model],
+    world: &World,
+    limits: &Limits<'_>,
+    (mode, tick_ms): (Mode, Option<i64>),
+    (states_max, edges_max): (usize, usize),
+) -> (Explored, usize) {
+    let model = &charts[0];
+    let is_any = model.any_input && mode.is_general();
+    let input = if is_any { model.unknown_input() } else { model.input.clone() };
+    let mut shared = Shared {
+        charts,
+        world,
+        limits,
+        children: BTreeMap::new(),
+        stack: vec![format!("{} {input}", model.chart.id())],
+        states: 0,
+        mode,
+        tick_ms,
+        states_max,
+        edges_max,
+        edges: 0,
+    };
+    let explored = Explorer::new(model, false, &mut shared).run(input);
+    (explored, shared.states)
 }
 
 impl Exploration {

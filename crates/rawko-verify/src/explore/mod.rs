@@ -79,6 +79,7 @@ pub(crate) struct Explorer<'m, 's> {
     queue: VecDeque<(u32, State)>,
     work: FxHashMap<String, u16>,
     widening: Widening,
+    configurations: FxHashMap<Vec<NodeId>, u32>,
     found: Explored,
 }
 
@@ -130,6 +131,7 @@ impl<'m, 's> Explorer<'m, 's> {
             queue: VecDeque::new(),
             work: FxHashMap::default(),
             widening: Widening::new(shared_mode),
+            configurations: FxHashMap::default(),
             found,
         }
     }
@@ -221,7 +223,11 @@ impl<'m, 's> Explorer<'m, 's> {
         if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {
             self.found.outcomes.outputs.push(state.snapshot.output().clone());
         }
-        self.found.graph.nodes.push(Node { parent, is_over: status.is_over(), ..Node::default() });
+        let count = self.configurations.len() as u32;
+        let frontier = state.snapshot.configuration().frontier().to_vec();
+        let configuration = *self.configurations.entry(frontier).or_insert(count);
+        let is_over = status.is_over();
+        self.found.graph.nodes.push(Node { parent, configuration, is_over, ..Node::default() });
         self.queue.push_back((next, state));
         next
     }

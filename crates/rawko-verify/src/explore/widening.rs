@@ -6,7 +6,7 @@ use rawko_core::{Slot, Value};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Analysis;
-use crate::mode::Mode;
+use crate::mode::{Detail, Mode};
 use crate::state::{State, size_of};
 
 /// Parts of one value.
@@ -28,6 +28,15 @@ impl Widening {
         for index in 0..state.snapshot.context().len() {
             let slot = Slot(index as u32);
             let value = &state.snapshot.context()[index];
+            let is_left_out = match self.mode {
+                Mode::General(Detail::Control) => !matches!(value, Value::Bool(_)),
+                Mode::General(Detail::Coarse) => !analysis.guarding.contains(&slot),
+                _ => false,
+            };
+            if is_left_out {
+                state.snapshot.generalize(slot, unknown());
+                continue;
+            }
             if matches!(value, Value::Null | Value::Bool(_)) || analysis.saturated.contains_key(&slot) {
                 continue;
             }
