@@ -37,7 +37,8 @@ pub(crate) struct Analysis {
 impl Analysis {
     pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
         let parts = parts::of(blueprint, role);
-        let mut analysis = Analysis { computed_names: parts::computed_names(blueprint), ..Analysis::default() };
+        let mut analysis =
+            Analysis { computed_names: parts::computed_names(blueprint), ..Analysis::default() };
         analysis.classes(blueprint, &parts, properties);
         analysis.shapes(&parts);
         analysis.relevant(&parts, properties);

@@ -108,9 +108,8 @@ fn approval_respected(model: &Model, explored: &Explored, basis: &Explored) -> O
                 let free = started_without(basis, question);
                 // Asking again is not an effect that the answer guards.
                 let is_own = |effect: &str| effect.split('[').next() == Some(&**question);
-                let is_free = |at: &usize| {
-                    free.contains(&explored.effects[*at]) || is_own(&explored.effects[*at])
-                };
+                let is_free =
+                    |at: &usize| free.contains(&explored.effects[*at]) || is_own(&explored.effects[*at]);
                 (0..explored.effects.len()).filter(|at| !is_free(at)).map(|at| at as u16).collect()
             }
         };
@@ -160,7 +159,13 @@ fn started_without(explored: &Explored, question: &str) -> Vec<Arc<str>> {
             }
         }
     }
-    explored.effects.iter().zip(started).filter(|(_, started)| *started).map(|(name, _)| Arc::clone(name)).collect()
+    explored
+        .effects
+        .iter()
+        .zip(started)
+        .filter(|(_, started)| *started)
+        .map(|(name, _)| Arc::clone(name))
+        .collect()
 }
 
 /// Returns true if an end, a failure or a question to a person is reached from every state whichever way guards on

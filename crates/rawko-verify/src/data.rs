@@ -83,7 +83,8 @@ impl Analysis {
         let open = |value: Value| match value.as_map() {
             Some(map) => {
                 let is_axis = |name: &str| is_small && axes.iter().any(|(path, _)| &*path[0] == name);
-                let is_known = |name: &str| name == "approved" || (fine && name == "category") || is_axis(name);
+                let is_known =
+                    |name: &str| name == "approved" || (fine && name == "category") || is_axis(name);
                 let known = map.iter().filter(|(name, _)| is_known(name));
                 expr::partly_known(&known.map(|(name, value)| (Arc::clone(name), value.clone())).collect())
             }

@@ -223,9 +223,7 @@ fn due(state: &mut State) -> Option<Event> {
         (Some((due_ms, timer)), expired) if expired.is_none_or(|(_, at)| due_ms <= at) => {
             Some(Event::TimerFired { timer })
         }
-        (_, Some((invocation, _))) => {
-            Some(expire(state, invocation))
-        }
+        (_, Some((invocation, _))) => Some(expire(state, invocation)),
         (_, None) => None,
     }
 }

@@ -144,7 +144,8 @@ pub fn manifest_changes(old: &Value, new: &Value) -> Vec<ManifestChange> {
         let before = old.get("ceiling").get(key);
         let size = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
         if before != after {
-            let shown = |value: &Value| if value.is_null() { "no limit".to_owned() } else { value.to_string() };
+            let shown =
+                |value: &Value| if value.is_null() { "no limit".to_owned() } else { value.to_string() };
             push(size(after) > size(before), format!("{key}: {} → {}", shown(before), shown(after)));
         }
     }
@@ -169,8 +170,12 @@ fn authority(manifest: &Value) -> Vec<Line> {
             add(false, format!("`{path}` invokes {}", word(invoke.get("src"))));
         }
         let tools = state.get("tools");
-        list(tools.get("allowed")).iter().for_each(|tool| add(false, format!("`{path}` allows {}", word(tool))));
-        list(tools.get("blocked")).iter().for_each(|tool| add(true, format!("`{path}` blocks {}", word(tool))));
+        list(tools.get("allowed"))
+            .iter()
+            .for_each(|tool| add(false, format!("`{path}` allows {}", word(tool))));
+        list(tools.get("blocked"))
+            .iter()
+            .for_each(|tool| add(true, format!("`{path}` blocks {}", word(tool))));
         if !state.get("budget").is_null() {
             add(true, format!("`{path}` has the budget {}", state.get("budget")));
         }

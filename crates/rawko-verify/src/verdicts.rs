@@ -121,7 +121,7 @@ impl Verification<'_> {
         let properties: Vec<PropertyReport> =
             self.questions().into_iter().map(|question| self.judge(question)).collect();
         // The exact exploration if it is whole, else the one that the proofs are from.
-        let exact = self.runs.iter().rev().find(|run| run.is_exact());
+        let exact = self.runs.iter().rev().find(|run| run.is_exact() && !self.model.any_input);
         let shown = exact.or_else(|| self.runs.iter().rev().find(|run| run.is_whole())).or(self.runs.last());
         Report {
             chart: self.model.chart.id().to_owned(),
@@ -148,19 +148,16 @@ impl Verification<'_> {
     }
 
     fn judge(&self, question: Question<'_>) -> PropertyReport {
-        let report = |verdict, bound, trace| PropertyReport {
-            name: question.name.to_owned(),
-            verdict,
-            bound,
-            trace,
-        };
+        let report =
+            |verdict, bound, trace| PropertyReport { name: question.name.to_owned(), verdict, bound, trace };
         for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete) {
             let trace = self.violation(question, run);
             if let Some(trace) = trace.filter(|trace| self.is_sure(question, run, trace)) {
                 return report(Verdict::Violated, run.bound(self.model), Some(trace));
             }
         }
-        let is_proof = |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
+        let is_proof =
+            |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
         for run in self.runs.iter().filter(is_proof) {
             if self.violation(question, run).is_none() {
                 return report(Verdict::Holds, self.bound_of_proof(question, run), None);
@@ -233,8 +230,12 @@ pub(crate) fn explore(
         states_max,
         edges_max,
         edges: 0,
+        child_clocks: 0,
     };
-    let explored = Explorer::new(model, false, &mut shared).run(input);
+    let mut explored = Explorer::new(model, false, &mut shared).run(input);
+    if shared.child_clocks > 1 && !mode.is_general() {
+        explored.gaps.push("not every order of timers in a child was tried".to_owned());
+    }
     (explored, shared.states)
 }
 

@@ -124,10 +124,13 @@ impl Watch<'_> {
                 _ => {}
             }
             let so_far = &facts.moments[..=number];
-            if first_at.is_none() && self.holds(first, (so_far, Some(&active)), state, false) {
+            // The context is known at rest; effects start when it has been written.
+            let is_effect = matches!(moment, Moment::Invoked { .. } | Moment::Called(_));
+            let may = |expr: &PropertyExpr| is_effect || expr.expr.reads().is_empty();
+            if first_at.is_none() && may(first) && self.holds(first, (so_far, Some(&active)), state, false) {
                 first_at = Some(number);
             }
-            if then_at.is_none() && self.holds(then, (so_far, Some(&active)), state, true) {
+            if then_at.is_none() && may(then) && self.holds(then, (so_far, Some(&active)), state, true) {
                 then_at = Some(number);
             }
         }
@@ -190,6 +193,8 @@ impl Watch<'_> {
                 }
                 _ => false,
             }),
+            // An instance ends with its step.
+            Atom::Ended(_) if active.is_some() => false,
             Atom::Ended(None) => state.snapshot.status().is_over(),
             Atom::Ended(Some(outcome)) => {
                 state.snapshot.status() != Status::Active

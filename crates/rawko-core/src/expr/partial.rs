@@ -197,11 +197,7 @@ fn connective(env: &Env<'_>, two: &[Node; 2], decisive: bool) -> Outcome<Value> 
     })
 }
 
-fn both(
-    env: &Env<'_>,
-    two: &[Node; 2],
-    by: impl FnOnce(&Value, &Value) -> Outcome<Value>,
-) -> Outcome<Value> {
+fn both(env: &Env<'_>, two: &[Node; 2], by: impl FnOnce(&Value, &Value) -> Outcome<Value>) -> Outcome<Value> {
     let (left, right) = (two[0].partial(env)?, two[1].partial(env)?);
     if has_unknown(&left) || has_unknown(&right) {
         return Ok(unknown());

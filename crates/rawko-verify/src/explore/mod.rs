@@ -48,6 +48,8 @@ pub(crate) struct Shared<'m> {
     pub(crate) edges_max: usize,
     /// Steps of all charts.
     pub(crate) edges: usize,
+    /// The most timers that ran at the same time in a child.
+    pub(crate) child_clocks: usize,
 }
 
 /// What an exploration found.
@@ -139,8 +141,8 @@ impl<'m, 's> Explorer<'m, 's> {
     pub(crate) fn run(mut self, input: Value) -> Explored {
         self.start(input);
         while let Some((node, state)) = self.queue.pop_front() {
-            let is_full = self.shared.states >= self.shared.states_max
-                || self.shared.edges >= self.shared.edges_max;
+            let is_full =
+                self.shared.states >= self.shared.states_max || self.shared.edges >= self.shared.edges_max;
             if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
                 self.found.graph.complete = false;
                 self.found.outcomes.complete = false;
@@ -338,9 +340,7 @@ impl<'m, 's> Explorer<'m, 's> {
         self.shared.edges += 1;
         let is_pending = |item: &Work| match item {
             Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
-            Work::Call(id) | Work::Question(id) => {
-                next.snapshot.invocation(*id).is_some()
-            }
+            Work::Call(id) | Work::Question(id) => next.snapshot.invocation(*id).is_some(),
             Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
         };
         let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
@@ -351,7 +351,8 @@ impl<'m, 's> Explorer<'m, 's> {
         let (from_bits, to_bits) = (bits.from, bits.to);
         let input = choice.input.clone();
         let group = choice.group;
-        let edge = Edge { from: node, to, input, cause, group, ends, starts, spends, from_bits, to_bits, answers };
+        let edge =
+            Edge { from: node, to, input, cause, group, ends, starts, spends, from_bits, to_bits, answers };
         self.found.graph.edges.push(edge);
     }
 

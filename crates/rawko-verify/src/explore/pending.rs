@@ -79,6 +79,7 @@ impl Explorer<'_, '_> {
         self.shared.stack.push(key.clone());
         let explored = Explorer::new(model, true, self.shared).run(input.clone());
         self.shared.stack.pop();
+        self.shared.child_clocks = self.shared.child_clocks.max(explored.clocks);
         let outcomes = Arc::new(explored.outcomes);
         self.shared.children.insert(key, Arc::clone(&outcomes));
         Some(outcomes)

@@ -167,7 +167,9 @@ fn print_manifest(
     let Some(old) = &args.diff else {
         let text = match args.json {
             true => new.to_string(),
-            false => serde_json::to_string_pretty(&new).map_err(|error| Failure::Failed(error.to_string()))?,
+            false => {
+                serde_json::to_string_pretty(&new).map_err(|error| Failure::Failed(error.to_string()))?
+            }
         };
         console.line(&text)?;
         return Ok(false);
@@ -181,7 +183,8 @@ fn print_manifest(
             Value::list(those.map(|change| Value::str(&change.text)).collect())
         };
         let chart = new.get("chart").clone();
-        console.line(&Value::map([("chart", chart), ("more", list(true)), ("less", list(false))]).to_string())?;
+        console
+            .line(&Value::map([("chart", chart), ("more", list(true)), ("less", list(false))]).to_string())?;
     } else if changes.is_empty() {
         console.line("no change in authority")?;
     }
