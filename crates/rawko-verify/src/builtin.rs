@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::explore::Explored;
-use crate::graph::{Counterexample, Edge, Graph, Input};
+use crate::graph::{Cause, Counterexample, Edge, Graph, Input};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -20,17 +20,17 @@ pub const BUILT_IN: [&str; 8] = [
     "bounded_by_budget",
 ];
 
-/// Returns the violation of a built-in property, if there is one. `basis` has no step that does not exist.
+/// Returns the violation of a built-in property, if there is one. In `bases` nothing is generalized.
 pub(crate) fn violation(
     name: &str,
     model: &Model,
     explored: &Explored,
-    basis: &Explored,
+    bases: &[&Explored],
 ) -> Option<Counterexample> {
     match name {
         "no_trap" => no_trap(model, &explored.graph),
         "no_stall" => no_stall(model, &explored.graph),
-        "approval_respected" => approval_respected(model, explored, basis),
+        "approval_respected" => approval_respected(model, explored, bases),
         "bounded_by_budget" => bounded_by_budget(model, &explored.graph),
         _ => explored.built_in.get(name).cloned(),
     }
@@ -89,7 +89,7 @@ fn no_stall(model: &Model, graph: &Graph) -> Option<Counterexample> {
 }
 
 /// After a denial, no effect that only the approval leads to is started without a new approval.
-fn approval_respected(model: &Model, explored: &Explored, basis: &Explored) -> Option<Counterexample> {
+fn approval_respected(model: &Model, explored: &Explored, bases: &[&Explored]) -> Option<Counterexample> {
     let graph = &explored.graph;
     let mut best: Option<(usize, Counterexample)> = None;
     for (number, question) in explored.questions.iter().enumerate() {
@@ -105,7 +105,8 @@ fn approval_respected(model: &Model, explored: &Explored, basis: &Explored) -> O
                     .collect()
             }
             None => {
-                let free = started_without(basis, question);
+                let free: Vec<Arc<str>> =
+                    bases.iter().flat_map(|basis| started_without(basis, question)).collect();
                 // Asking again is not an effect that the answer guards.
                 let is_own = |effect: &str| effect.split('[').next() == Some(&**question);
                 let is_free =
@@ -222,6 +223,13 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
         }
     }
     best
+}
+
+/// Returns true if every state has an input of its own that needs no guard: a timer, an answer, or the end.
+pub(crate) fn continues_surely(graph: &Graph) -> bool {
+    let is_own = |edge: &Edge| matches!(edge.cause, Cause::Service | Cause::Timer | Cause::Person);
+    let mut nodes = (0u32..).zip(&graph.nodes);
+    nodes.all(|(node, at)| at.is_over || at.is_failed || graph.edges_of(node).iter().any(is_own))
 }
 
 fn is_timed(graph: &Graph, component: &[u32]) -> bool {

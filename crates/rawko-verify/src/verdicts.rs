@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rawko_chart::PropertyKind;
-use rawko_core::{Unhandled, Value, World};
+use rawko_core::{InvokeSpec, ServiceClass, Template, Unhandled, Value, World};
 
 use crate::builtin::{self, BUILT_IN};
 use crate::clocks::Clocks;
 use crate::explore::{Explored, Explorer, Limits, Shared};
 use crate::graph::Counterexample;
 use crate::mode::{Detail, Mode};
-use crate::model::Model;
+use crate::model::{Model, class_of};
 use crate::report::{PropertyReport, Report, Verdict};
 use crate::{inputs, liveness};
 
@@ -33,7 +33,7 @@ pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Re
             verification.run(Mode::General(detail), None, (limits.states_max, EDGES_GENERAL));
         }
     }
-    if verification.is_open() && !is_first_enough && !(limits.stop)() {
+    if !model.any_input && !is_first_enough && verification.is_open() && !(limits.stop)() {
         verification.explore_exactly((limits.states_max, usize::MAX));
     }
     Some(verification.report())
@@ -82,7 +82,8 @@ impl Verification<'_> {
         for mode in [Mode::Concrete, Mode::Decided].into_iter().take(1 + usize::from(is_undecided)) {
             self.run(mode, None, limits);
             let Some(run) = self.runs.last().filter(|run| run.explored.graph.complete) else {
-                return false;
+                is_complete = false;
+                continue;
             };
             if run.explored.clocks > 1
                 && let Some(tick_ms) = Clocks::of(self.model).tick_ms(run.explored.clocks)
@@ -134,10 +135,13 @@ impl Verification<'_> {
     fn violation(&self, question: Question<'_>, run: &Exploration) -> Option<Counterexample> {
         match question.own {
             None => {
-                // Without an exact exploration, an effect needs no approval if some choice leads to it.
-                let exact = self.runs.iter().find(|run| run.is_exact());
-                let basis = exact.filter(|_| run.mode != Mode::Concrete).unwrap_or(run);
-                builtin::violation(question.name, self.model, &run.explored, &basis.explored)
+                // An effect needs no approval if it starts without the question where nothing is generalized.
+                let precise = |run: &&Exploration| !run.mode.is_general();
+                let bases: Vec<&Explored> =
+                    self.runs.iter().filter(precise).map(|run| &run.explored).collect();
+                let own = [&run.explored];
+                let bases = if run.is_exact() { &own[..] } else { &bases[..] };
+                builtin::violation(question.name, self.model, &run.explored, bases)
             }
             Some((number, lead)) => {
                 let found = run.explored.own.get(&number).cloned();
@@ -159,7 +163,7 @@ impl Verification<'_> {
         let is_proof =
             |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
         for run in self.runs.iter().filter(is_proof) {
-            if self.violation(question, run).is_none() {
+            if self.violation(question, run).is_none() && self.is_proved(question, run) {
                 return report(Verdict::Holds, self.bound_of_proof(question, run), None);
             }
         }
@@ -196,11 +200,25 @@ impl Verification<'_> {
         self.runs.iter().any(agrees)
     }
 
+    /// In a general exploration more is possible than in reality. That something is possible is proved only if it does
+    /// not depend on any decision.
+    fn is_proved(&self, question: Question<'_>, run: &Exploration) -> bool {
+        let graph = &run.explored.graph;
+        match question.name {
+            _ if !run.mode.is_general() || question.own.is_some() => true,
+            "no_trap" if self.model.has_final() => builtin::ends_surely(graph),
+            "no_trap" => builtin::continues_surely(graph),
+            // Only a child chart can be pending without ever answering.
+            "no_stall" => self.model.invokes().all(|(_, invoke)| !may_be_chart(invoke)),
+            _ => true,
+        }
+    }
+
     fn bound_of_proof(&self, question: Question<'_>, run: &Exploration) -> String {
         let mut bound = run.bound(self.model);
-        let is_choice = run.mode != Mode::Concrete && question.is_absence && question.own.is_none();
-        let is_sure = question.name == "no_trap" && builtin::ends_surely(&run.explored.graph);
-        if is_choice && !is_sure {
+        let is_choice = question.is_absence && question.own.is_none();
+        let is_approval = question.name == "approval_respected";
+        if is_choice && (run.mode == Mode::Decided || (is_approval && run.mode.is_general())) {
             bound.push_str(", if each guard on unknown data can be true and false");
         }
         bound
@@ -278,6 +296,19 @@ impl Exploration {
             text.push_str(gap);
         }
         text
+    }
+}
+
+/// Returns true if an invoke starts a chart, or something with a computed name.
+fn may_be_chart(invoke: &InvokeSpec) -> bool {
+    let is_prefixed = |expr: &str| {
+        let kinds = ["'tool:'", "'agent:'", "'model:'"];
+        kinds.iter().any(|kind| expr.starts_with(kind))
+    };
+    match (class_of(invoke), &invoke.src) {
+        (Some(class), _) => class == ServiceClass::Chart,
+        (None, Template::Expr(expr)) => !is_prefixed(expr.text()),
+        (None, _) => true,
     }
 }
 

@@ -59,7 +59,8 @@ fn charts_that_do_the_work_with_any_input() {
         charts/agent.yaml: 1901 states, 87994 transitions
           bounded_by_budget unknown: the first 2001 states, with the default input
         charts/orchestrator.yaml: 174 states, 13971 transitions
-          bounded_by_budget unknown: the first 3491 states, with the default input
+          approval_respected unknown: the first 2020 states, with the default input
+          bounded_by_budget unknown: the first 2020 states, with the default input
         charts/plan_build.yaml: 62 states, 831 transitions
     "#]]
     .assert_eq(&text);

@@ -84,7 +84,7 @@ states:
         "no_trap",
         &[chart],
         expect![[r#"
-            holds: all data and times, in 2 general states, with the default input, if each guard on unknown data can be true and false
+            holds: all 2 reachable states, with the default input, if each guard on unknown data can be true and false
         "#]],
     );
 }
@@ -102,12 +102,13 @@ states:
     on:
       ADD: {actions: [{type: assign, context_updates: {list: 'append(context.list, event.data.item)'}}]}
       GO: {target: b, guard: 'length(context.list) > event.data.least'}
+    after: {1d: done}
   b:
     invoke: {id: job, src: {expr: \"'tool:' ~ context.list[0]\"}, onDone: {target: done, actions: [{type: assign, context_updates: {seen: event.data.x}}]}, onError: a}
     after: {1h: done}
   done: {type: final}
 properties:
-  started: {before: {first: \"in('b')\", then: \"ended()\"}}
+  started: {before: {first: \"in('b')\", then: \"invoked('job')\"}}
   seen: {never: \"in('a') and context.seen != null\"}
 ";
     let rows = [("failures_handled", "holds"), ("no_trap", "holds"), ("started", "holds"), ("seen", "holds")];
