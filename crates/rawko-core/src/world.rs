@@ -79,6 +79,19 @@ pub struct FanOutRequest<'a> {
 pub trait GuardOracle: std::fmt::Debug {
     /// Returns the outcome of a guard that evaluated to `value`.
     fn judge(&self, guard: &Expr, value: Result<bool, EvalError>) -> Result<bool, EvalError>;
+
+    /// Returns true if the data contains unknown values (`expr::unknown`), so that expressions are evaluated with them.
+    fn is_partial(&self) -> bool {
+        false
+    }
+
+    /// Decides a condition that depends on unknown values.
+    fn decide(&self, _condition: &Expr) -> bool {
+        false
+    }
+
+    /// Notes that an unknown list was tried with few items only.
+    fn bounded(&self, _list: &Expr) {}
 }
 
 static NOTHING: World = World { env: Value::Null, agents: Vec::new() };

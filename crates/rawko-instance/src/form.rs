@@ -7,13 +7,18 @@ use rawko_core::{Map, Schema, Value, Violation};
 
 /// Validates the data of an answer against the form of its request; without a form everything is valid.
 pub(crate) fn violations(input: &Value, data: &Value) -> Vec<Violation> {
-    let form = ["form", "schema", "fields"].iter().map(|key| input.get(key)).find(|form| !form.is_null());
-    let Some(form) = form else { return Vec::new() };
-    let (schema, _) = Schema::compile(&schema_of(form));
+    let Some(schema) = form_schema(input) else { return Vec::new() };
+    let (schema, _) = Schema::compile(&schema);
     // A form that needs nothing may be answered with nothing.
     let empty = Value::Map(Arc::new(Map::default()));
     let data = if data.is_null() { &empty } else { data };
     schema.violations(data)
+}
+
+/// Returns the JSON Schema of the form in the input of a `human` invoke, if it has one.
+pub fn form_schema(input: &Value) -> Option<Value> {
+    let form = ["form", "schema", "fields"].iter().map(|key| input.get(key)).find(|form| !form.is_null());
+    form.map(schema_of)
 }
 
 /// A JSON Schema, a list of fields, or names with their types.

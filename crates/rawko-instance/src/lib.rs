@@ -35,6 +35,7 @@ pub use environment::Environment;
 pub use error::{InstanceError, StoreError, reasons};
 pub use failure::{AttemptOutcome, Category, ServiceError};
 pub use fork::{ForkSource, with_budget};
+pub use form::form_schema;
 pub use gate::{
     CHECKLIST_FIELDS, CHECKLIST_KINDS, Checklist, Decision, Expiry, Gate, PatternError, Question,
     SETTINGS_FILE, is_counted, parse_day,

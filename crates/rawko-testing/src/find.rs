@@ -24,7 +24,8 @@ pub fn scenario_files(path: &Path) -> Result<Vec<PathBuf>, TestError> {
         vec![path.to_owned()]
     } else {
         let beside = |ending: &str| path.with_extension(format!("scenario.{ending}"));
-        ENDINGS.map(beside).into_iter().filter(|file| file.is_file()).collect()
+        let generated = path.with_extension("generated.scenario.yaml");
+        ENDINGS.map(beside).into_iter().chain([generated]).filter(|file| file.is_file()).collect()
     };
     if found.is_empty() {
         let place = if path.is_dir() { "below" } else { "beside" };

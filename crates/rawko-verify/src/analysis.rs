@@ -17,13 +17,15 @@ use crate::shape::Shape;
 pub(crate) struct Analysis {
     /// Context keys that influence control flow or a property. The others are not part of a state's identity.
     pub(crate) relevant: BTreeSet<Slot>,
+    /// Context keys that a guard or a property reads itself.
+    pub(crate) guarding: BTreeSet<Slot>,
     /// Counters that only grow and are only compared with constants: values above the bound are equivalent.
     pub(crate) saturated: BTreeMap<Slot, i64>,
     /// Fields of data by event name or pattern; `*` has the fields read where any event may be bound.
     pub(crate) shapes: BTreeMap<Arc<str>, Shape>,
     pub(crate) classes: Classes,
-    /// `send` actions with a delay.
-    pub(crate) delayed_sends: usize,
+    /// Names of events that are computed.
+    pub(crate) computed_names: Vec<String>,
     /// Context keys whose values are computed from unknown data.
     pub(crate) inexact: BTreeSet<Slot>,
     /// Guards whose outcome representative values do not cover: both are explored.
@@ -35,7 +37,8 @@ pub(crate) struct Analysis {
 impl Analysis {
     pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
         let parts = parts::of(blueprint, role);
-        let mut analysis = Analysis { delayed_sends: parts::delayed_sends(blueprint), ..Analysis::default() };
+        let mut analysis =
+            Analysis { computed_names: parts::computed_names(blueprint), ..Analysis::default() };
         analysis.classes(blueprint, &parts, properties);
         analysis.shapes(&parts);
         analysis.relevant(&parts, properties);
@@ -108,6 +111,12 @@ impl Analysis {
                 relevant.extend(all(parts));
             }
         };
+        for part in parts.iter().filter(|part| part.is_condition()) {
+            add(part.expr, &mut self.guarding);
+        }
+        for expr in properties.iter().flat_map(expressions) {
+            add(&expr.expr, &mut self.guarding);
+        }
         let mut relevant = BTreeSet::new();
         for part in parts.iter().filter(|part| part.steers()) {
             add(part.expr, &mut relevant);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::explore::Explored;
-use crate::graph::{Counterexample, Edge, Graph, Input};
+use crate::graph::{Cause, Counterexample, Edge, Graph, Input};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -20,12 +20,17 @@ pub const BUILT_IN: [&str; 8] = [
     "bounded_by_budget",
 ];
 
-/// Returns the violation of a built-in property, if there is one.
-pub(crate) fn violation(name: &str, model: &Model, explored: &Explored) -> Option<Counterexample> {
+/// Returns the violation of a built-in property, if there is one. In `bases` nothing is generalized.
+pub(crate) fn violation(
+    name: &str,
+    model: &Model,
+    explored: &Explored,
+    bases: &[&Explored],
+) -> Option<Counterexample> {
     match name {
         "no_trap" => no_trap(model, &explored.graph),
         "no_stall" => no_stall(model, &explored.graph),
-        "approval_respected" => approval_respected(model, explored),
+        "approval_respected" => approval_respected(model, explored, bases),
         "bounded_by_budget" => bounded_by_budget(model, &explored.graph),
         _ => explored.built_in.get(name).cloned(),
     }
@@ -84,7 +89,7 @@ fn no_stall(model: &Model, graph: &Graph) -> Option<Counterexample> {
 }
 
 /// After a denial, no effect that only the approval leads to is started without a new approval.
-fn approval_respected(model: &Model, explored: &Explored) -> Option<Counterexample> {
+fn approval_respected(model: &Model, explored: &Explored, bases: &[&Explored]) -> Option<Counterexample> {
     let graph = &explored.graph;
     let mut best: Option<(usize, Counterexample)> = None;
     for (number, question) in explored.questions.iter().enumerate() {
@@ -99,7 +104,15 @@ fn approval_respected(model: &Model, explored: &Explored) -> Option<Counterexamp
                     .map(|at| at as u16)
                     .collect()
             }
-            None => only_through(graph, question, explored.effects.len()),
+            None => {
+                let free: Vec<Arc<str>> =
+                    bases.iter().flat_map(|basis| started_without(basis, question)).collect();
+                // Asking again is not an effect that the answer guards.
+                let is_own = |effect: &str| effect.split('[').next() == Some(&**question);
+                let is_free =
+                    |at: &usize| free.contains(&explored.effects[*at]) || is_own(&explored.effects[*at]);
+                (0..explored.effects.len()).filter(|at| !is_free(at)).map(|at| at as u16).collect()
+            }
         };
         let is_refused = |answer: i8| if named.is_some() { answer != 1 } else { answer == 2 };
         if named.is_some()
@@ -125,12 +138,14 @@ fn refusal(explored: &Explored, effect: u16, question: &str) -> String {
     format!("`{}` starts without an approval by `{question}`", explored.effects[usize::from(effect)])
 }
 
-/// Returns the effects that are never started unless the question is answered with a result.
-fn only_through(graph: &Graph, question: &str, effects: usize) -> Vec<u16> {
+/// Returns the effects that are started although the question is never answered with a result.
+fn started_without(explored: &Explored, question: &str) -> Vec<Arc<str>> {
+    let graph = &explored.graph;
     let done = format!("done.invoke.{question}");
-    let is_answer = |edge: &Edge| matches!(&edge.input, Input::Event { name, .. } if **name == *done);
+    let is_it = |name: &str| name.split('[').next() == Some(&done);
+    let is_answer = |edge: &Edge| matches!(&edge.input, Input::Event { name, .. } if is_it(name));
     let mut reached = vec![false; graph.nodes.len()];
-    let mut started = vec![false; effects];
+    let mut started = vec![false; explored.effects.len()];
     graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
     let mut queue = vec![0u32];
     if let Some(first) = reached.first_mut() {
@@ -145,7 +160,40 @@ fn only_through(graph: &Graph, question: &str, effects: usize) -> Vec<u16> {
             }
         }
     }
-    (0..effects).filter(|effect| !started[*effect]).map(|effect| effect as u16).collect()
+    explored
+        .effects
+        .iter()
+        .zip(started)
+        .filter(|(_, started)| *started)
+        .map(|(name, _)| Arc::clone(name))
+        .collect()
+}
+
+/// Returns true if an end, a failure or a question to a person is reached from every state whichever way guards on
+/// unknown data go: in each state some input leads closer, with every decision.
+pub(crate) fn ends_surely(graph: &Graph) -> bool {
+    let mut good: Vec<bool> = graph.nodes.iter().map(|at| at.is_over || at.is_failed || at.asks).collect();
+    loop {
+        let mut has_changed = false;
+        for node in (0..graph.nodes.len() as u32).rev() {
+            if good[node as usize] {
+                continue;
+            }
+            let edges = graph.edges_of(node);
+            let leads = |group: u16| {
+                let mut of_group = edges.iter().filter(|edge| edge.group == group);
+                !graph.nodes[node as usize].ignored.contains(&group)
+                    && of_group.all(|edge| good[edge.to as usize])
+            };
+            if edges.iter().any(|edge| good[edge.to as usize] && leads(edge.group)) {
+                good[node as usize] = true;
+                has_changed = true;
+            }
+        }
+        if !has_changed {
+            return good.iter().all(|good| *good);
+        }
+    }
 }
 
 /// No agent or model is started again and again without a budget, unless a person or an event from outside asks for it.
@@ -159,6 +207,10 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
             .flat_map(|node| graph.edges_of(*node))
             .find(|edge| edge.spends && may(edge) && is_inside(edge.to));
         let Some(edge) = spending else { continue };
+        // A timer that is pending all the time ends the loop.
+        if is_timed(graph, &component) {
+            continue;
+        }
         let within = |edge: &Edge| may(edge) && is_inside(edge.to);
         let Some(back) = graph.way(edge.to, |node| node == edge.from, within) else { continue };
         let mut inputs = graph.path_to(edge.from);
@@ -171,4 +223,22 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
         }
     }
     best
+}
+
+/// Returns true if every state has an input of its own that needs no guard: a timer, an answer, or the end.
+pub(crate) fn continues_surely(graph: &Graph) -> bool {
+    let is_own = |edge: &Edge| matches!(edge.cause, Cause::Service | Cause::Timer | Cause::Person);
+    let mut nodes = (0u32..).zip(&graph.nodes);
+    nodes.all(|(node, at)| at.is_over || at.is_failed || graph.edges_of(node).iter().any(is_own))
+}
+
+fn is_timed(graph: &Graph, component: &[u32]) -> bool {
+    let is_inside = |node: u32| component.binary_search(&node).is_ok();
+    let timers = &graph.nodes[component[0] as usize].timers;
+    timers.iter().any(|timer| {
+        let is_pending = |node: &u32| graph.nodes[*node as usize].timers.contains(timer);
+        let edges = component.iter().flat_map(|node| graph.edges_of(*node));
+        component.iter().all(is_pending)
+            && !edges.into_iter().any(|edge| is_inside(edge.to) && edge.ends.contains(timer))
+    })
 }

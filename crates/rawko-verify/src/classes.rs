@@ -46,6 +46,15 @@ impl Classes {
         self.uses_of(name).iter().any(|kind| !matches!(kind, DataUseKind::Flow | DataUseKind::Text))
     }
 
+    /// Returns true if the chart compares this field with constants and does nothing else with it.
+    pub(crate) fn is_exact(&self, name: &str) -> bool {
+        let is_compared = |kind: &&DataUseKind| {
+            use DataUseKind::{Equal, Flow, Member, Order, Truth};
+            matches!(kind, Truth | Equal(_) | Order(_) | Member(_) | Flow)
+        };
+        self.is_distinguished(name) && self.uses_of(name).iter().all(is_compared)
+    }
+
     /// Returns one value of each kind that the chart distinguishes; a single one if it distinguishes none.
     pub(crate) fn values(&self, name: &str) -> Vec<Value> {
         let mut values = Values::default();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Schema, Value};
+use rawko_core::{Schema, Value, expr};
 
 use crate::analysis::{Analysis, DATA};
 use crate::shape::{Shape, put};
@@ -35,7 +35,9 @@ impl Analysis {
         let shape = self.shape_of(event);
         let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
         for path in shape.leaves() {
-            let is_fixed = path.first().is_some_and(|first| !base.get(first).is_null());
+            let is_fixed = path.first().is_some_and(|first| {
+                !base.get(first).is_null() && (path.len() == 1 || base.get(first).as_map().is_none())
+            });
             let name = path.last().map_or(DATA, |name| &**name);
             let mut values = self.classes.values(name);
             if let Some(schema) = schema
@@ -63,6 +65,37 @@ impl Analysis {
         Choices { values, complete }
     }
 }
+
+impl Analysis {
+    /// Returns data of which all is unknown but `base` and, if `fine`, fields that are only compared with constants.
+    pub(crate) fn general_data_of(&self, event: &str, base: &Value, fine: bool) -> Vec<Value> {
+        let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
+        for path in self.shape_of(event).leaves() {
+            let is_fixed = path.first().is_some_and(|first| !base.get(first).is_null());
+            if let Some(name) = path.last().filter(|_| fine && !is_fixed && path.len() == 1)
+                && self.classes.is_exact(name)
+            {
+                axes.push((path.clone(), self.classes.values(name)));
+            }
+        }
+        let is_small = axes.iter().map(|(_, values)| values.len()).product::<usize>() <= GENERAL_MAX;
+        let (values, _) = combine(base, if is_small { &axes } else { &[] });
+        let open = |value: Value| match value.as_map() {
+            Some(map) => {
+                let is_axis = |name: &str| is_small && axes.iter().any(|(path, _)| &*path[0] == name);
+                let is_known =
+                    |name: &str| name == "approved" || (fine && name == "category") || is_axis(name);
+                let known = map.iter().filter(|(name, _)| is_known(name));
+                expr::partly_known(&known.map(|(name, value)| (Arc::clone(name), value.clone())).collect())
+            }
+            None => expr::unknown(),
+        };
+        values.into_iter().map(open).collect()
+    }
+}
+
+/// Combinations of fields in general data.
+const GENERAL_MAX: usize = 16;
 
 fn combine(start: &Value, axes: &[(Vec<Arc<str>>, Vec<Value>)]) -> (Vec<Value>, bool) {
     let product = axes.iter().try_fold(1usize, |product, (_, values)| {
@@ -132,7 +165,7 @@ fn finite(schema: &Value) -> Vec<Value> {
 }
 
 /// Returns one value that the schema most likely accepts.
-fn sample(schema: &Value) -> Value {
+pub(crate) fn sample(schema: &Value) -> Value {
     if let Some(first) = finite(schema).into_iter().next() {
         return first;
     }

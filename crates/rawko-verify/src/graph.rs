@@ -16,6 +16,14 @@ pub(crate) enum Input {
     Advance {
         ms: i64,
     },
+    /// A pending timer fires, whenever it is due.
+    Fire {
+        timer: u64,
+    },
+    /// A question expires, whenever that is.
+    Expire {
+        invocation: u64,
+    },
 }
 
 /// Who causes an input.
@@ -43,6 +51,8 @@ pub(crate) struct Edge {
     pub(crate) to: u32,
     pub(crate) input: Input,
     pub(crate) cause: Cause,
+    /// The steps of a state with the same number differ only in decisions on unknown data.
+    pub(crate) group: u16,
     /// Numbers of the pending work that ended in this step.
     pub(crate) ends: Box<[u16]>,
     /// Numbers of the effects that were started.
@@ -60,6 +70,8 @@ pub(crate) struct Edge {
 pub(crate) struct Node {
     /// The step that found it first; `None` for the start.
     pub(crate) parent: Option<u32>,
+    /// The number of its configuration.
+    pub(crate) configuration: u32,
     pub(crate) is_expanded: bool,
     pub(crate) is_over: bool,
     /// The instance failed and waits for a person to retry or cancel it.
@@ -75,6 +87,10 @@ pub(crate) struct Node {
     /// Pending timers and calls that end by themselves, and questions to people.
     pub(crate) work: Box<[u16]>,
     pub(crate) questions: Box<[u16]>,
+    /// Those of the work that are timers.
+    pub(crate) timers: Box<[u16]>,
+    /// Groups of which one outcome stays in the state.
+    pub(crate) ignored: Vec<u16>,
     /// Range of its edges.
     pub(crate) edges: (u32, u32),
 }
@@ -145,6 +161,20 @@ impl Graph {
 
     /// Returns the strongly connected components of the given part of the graph; those with a cycle only.
     pub(crate) fn cycles(&self, has: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Vec<Vec<u32>> {
+        let mut components = self.components_of(has, &may);
+        components.retain(|component| {
+            component.len() > 1
+                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
+        });
+        components
+    }
+
+    /// Returns all strongly connected components, successors first.
+    pub(crate) fn components(&self) -> Vec<Vec<u32>> {
+        self.components_of(|_| true, |_| true)
+    }
+
+    fn components_of(&self, has: impl Fn(u32) -> bool, may: impl Fn(&Edge) -> bool) -> Vec<Vec<u32>> {
         let mut tarjan = Tarjan {
             index: vec![u32::MAX; self.nodes.len()],
             low: vec![0; self.nodes.len()],
@@ -158,11 +188,6 @@ impl Graph {
                 tarjan.search(self, node, &has, &may);
             }
         }
-        let is_cycle = |component: &Vec<u32>| {
-            component.len() > 1
-                || self.edges_of(component[0]).iter().any(|edge| edge.to == component[0] && may(edge))
-        };
-        tarjan.components.retain(is_cycle);
         tarjan.components
     }
 }
@@ -226,6 +251,8 @@ impl Tarjan {
 /// A trace that `rawko simulate` replays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counterexample {
+    /// The input that the instance is started with.
+    pub input: Value,
     /// In the format of `rawko simulate --events`.
     pub events: Vec<Value>,
     /// In the format of `rawko simulate --services`.
@@ -240,7 +267,7 @@ impl Counterexample {
     /// Returns the trace as `rawko verify --json` prints it.
     pub fn to_value(&self) -> Value {
         let mut map = Map::default();
-        map.insert("input".into(), Value::Map(Arc::default()));
+        map.insert("input".into(), self.input.clone());
         map.insert("services".into(), self.services.clone());
         map.insert("events".into(), Value::list(self.events.clone()));
         if let Some(loop_from) = self.loop_from {
@@ -260,6 +287,8 @@ impl Input {
                 Value::map([("type", Value::Str(Arc::clone(name))), ("data", data.clone())])
             }
             Input::Advance { ms } => Value::map([("advance", Value::Int(*ms))]),
+            // Only where times are general, and then a trace is not shown.
+            Input::Fire { .. } | Input::Expire { .. } => Value::Null,
         }
     }
 }

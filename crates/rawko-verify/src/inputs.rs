@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rawko_core::{Delay, Invocation, ServiceClass, ServiceName, Trigger, Unhandled, Value};
+use rawko_core::{Invocation, Schema, ServiceClass, ServiceName, Trigger, Unhandled, Value};
 
 use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
-use crate::data::{Choices, matches};
+use crate::clocks::Clocks;
+use crate::data::matches;
 use crate::graph::{Cause, Input};
+use crate::mode::Mode;
 use crate::model::Model;
 use crate::state::State;
 
@@ -27,7 +29,18 @@ pub(crate) struct Choice {
     pub(crate) cause: Cause,
     /// For an answer of a person: whether it denies, and the id of the invoke.
     pub(crate) answer: Option<(Arc<str>, bool)>,
+    /// See [`crate::graph::Edge::group`].
+    pub(crate) group: u16,
 }
+
+impl Choice {
+    fn new(input: Input, cause: Cause) -> Self {
+        Self { input, cause, answer: None, group: 0 }
+    }
+}
+
+/// The group of all timers: which of them fires first is not a choice.
+const TIME: u16 = u16::MAX;
 
 /// The inputs of a chart, computed once per event and invoke.
 #[derive(Debug)]
@@ -42,10 +55,10 @@ pub(crate) struct Inputs<'m> {
     names: Vec<Arc<str>>,
     events: BTreeMap<Arc<str>, Vec<Value>>,
     outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
-    /// The chart has several timers, so that it matters when an event arrives.
-    has_races: bool,
-    /// The greatest common divisor of all delays: a timer that is off it has been shifted by a wait already.
-    unit_ms: i64,
+    mode: Mode,
+    clocks: Clocks,
+    /// The steps in which time passes while nothing is due; without it, one wait before each timer.
+    tick_ms: Option<i64>,
     /// Why some data could not be tried.
     pub(crate) gaps: BTreeSet<String>,
 }
@@ -55,7 +68,12 @@ fn is_reserved(name: &str) -> bool {
 }
 
 impl<'m> Inputs<'m> {
-    pub(crate) fn new(model: &'m Model, analysis: &'m Analysis, everywhere: Vec<Arc<str>>) -> Self {
+    pub(crate) fn new(
+        model: &'m Model,
+        analysis: &'m Analysis,
+        everywhere: Vec<Arc<str>>,
+        (mode, tick_ms): (Mode, Option<i64>),
+    ) -> Self {
         let mut inputs = Self {
             model,
             analysis,
@@ -64,17 +82,12 @@ impl<'m> Inputs<'m> {
             names: Vec::new(),
             events: BTreeMap::new(),
             outcomes: BTreeMap::new(),
-            has_races: timers_of(model) > 1,
-            unit_ms: unit_of(model),
+            mode,
+            clocks: Clocks::of(model),
+            tick_ms,
             gaps: BTreeSet::new(),
         };
         let names = inputs.outside_names();
-        for invoke in model.blueprint.nodes.iter().flat_map(|node| &node.invokes) {
-            if invoke.each.is_some() {
-                // Items have no identity in a state's key yet, so that some of their orders are left out.
-                inputs.gaps.insert(format!("the items of `{}` were not tried in every order", invoke.id));
-            }
-        }
         for node in &model.blueprint.nodes {
             let patterns = node.transitions.iter().filter_map(|transition| match &transition.trigger {
                 Trigger::Event(pattern) => Some(pattern),
@@ -137,35 +150,47 @@ impl<'m> Inputs<'m> {
         if state.snapshot.status().is_over() {
             return choices;
         }
-        for invocation in state.snapshot.invocations() {
+        for invocation in state.snapshot.pending() {
             if !state.waits_for_retry(invocation.id) {
-                self.answers(invocation, child(invocation), &mut choices);
+                self.answers(&invocation, child(&invocation), &mut choices);
             }
         }
-        if let Some(due_ms) = state.next_due_ms() {
+        if !self.mode.is_general()
+            && let Some(due_ms) = state.next_due_ms()
+        {
             let ms = (due_ms - state.now_ms).max(0);
-            choices.push(Choice { input: Input::Advance { ms }, cause: Cause::Timer, answer: None });
+            choices.push(Choice::new(Input::Advance { ms }, Cause::Timer));
         }
         for name in self.names_at(state) {
             for data in self.event_data(&name) {
-                let input = Input::Event { name: Arc::clone(&name), data };
-                choices.push(Choice { input, cause: Cause::Outside, answer: None });
+                choices.push(Choice::new(Input::Event { name: Arc::clone(&name), data }, Cause::Outside));
             }
         }
-        if let Some(due_ms) = state.next_due_ms().filter(|_| self.has_races) {
-            let ms = due_ms - state.now_ms - 1;
-            if ms > 0 && choices.len() > 1 && !self.is_shifted(state) {
-                choices.push(Choice { input: Input::Advance { ms }, cause: Cause::Wait, answer: None });
-            }
+        choices.iter_mut().enumerate().for_each(|(number, choice)| choice.group = number as u16);
+        match self.mode.is_general() {
+            true => choices.extend(any_timer(state)),
+            false => choices.extend(self.wait(state, choices.len())),
         }
         choices
+    }
+
+    /// Returns the input that lets time pass without anything being due, if it matters when inputs arrive.
+    fn wait(&self, state: &State, others: usize) -> Option<Choice> {
+        let left_ms = state.next_due_ms()? - state.now_ms;
+        let ms = match self.tick_ms {
+            Some(tick_ms) => tick_ms,
+            None if self.clocks.count > 1 && !self.is_shifted(state) => left_ms - 1,
+            None => return None,
+        };
+        let is_before = ms > 0 && ms < left_ms && others > 1;
+        is_before.then(|| Choice::new(Input::Advance { ms }, Cause::Wait))
     }
 
     /// Returns true if a pending timer is off the common unit: one wait at a time keeps the states few.
     fn is_shifted(&self, state: &State) -> bool {
         let timers = state.snapshot.timers().iter().map(|timer| timer.due_ms);
         let mut due = timers.chain(state.expiries.iter().map(|(_, due_ms)| *due_ms));
-        due.any(|due_ms| (due_ms - state.now_ms) % self.unit_ms != 0)
+        due.any(|due_ms| (due_ms - state.now_ms) % self.clocks.unit_ms != 0)
     }
 
     fn names_at(&self, state: &State) -> Vec<Arc<str>> {
@@ -200,13 +225,17 @@ impl<'m> Inputs<'m> {
             return known.clone();
         }
         let schema = self.model.chart.event_spec(name).and_then(|spec| spec.data.as_ref());
-        let choices = self.analysis.data_of(name, &Value::Null, schema);
-        let values = self.note(name, choices);
+        let values = self.data(name, &Value::Null, schema);
         self.events.insert(Arc::clone(name), values.clone());
         values
     }
 
-    fn note(&mut self, name: &str, choices: Choices) -> Vec<Value> {
+    /// Returns the data to try for an event, beginning with what `base` has.
+    fn data(&mut self, name: &str, base: &Value, schema: Option<&Schema>) -> Vec<Value> {
+        if self.mode.is_general() {
+            return self.analysis.general_data_of(name, base, self.mode.is_fine());
+        }
+        let choices = self.analysis.data_of(name, base, schema);
         if !choices.complete {
             self.gaps.insert(format!("not every combination of the data of `{name}` was tried"));
         }
@@ -219,88 +248,80 @@ impl<'m> Inputs<'m> {
         child: Option<Arc<ChildOutcomes>>,
         choices: &mut Vec<Choice>,
     ) {
-        let id: Arc<str> = self.model.chart.invoke_name(invocation.invoke).into();
+        let name = self.model.chart.invocation_name(invocation);
+        let question: Arc<str> = self.model.chart.invoke_name(invocation.invoke).into();
         let class = ServiceName::of(&invocation.src).class;
         let cause = if class == ServiceClass::Human { Cause::Person } else { Cause::Service };
         let outcomes = match &child {
-            Some(child) => child.events(&id),
-            None => self.outcomes_of(&id, class),
+            Some(child) => child.events(&name),
+            None => self.outcomes_of(&name, &question, class, &invocation.input),
         };
         for (name, data) in outcomes {
             let denies = name.starts_with("error.") || data.get("approved").as_bool() == Some(false);
-            let answer = (class == ServiceClass::Human).then(|| (Arc::clone(&id), denies));
-            choices.push(Choice { input: Input::Event { name, data }, cause, answer });
+            let answer = (class == ServiceClass::Human).then(|| (Arc::clone(&question), denies));
+            choices.push(Choice { answer, ..Choice::new(Input::Event { name, data }, cause) });
         }
     }
 
     /// Returns the results of a call that is not a known chart, as events.
-    fn outcomes_of(&mut self, id: &Arc<str>, class: ServiceClass) -> Vec<(Arc<str>, Value)> {
-        let key: Arc<str> = format!("{}.{id}", class.as_str()).into();
+    fn outcomes_of(
+        &mut self,
+        id: &Arc<str>,
+        invoke: &str,
+        class: ServiceClass,
+        input: &Value,
+    ) -> Vec<(Arc<str>, Value)> {
+        let form = (class == ServiceClass::Human).then(|| rawko_instance::form_schema(input)).flatten();
+        let shown = form.as_ref().map(ToString::to_string).unwrap_or_default();
+        let key: Arc<str> = format!("{}.{id}.{shown}", class.as_str()).into();
         if let Some(known) = self.outcomes.get(&key) {
             return known.clone();
         }
-        let analysis = self.analysis;
         let (done, error): (Arc<str>, Arc<str>) =
             (format!("done.invoke.{id}").into(), format!("error.invoke.{id}").into());
+        let failure =
+            |category| Value::map([("category", Value::str(category)), ("message", Value::str("it failed"))]);
         let mut outcomes = Vec::new();
-        let mut tried = Vec::new();
+        let mut add = |name: &Arc<str>, values: Vec<Value>| {
+            outcomes.extend(values.into_iter().map(|data| (Arc::clone(name), data)));
+        };
         if class == ServiceClass::Human {
-            for approved in [true, false] {
-                let base = Value::map([("approved", Value::Bool(approved))]);
-                tried.push((&done, analysis.data_of(&done, &base, None)));
-            }
+            let whole = form.map(|form| Value::map([("properties", Value::map([("data", form)]))]));
+            let whole = whole.map(|whole| Schema::compile(&whole).0);
+            let approved = Value::map([("approved", Value::Bool(true))]);
+            add(&done, self.data(&done, &with_form(approved, whole.as_ref()), whole.as_ref()));
+            add(&done, self.data(&done, &Value::map([("approved", Value::Bool(false))]), None));
             // A question fails only by expiring or by a refusal of the host; tried where the chart handles it.
             if self.model.chart.handles(&error) {
-                let base =
-                    Value::map([("category", Value::str("refused")), ("message", Value::str("it failed"))]);
-                tried.push((&error, analysis.data_of(&error, &base, None)));
+                add(&error, self.data(&error, &failure("refused"), None));
             }
         } else {
-            tried.push((&done, analysis.data_of(&done, &Value::Null, None)));
-            let all = analysis.classes.is_distinguished("category");
+            let spec = self.model.specs.get(invoke);
+            let output = spec.and_then(|spec| spec.output.clone());
+            add(&done, self.data(&done, &Value::Null, output.as_ref()));
+            let all = self.analysis.classes.is_distinguished("category");
             for category in CATEGORIES.iter().take(if all { CATEGORIES.len() } else { 1 }) {
-                let base =
-                    Value::map([("category", Value::str(category)), ("message", Value::str("it failed"))]);
-                tried.push((&error, analysis.data_of(&error, &base, None)));
+                add(&error, self.data(&error, &failure(category), None));
             }
-        }
-        for (name, choices) in tried {
-            let name = Arc::clone(name);
-            let values = self.note(&name, choices);
-            outcomes.extend(values.into_iter().map(|data| (Arc::clone(&name), data)));
         }
         self.outcomes.insert(key, outcomes.clone());
         outcomes
     }
 }
 
-/// Counts the timers that a chart can have pending.
-pub(crate) fn timers_of(model: &Model) -> usize {
-    let nodes = model.blueprint.nodes.iter();
-    let after: usize = nodes.map(|node| node.timers.len()).sum();
-    let calls =
-        model.invokes().filter(|(_, invoke)| invoke.timeout.is_some() || invoke.retry.is_some()).count();
-    after + calls + model.analysis.delayed_sends
+/// Adds data that the form accepts to an answer.
+fn with_form(mut answer: Value, schema: Option<&Schema>) -> Value {
+    let form = schema.map(|schema| schema.source().get("properties").get("data").clone());
+    let sample = form.map(|form| crate::data::sample(&form)).filter(|sample| sample.as_map().is_some());
+    if let Some(sample) = sample {
+        crate::shape::put(&mut answer, &["data".into()], sample);
+    }
+    answer
 }
 
-/// Returns the greatest common divisor of the delays that are written out.
-fn unit_of(model: &Model) -> i64 {
-    fn divisor(a: u64, b: u64) -> u64 {
-        if b == 0 { a } else { divisor(b, a % b) }
-    }
-    let fixed = |delay: &Delay| match delay {
-        Delay::Millis(ms) => *ms,
-        Delay::Expr(..) => 0,
-    };
-    let mut unit = 0;
-    for node in &model.blueprint.nodes {
-        for delay in &node.timers {
-            unit = divisor(unit, fixed(delay));
-        }
-        for invoke in &node.invokes {
-            unit = divisor(unit, invoke.timeout.as_ref().map_or(0, fixed));
-            unit = divisor(unit, invoke.retry.as_ref().map_or(0, |retry| retry.initial_delay_ms));
-        }
-    }
-    i64::try_from(unit).unwrap_or(1).max(1)
+/// Every pending timer and deadline, in no particular order.
+fn any_timer(state: &State) -> impl Iterator<Item = Choice> + '_ {
+    let timers = state.snapshot.timers().iter().map(|timer| Input::Fire { timer: timer.id });
+    let expiries = state.expiries.iter().map(|(invocation, _)| Input::Expire { invocation: *invocation });
+    timers.chain(expiries).map(|input| Choice { group: TIME, ..Choice::new(input, Cause::Timer) })
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use rawko_core::{
     Chart, Effect, Event, NamedEvent, NodeId, SendTarget, ServiceClass, ServiceName, StepError, TraceEntry,
-    Value, World, duration,
+    Value, World, duration, expr,
 };
+
+use rawko_core::expr::OTHER_FIELDS;
 
 use crate::oracle::Script;
 use crate::state::State;
@@ -103,6 +105,21 @@ impl Machine<'_> {
         facts
     }
 
+    /// Fires a pending timer, whether it is due or not.
+    pub(crate) fn fire(&self, state: &mut State, timer: u64, decisions: Decisions<'_>) -> StepFacts {
+        let mut facts = StepFacts::default();
+        self.settle(state, VecDeque::from([Event::TimerFired { timer }]), &mut facts, decisions);
+        facts
+    }
+
+    /// Lets a question expire.
+    pub(crate) fn expire(&self, state: &mut State, invocation: u64, decisions: Decisions<'_>) -> StepFacts {
+        let mut facts = StepFacts::default();
+        let event = expire(state, invocation);
+        self.settle(state, VecDeque::from([event]), &mut facts, decisions);
+        facts
+    }
+
     fn settle(
         &self,
         state: &mut State,
@@ -154,7 +171,7 @@ impl Machine<'_> {
             match effect {
                 Effect::Invoke(invoke) => {
                     if ServiceName::of(&invoke.src).class == ServiceClass::Human
-                        && let Some(ms) = expires_ms(invoke.input.get("expires"))
+                        && let Some(ms) = expires_ms(&invoke.input)
                     {
                         state.expiries.push((invoke.invocation, state.now_ms.saturating_add(ms)));
                     }
@@ -184,9 +201,8 @@ impl Machine<'_> {
                 | Effect::Cancelled { .. } => {}
             }
         }
-        let open = state.snapshot.invocations();
-        let is_open = |id: u64| open.iter().any(|invocation| invocation.id == id);
-        state.expiries.retain(|(id, _)| is_open(*id));
+        let snapshot = &state.snapshot;
+        state.expiries.retain(|(id, _)| snapshot.invocation(*id).is_some());
     }
 }
 
@@ -207,20 +223,26 @@ fn due(state: &mut State) -> Option<Event> {
         (Some((due_ms, timer)), expired) if expired.is_none_or(|(_, at)| due_ms <= at) => {
             Some(Event::TimerFired { timer })
         }
-        (_, Some((invocation, _))) => {
-            state.expiries.retain(|(id, _)| *id != invocation);
-            let error = Value::map([
-                ("category", Value::str("expired")),
-                ("message", Value::str("no answer arrived in time")),
-            ]);
-            Some(Event::InvokeFailed { invocation, error })
-        }
+        (_, Some((invocation, _))) => Some(expire(state, invocation)),
         (_, None) => None,
     }
 }
 
-fn expires_ms(expires: &Value) -> Option<i64> {
+fn expire(state: &mut State, invocation: u64) -> Event {
+    state.expiries.retain(|(id, _)| *id != invocation);
+    let error = Value::map([
+        ("category", Value::str("expired")),
+        ("message", Value::str("no answer arrived in time")),
+    ]);
+    Event::InvokeFailed { invocation, error }
+}
+
+/// Returns the time of a question. One that may have a deadline has some.
+fn expires_ms(input: &Value) -> Option<i64> {
+    let expires = input.get("expires");
     match expires {
+        _ if expr::is_unknown(input) || expr::is_unknown(expires) => Some(1),
+        Value::Null if expr::has_unknown(input.get(OTHER_FIELDS)) => Some(1),
         Value::Int(ms) if *ms >= 0 => Some(*ms),
         Value::Str(text) => duration::parse_ms(text).ok().and_then(|ms| i64::try_from(ms).ok()),
         _ => None,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_chart::{Finding, Property, Registry, Severity, Source, load, lower_source};
-use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, Template, Value};
+use rawko_core::{Blueprint, Chart, InvokeSpec, ServiceClass, ServiceName, ServiceSpec, Template, Value};
 
 use crate::analysis::Analysis;
 use crate::parts::{self, Role};
@@ -15,6 +15,12 @@ pub struct Model {
     pub chart: Arc<Chart>,
     pub properties: Vec<Property>,
     pub(crate) blueprint: Blueprint,
+    /// The input that the chart is started with.
+    pub input: Value,
+    /// Proofs are for any input instead.
+    pub any_input: bool,
+    /// The specs of services by the id of the invoke.
+    pub(crate) specs: std::collections::BTreeMap<Arc<str>, ServiceSpec>,
     pub(crate) analysis: Analysis,
     /// The analysis of the chart as a child of another.
     pub(crate) child_analysis: Analysis,
@@ -29,10 +35,21 @@ impl Model {
             let analysis = Analysis::of(&lowered.blueprint, &loaded.properties, Role::Root);
             let child_analysis = Analysis::of(&lowered.blueprint, &[], Role::Child);
             let blueprint = lowered.blueprint;
+            let invokes = blueprint.nodes.iter().flat_map(|node| &node.invokes);
+            let specs = invokes.filter_map(|invoke| match &invoke.src {
+                Template::Literal(Value::Str(src)) => {
+                    Some((Arc::clone(&invoke.id), registry.spec(src)?.clone()))
+                }
+                _ => None,
+            });
+            let specs = specs.collect();
             Model {
                 chart: Arc::new(chart),
                 properties: loaded.properties,
                 blueprint,
+                input: crate::verdicts::no_input(),
+                any_input: false,
+                specs,
                 analysis,
                 child_analysis,
             }
@@ -48,6 +65,14 @@ impl Model {
             self.analysis = Analysis::of(&self.blueprint, &self.properties, Role::Root);
         }
         findings
+    }
+
+    /// Returns an input of which nothing is known.
+    pub(crate) fn unknown_input(&self) -> Value {
+        let declared = self.blueprint.context.iter().filter(|key| key.declared);
+        let unknown = rawko_core::expr::unknown;
+        let keys: rawko_core::Map = declared.map(|key| (Arc::clone(&key.name), unknown())).collect();
+        rawko_core::expr::partly_known(&keys)
     }
 
     /// Returns every invoke of the chart with its state's number.

@@ -1,26 +1,33 @@
-//! `Script`: decides guards whose outcome representative data does not cover, one outcome after the other, so that both
-//! are explored. What holds then holds for all data; a violation that needs a decision is not a proof of one.
+//! `Script`: decides conditions whose outcome the data does not determine, one outcome after the other, so that both are
+//! explored. What holds then holds for all data; a violation that needs a decision is not a proof of one.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rawko_core::GuardOracle;
 use rawko_core::expr::{EvalError, Expr};
 
+use crate::mode::Mode;
+
 /// Decisions in one macrostep of which both outcomes are explored.
-pub(crate) const DECISIONS_MAX: usize = 8;
+pub(crate) const DECISIONS_MAX: usize = 24;
+/// Scripts of one input.
+pub(crate) const SCRIPTS_MAX: usize = 512;
 
 /// The decisions of one step: the first ones are given, the rest follow the data.
 #[derive(Debug)]
 pub(crate) struct Script<'m> {
     undecided: &'m BTreeSet<String>,
+    mode: Mode,
     given: Vec<bool>,
     taken: Mutex<Vec<bool>>,
+    is_bounded: AtomicBool,
 }
 
 impl<'m> Script<'m> {
-    pub(crate) fn new(undecided: &'m BTreeSet<String>, given: Vec<bool>) -> Self {
-        Self { undecided, given, taken: Mutex::default() }
+    pub(crate) fn new(undecided: &'m BTreeSet<String>, mode: Mode, given: Vec<bool>) -> Self {
+        Self { undecided, mode, given, taken: Mutex::default(), is_bounded: AtomicBool::new(false) }
     }
 
     /// Returns the scripts that differ from this one in a later decision, and whether these are all.
@@ -34,6 +41,18 @@ impl<'m> Script<'m> {
         };
         ((self.given.len()..end).map(other).collect(), taken.len() <= DECISIONS_MAX)
     }
+
+    /// Returns true if an unknown list was tried with few items only.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.is_bounded.load(Ordering::Relaxed)
+    }
+
+    fn next(&self, otherwise: bool) -> bool {
+        let Ok(mut taken) = self.taken.lock() else { return otherwise };
+        let decision = self.given.get(taken.len()).copied().unwrap_or(otherwise);
+        taken.push(decision);
+        decision
+    }
 }
 
 impl GuardOracle for Script<'_> {
@@ -41,9 +60,18 @@ impl GuardOracle for Script<'_> {
         if !self.undecided.contains(guard.text()) {
             return value;
         }
-        let Ok(mut taken) = self.taken.lock() else { return value };
-        let decision = self.given.get(taken.len()).copied().unwrap_or_else(|| value.unwrap_or(false));
-        taken.push(decision);
-        Ok(decision)
+        Ok(self.next(value.unwrap_or(false)))
+    }
+
+    fn is_partial(&self) -> bool {
+        self.mode.is_general()
+    }
+
+    fn decide(&self, _condition: &Expr) -> bool {
+        self.next(false)
+    }
+
+    fn bounded(&self, _list: &Expr) {
+        self.is_bounded.store(true, Ordering::Relaxed);
     }
 }

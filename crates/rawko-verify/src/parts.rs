@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::expr::Expr;
-use rawko_core::{Action, ActionKind, Blueprint, NodeId, ServiceClass, Slot, Trigger};
+use rawko_core::{Action, ActionKind, Blueprint, Delay, NodeId, ServiceClass, Slot, Template, Trigger};
 
 use crate::analysis::{delay_expr, template_exprs};
 use crate::model::class_of;
@@ -140,33 +140,60 @@ impl<'b> Collector<'b> {
     }
 }
 
-/// Counts the `send` actions with a delay.
-pub(crate) fn delayed_sends(blueprint: &Blueprint) -> usize {
-    count(blueprint, &|kind| matches!(kind, ActionKind::Send { delay: Some(_), .. }))
+/// Returns the delays of `send` actions.
+pub(crate) fn delays_of_sends(blueprint: &Blueprint) -> Vec<&Delay> {
+    let mut delays = Vec::new();
+    each_action(blueprint, &mut |kind| {
+        if let ActionKind::Send { delay: Some(delay), .. } = kind {
+            delays.push(delay);
+        }
+    });
+    delays
+}
+
+/// Returns the computed names of events and ids in actions: which of them occur is not known without the data.
+pub(crate) fn computed_names(blueprint: &Blueprint) -> Vec<String> {
+    let mut names = Vec::new();
+    each_action(blueprint, &mut |kind| {
+        let templates = match kind {
+            ActionKind::Raise { event, .. } => vec![event],
+            ActionKind::Send { event, target, .. } => vec![event, target],
+            ActionKind::Cancel { id } => vec![id],
+            _ => Vec::new(),
+        };
+        let computed = templates.into_iter().filter_map(|template| match template {
+            Template::Expr(expr) if expr.constant().is_none() => Some(expr.text().to_owned()),
+            _ => None,
+        });
+        names.extend(computed);
+    });
+    names
 }
 
 /// Returns true if an action calls a handler.
 pub(crate) fn has_calls(blueprint: &Blueprint) -> bool {
-    count(blueprint, &|kind| matches!(kind, ActionKind::Call { .. })) > 0
+    let mut has_calls = false;
+    each_action(blueprint, &mut |kind| has_calls |= matches!(kind, ActionKind::Call { .. }));
+    has_calls
 }
 
-fn count(blueprint: &Blueprint, is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
-    fn among(actions: &[Action], is_it: &dyn Fn(&ActionKind) -> bool) -> usize {
-        let one = |action: &Action| {
-            let inner = match &action.kind {
+fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKind)) {
+    fn among<'b>(actions: &'b [Action], visit: &mut dyn FnMut(&'b ActionKind)) {
+        for action in actions {
+            visit(&action.kind);
+            match &action.kind {
                 ActionKind::Choose { branches } => {
-                    branches.iter().map(|(_, actions)| among(actions, is_it)).sum()
+                    branches.iter().for_each(|(_, actions)| among(actions, visit));
                 }
-                ActionKind::Foreach(foreach) => among(&foreach.actions, is_it),
-                _ => 0,
-            };
-            inner + usize::from(is_it(&action.kind))
-        };
-        actions.iter().map(one).sum()
+                ActionKind::Foreach(foreach) => among(&foreach.actions, visit),
+                _ => {}
+            }
+        }
     }
-    let of_node = |node: &rawko_core::NodeSpec| {
-        let transitions = node.transitions.iter().map(|transition| among(&transition.actions, is_it));
-        among(&node.entry, is_it) + among(&node.exit, is_it) + transitions.sum::<usize>()
-    };
-    blueprint.nodes.iter().map(of_node).sum()
+    for node in &blueprint.nodes {
+        among(&node.entry, visit);
+        among(&node.exit, visit);
+        node.initial.iter().for_each(|initial| among(&initial.actions, visit));
+        node.transitions.iter().for_each(|transition| among(&transition.actions, visit));
+    }
 }

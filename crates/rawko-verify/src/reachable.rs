@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rawko_core::{Snapshot, Value, World};
 
 use crate::explore::{Explorer, Limits, Shared};
+use crate::mode::Mode;
 use crate::model::Model;
 
 /// The extent of an exploration.
@@ -36,8 +37,12 @@ pub fn reachable(
         children: BTreeMap::new(),
         stack,
         states: 0,
-        decides: !model.analysis.undecided.is_empty(),
+        mode: if model.analysis.undecided.is_empty() { Mode::Concrete } else { Mode::Decided },
+        tick_ms: None,
         states_max: limits.states_max,
+        edges_max: usize::MAX,
+        edges: 0,
+        child_clocks: 0,
         visit: Some(visit),
     };
     let explored = Explorer::new(model, false, &mut shared).run(input);

@@ -1,9 +1,10 @@
 //! `State`: an instance at rest during the exploration, and its identity. Times count from now, ids by their order, and
 //! context keys that influence nothing are left out, so that equivalent states are equal.
 
-use rawko_core::{InvokeId, Slot, Snapshot, TimerPurpose, Value};
+use rawko_core::{InvokeId, ItemState, Slot, Snapshot, TimerPurpose, Value};
 
 use crate::analysis::Analysis;
+use crate::mode::Mode;
 
 /// One instance at rest.
 #[derive(Clone, Debug)]
@@ -31,14 +32,14 @@ impl State {
     }
 
     /// Writes the identity of the state. If undecided guards are decided either way, what they read does not matter.
-    pub(crate) fn key(&self, analysis: &Analysis, relative: &[bool], is_decided: bool) -> Box<[u8]> {
+    pub(crate) fn key(&self, analysis: &Analysis, relative: &[bool], mode: Mode) -> Box<[u8]> {
         let mut key = Vec::with_capacity(64);
         let snapshot = &self.snapshot;
         key.push(snapshot.status() as u8);
         let frontier = snapshot.configuration().frontier();
         push(&mut key, frontier.len() as i64);
         frontier.iter().for_each(|node| push(&mut key, i64::from(node.0)));
-        let is_left_out = |slot: &Slot| is_decided && analysis.inexact.contains(slot);
+        let is_left_out = |slot: &Slot| mode == Mode::Decided && analysis.inexact.contains(slot);
         for slot in analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
             match (value, analysis.saturated.get(slot)) {
@@ -53,28 +54,31 @@ impl State {
             push(&mut key, states.len() as i64);
             states.iter().for_each(|state| push(&mut key, i64::from(state.0)));
         }
-        self.push_pending(&mut key);
+        self.push_pending(&mut key, mode);
+        self.push_fan_outs(&mut key);
         for (value, relative) in self.monitors.iter().zip(relative) {
             let is_time = *relative && *value < crate::watch::SERVED;
-            push(&mut key, if is_time { value - self.now_ms } else { *value });
+            let time = if mode.is_general() { 1 } else { value - self.now_ms };
+            push(&mut key, if is_time { time } else { *value });
         }
         key.into()
     }
 
-    fn push_pending(&self, key: &mut Vec<u8>) {
+    fn push_pending(&self, key: &mut Vec<u8>, mode: Mode) {
         let snapshot = &self.snapshot;
         let invoke_of = |id: u64| {
-            let known = snapshot.invocations().iter().find(|invocation| invocation.id == id);
-            known.map_or(u32::MAX, |invocation| {
+            snapshot.invocation(id).map_or(i64::MAX, |invocation| {
                 let InvokeId(number) = invocation.invoke;
-                number
+                i64::from(number) | i64::from(invocation.item.map_or(0, |item| item + 1)) << 16
             })
         };
         let mut timers: Vec<_> = snapshot.timers().iter().collect();
-        timers.sort_by_key(|timer| (timer.due_ms, timer.id));
+        if !mode.is_general() {
+            timers.sort_by_key(|timer| (timer.due_ms, timer.id));
+        }
         key.push(b't');
         for timer in timers {
-            push(key, timer.due_ms - self.now_ms);
+            push(key, if mode.is_general() { 0 } else { timer.due_ms - self.now_ms });
             match &timer.purpose {
                 TimerPurpose::After { node, index } => {
                     key.push(b'a');
@@ -89,15 +93,16 @@ impl State {
                 }
                 TimerPurpose::InvokeTimeout { invocation } => {
                     key.push(b'i');
-                    push(key, i64::from(invoke_of(*invocation)));
+                    push(key, invoke_of(*invocation));
                 }
                 TimerPurpose::InvokeRetry { invocation } => {
                     key.push(b'r');
-                    push(key, i64::from(invoke_of(*invocation)));
+                    push(key, invoke_of(*invocation));
                 }
                 TimerPurpose::EachContinue { fan_out } => {
                     key.push(b'e');
-                    push(key, i64::try_from(*fan_out).unwrap_or(i64::MAX));
+                    let known = snapshot.fan_outs().iter().position(|known| known.id == *fan_out);
+                    push(key, known.map_or(-1, |at| at as i64));
                 }
             }
         }
@@ -112,8 +117,8 @@ impl State {
         }
         key.push(b'x');
         for (invocation, due_ms) in &self.expiries {
-            push(key, i64::from(invoke_of(*invocation)));
-            push(key, due_ms - self.now_ms);
+            push(key, invoke_of(*invocation));
+            push(key, if mode.is_general() { 0 } else { due_ms - self.now_ms });
         }
         key.push(b'd');
         for event in snapshot.deferred() {
@@ -124,6 +129,38 @@ impl State {
         for failure in snapshot.failures() {
             push(key, failure.invocation().map_or(-1, |invocation| i64::from(invocation.invoke.0)));
         }
+    }
+
+    /// The items of an `each`: which of them run, and the results of those that ended.
+    fn push_fan_outs(&self, key: &mut Vec<u8>) {
+        for fan_out in self.snapshot.fan_outs() {
+            key.push(b'm');
+            push(key, i64::from(fan_out.invoke.0));
+            for (item, state) in fan_out.items() {
+                push_value(key, item);
+                key.push(state.as_str().as_bytes()[0]);
+                match state {
+                    ItemState::Running(attempt) => {
+                        push(key, i64::from(attempt.attempt));
+                        key.extend(attempt.src.as_bytes());
+                        if attempt.src.starts_with("statechart:") {
+                            push_value(key, &attempt.input);
+                        }
+                    }
+                    ItemState::Done(value) | ItemState::Failed(value) => push_value(key, value),
+                    ItemState::Waiting | ItemState::Stopped => {}
+                }
+            }
+        }
+    }
+}
+
+/// Returns the number of values in a list or map, itself included.
+pub(crate) fn size_of(value: &Value) -> usize {
+    match value {
+        Value::List(items) => 1 + items.iter().map(size_of).sum::<usize>(),
+        Value::Map(map) => 1 + map.values().map(size_of).sum::<usize>(),
+        _ => 1,
     }
 }
 

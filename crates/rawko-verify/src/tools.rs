@@ -63,7 +63,8 @@ fn tool_of(name: &str) -> Option<&str> {
 }
 
 fn writes(tool: &str) -> bool {
-    WRITING.contains(&tool.split('(').next().unwrap_or(tool))
+    // A name that is not known may be any.
+    tool.contains('\u{f8ff}') || WRITING.contains(&tool.split('(').next().unwrap_or(tool))
 }
 
 fn is_read_only(model: &Model, node: NodeId, policy: &Value) -> bool {

@@ -29,7 +29,7 @@ pub(crate) fn counterexample(
         }
     }
     let loop_from = loop_from.map(|number| merged_at.get(number).copied().unwrap_or(events.len()));
-    Counterexample { events, services: stubs(model), loop_from, reason }
+    Counterexample { input: model.input.clone(), events, services: stubs(model), loop_from, reason }
 }
 
 fn stubs(model: &Model) -> Value {

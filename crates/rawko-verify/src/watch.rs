@@ -31,9 +31,26 @@ pub(crate) struct Watch<'m> {
     pub(crate) chart: &'m Chart,
     pub(crate) properties: &'m [Property],
     pub(crate) world: &'m World,
+    /// Data may be unknown; a condition on it then has the value that proves less.
+    pub(crate) is_general: bool,
 }
 
 impl Watch<'_> {
+    /// Returns the properties about a service or a tool whose name begins like this.
+    pub(crate) fn naming(&self, known: &str) -> Vec<usize> {
+        let begins = |name: &str| name.starts_with(known) || known.starts_with("tool:");
+        let is_named = |atom: &Atom| match atom {
+            Atom::Invoked(name) => name.starts_with(known),
+            Atom::Called(name) => begins(name),
+            Atom::In(_) | Atom::Event(_) | Atom::Ended(_) => false,
+        };
+        let properties = self.properties.iter().enumerate();
+        let named = properties.filter(|(_, property)| {
+            crate::analysis::expressions(property).iter().any(|expr| expr.atoms.iter().any(is_named))
+        });
+        named.map(|(number, _)| number).collect()
+    }
+
     /// Returns true for each monitor that holds a time.
     pub(crate) fn relative(&self) -> Vec<bool> {
         self.properties.iter().map(|property| matches!(property.kind, PropertyKind::Within { .. })).collect()
@@ -54,22 +71,24 @@ impl Watch<'_> {
         let (mut broken, mut bits) = (Vec::new(), LeadBits::default());
         let mut lead = 0;
         for (number, property) in self.properties.iter().enumerate() {
-            let holds = |expr: &PropertyExpr| self.holds(expr, &facts.moments, None, state);
+            let holds = |expr: &PropertyExpr, otherwise: bool| {
+                self.holds(expr, (&facts.moments, None), state, otherwise)
+            };
             let reason = match &property.kind {
-                PropertyKind::Never(expr) => holds(expr).then(|| format!("`{}` holds", expr.text)),
+                PropertyKind::Never(expr) => holds(expr, true).then(|| format!("`{}` holds", expr.text)),
                 PropertyKind::Always(expr) => {
-                    (!holds(expr)).then(|| format!("`{}` does not hold", expr.text))
+                    (!holds(expr, false)).then(|| format!("`{}` does not hold", expr.text))
                 }
                 PropertyKind::Before { first, then } => {
                     self.before((first, then), before, facts, state, &mut monitors[number])
                 }
                 PropertyKind::Within { from, to, time_ms } => {
-                    clock(holds(from), holds(to), *time_ms, state.now_ms, &mut monitors[number]);
+                    clock(holds(from, true), holds(to, false), *time_ms, state.now_ms, &mut monitors[number]);
                     None
                 }
                 PropertyKind::LeadsTo { from, to } => {
-                    bits.from |= u64::from(holds(from)) << lead;
-                    bits.to |= u64::from(holds(to)) << lead;
+                    bits.from |= u64::from(holds(from, true)) << lead;
+                    bits.to |= u64::from(holds(to, false)) << lead;
                     lead = (lead + 1).min(63);
                     None
                 }
@@ -105,18 +124,21 @@ impl Watch<'_> {
                 _ => {}
             }
             let so_far = &facts.moments[..=number];
-            if first_at.is_none() && self.holds(first, so_far, Some(&active), state) {
+            // The context is known at rest; effects start when it has been written.
+            let is_effect = matches!(moment, Moment::Invoked { .. } | Moment::Called(_));
+            let may = |expr: &PropertyExpr| is_effect || expr.expr.reads().is_empty();
+            if first_at.is_none() && may(first) && self.holds(first, (so_far, Some(&active)), state, false) {
                 first_at = Some(number);
             }
-            if then_at.is_none() && self.holds(then, so_far, Some(&active), state) {
+            if then_at.is_none() && may(then) && self.holds(then, (so_far, Some(&active)), state, true) {
                 then_at = Some(number);
             }
         }
         let end = facts.moments.len();
-        if first_at.is_none() && self.holds(first, &facts.moments, None, state) {
+        if first_at.is_none() && self.holds(first, (&facts.moments, None), state, false) {
             first_at = Some(end);
         }
-        let happens = self.holds(then, &facts.moments, None, state);
+        let happens = self.holds(then, (&facts.moments, None), state, true);
         let is_early = happens && *seen == 0 && first_at.is_none_or(|first| first > then_at.unwrap_or(end));
         *seen |= i64::from(first_at.is_some());
         is_early.then(|| format!("`{}` holds, and `{}` has not", then.text, first.text))
@@ -126,9 +148,9 @@ impl Watch<'_> {
     fn holds(
         &self,
         expr: &PropertyExpr,
-        moments: &[Moment],
-        active: Option<&[NodeId]>,
+        (moments, active): (&[Moment], Option<&[NodeId]>),
         state: &State,
+        otherwise: bool,
     ) -> bool {
         let locals: Vec<rawko_core::Value> =
             expr.atoms.iter().map(|atom| self.is_true(atom, moments, active, state).into()).collect();
@@ -144,7 +166,10 @@ impl Watch<'_> {
             instance: &facts,
             configuration: self.chart.active(state.snapshot.configuration()),
         };
-        expr.expr.eval_guard(&scope).unwrap_or(false)
+        match self.is_general {
+            true => expr.expr.holds_partial(&scope).unwrap_or(Some(false)).unwrap_or(otherwise),
+            false => expr.expr.eval_guard(&scope).unwrap_or(false),
+        }
     }
 
     fn is_true(&self, atom: &Atom, moments: &[Moment], active: Option<&[NodeId]>, state: &State) -> bool {
@@ -168,6 +193,8 @@ impl Watch<'_> {
                 }
                 _ => false,
             }),
+            // An instance ends with its step.
+            Atom::Ended(_) if active.is_some() => false,
             Atom::Ended(None) => state.snapshot.status().is_over(),
             Atom::Ended(Some(outcome)) => {
                 state.snapshot.status() != Status::Active

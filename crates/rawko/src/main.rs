@@ -31,6 +31,7 @@ mod state_directory;
 mod table;
 mod templates;
 mod trust;
+mod verification;
 mod walk;
 mod watching;
 mod wish;

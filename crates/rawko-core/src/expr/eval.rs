@@ -233,13 +233,13 @@ fn map<'a>(env: &Env<'a>, entries: &'a [(Arc<str>, Node)]) -> Outcome<Value> {
 }
 
 #[inline(never)]
-fn whole_context(env: &Env<'_>) -> Outcome<Value> {
+pub(super) fn whole_context(env: &Env<'_>) -> Outcome<Value> {
     let scope = env.scope;
     built(env, Value::map(scope.context_names.iter().cloned().zip(scope.context.iter().cloned())))
 }
 
 #[inline(never)]
-fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
+pub(super) fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
     let scope = env.scope;
     match key {
         Value::Null => Ok(Val::Ref(&NULL)),
@@ -255,7 +255,7 @@ fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
 }
 
 #[inline(never)]
-fn event_part<'a>(event: Option<&'a NamedEvent>, part: EventPart) -> Val<'a> {
+pub(super) fn event_part<'a>(event: Option<&'a NamedEvent>, part: EventPart) -> Val<'a> {
     let Some(event) = event else { return Val::Ref(&NULL) };
     match part {
         EventPart::Whole => Val::Own(whole_event(event)),

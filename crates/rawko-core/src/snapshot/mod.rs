@@ -187,6 +187,13 @@ impl Snapshot {
         &self.context
     }
 
+    /// Replaces one value of the context by a more general one, for an exploration with unknown data.
+    pub fn generalize(&mut self, slot: crate::ids::Slot, value: Value) {
+        if let Some(old) = self.context.get_mut(slot.index()) {
+            *old = value;
+        }
+    }
+
     /// Returns the context as a map. Keys that no `context:` declares appear once they have a value.
     pub fn context_map(&self, chart: &Chart) -> Value {
         Value::map(self.context_entries(chart).map(|(name, value)| (Arc::clone(name), value.clone())))

@@ -27,7 +27,7 @@ impl Run<'_> {
         for index in tables.node(node).invokes.usize() {
             let invoke = InvokeId(index as u32);
             if let Some(each) = &tables.invoke(invoke).each {
-                let list = each.list.eval(&self.scope()).map_err(|error| error.message);
+                let list = self.list_of(&each.list).map_err(|error| error.message);
                 self.lists.retain(|(known, _)| *known != invoke);
                 self.lists.push((invoke, list));
             }
@@ -39,7 +39,7 @@ impl Run<'_> {
         let list = match known {
             Some(at) => self.lists.swap_remove(at).1,
             // A person retries a list that could not be evaluated.
-            None => each.list.eval(&self.scope()).map_err(|error| error.message),
+            None => self.list_of(&each.list).map_err(|error| error.message),
         };
         let list = match list {
             Ok(Value::List(list)) => list,

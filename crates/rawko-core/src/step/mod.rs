@@ -164,6 +164,8 @@ fn refused_input(chart: &Chart, input: &Value) -> Option<String> {
     let (rules, given) = (chart.context_rules.as_ref()?, input.as_map()?);
     let slots = chart.context_names.iter().enumerate().filter(|(slot, _)| chart.context_declared[*slot]);
     let updates = slots.filter_map(|(slot, name)| Some((crate::ids::Slot(slot as u32), given.get(name)?)));
+    // Unknown data is assumed to fit.
+    let updates = updates.filter(|(_, value)| !crate::expr::has_unknown(value));
     rules.refuse(&chart.context_initial, updates)
 }
 

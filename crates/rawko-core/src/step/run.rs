@@ -14,7 +14,7 @@ use crate::chart::Chart;
 use crate::configuration::Active;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
-use crate::expr::{EvalError, Expr, Scope};
+use crate::expr::{self, EvalError, Expr, Scope};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::snapshot::{Failure, More, Snapshot};
 use crate::tables::Tables;
@@ -135,10 +135,35 @@ impl<'a> Run<'a> {
     /// Evaluates a guard, or lets the oracle decide it.
     #[inline]
     pub(super) fn guard_holds(&self, guard: &Expr) -> Result<bool, EvalError> {
-        let value = guard.eval_guard(&self.scope());
         match self.now.oracle {
-            None => value,
-            Some(oracle) => oracle.judge(guard, value),
+            None => guard.eval_guard(&self.scope()),
+            Some(oracle) if oracle.is_partial() => match guard.holds_partial(&self.scope())? {
+                Some(truth) => Ok(truth),
+                None => Ok(oracle.decide(guard)),
+            },
+            Some(oracle) => oracle.judge(guard, guard.eval_guard(&self.scope())),
+        }
+    }
+
+    /// Evaluates an expression of an action, a delay or a template.
+    #[inline]
+    pub(super) fn value_of(&self, expr: &Expr) -> Result<Value, EvalError> {
+        match self.now.oracle {
+            Some(oracle) if oracle.is_partial() => expr.eval_partial(&self.scope()),
+            _ => expr.eval(&self.scope()),
+        }
+    }
+
+    /// Evaluates a list. One that is unknown is tried with up to two items.
+    pub(super) fn list_of(&self, list: &Expr) -> Result<Value, EvalError> {
+        let value = self.value_of(list)?;
+        match self.now.oracle {
+            Some(oracle) if oracle.is_partial() && expr::is_unknown(&value) => {
+                oracle.bounded(list);
+                let length = if oracle.decide(list) { 1 + usize::from(oracle.decide(list)) } else { 0 };
+                Ok(Value::list(vec![expr::unknown(); length]))
+            }
+            _ => Ok(value),
         }
     }
 

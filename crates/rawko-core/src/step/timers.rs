@@ -10,7 +10,7 @@ use crate::blueprint::Delay;
 use crate::duration;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
-use crate::expr::EvalError;
+use crate::expr::{self, EvalError};
 use crate::ids::NodeId;
 use crate::snapshot::{PendingTimer, TimerPurpose};
 use crate::value::Value;
@@ -35,7 +35,7 @@ impl Run<'_> {
     pub(super) fn delay_ms(&self, delay: &Delay) -> Result<u64, EvalError> {
         let value = match delay {
             Delay::Millis(ms) => return Ok(*ms),
-            Delay::Expr(expr, _) => expr.eval(&self.scope())?,
+            Delay::Expr(expr, _) => self.value_of(expr)?,
         };
         let wrong = |message: String| EvalError { message };
         match &value {
@@ -43,6 +43,7 @@ impl Run<'_> {
                 u64::try_from(*ms).map_err(|_| wrong(format!("a delay must not be negative, found {ms}")))
             }
             Value::Float(ms) if *ms >= 0.0 => Ok(ms.round() as u64),
+            unknown if expr::is_unknown(unknown) => Ok(1),
             Value::Str(text) => duration::parse_ms(text).map_err(|error| wrong(error.to_string())),
             Value::Float(_) | Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => Err(wrong(
                 format!("a delay is milliseconds or a duration, not {} `{value}`", value.type_name()),

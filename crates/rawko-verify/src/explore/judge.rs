@@ -24,12 +24,16 @@ impl Explorer<'_, '_> {
         if choice.cause != Cause::Timer {
             return;
         }
-        for invocation in state.snapshot.invocations() {
+        for invocation in state.snapshot.pending() {
             let id = self.model.chart.invoke_name(invocation.invoke);
-            let is_open = next.snapshot.invocations().iter().any(|open| open.id == invocation.id);
-            let expires = state.expiries.iter().any(|(of, due)| *of == invocation.id && *due <= next.now_ms);
+            let is_open = next.snapshot.invocation(invocation.id).is_some();
+            let is_due = |due_ms: i64| match choice.input {
+                Input::Advance { .. } => due_ms <= next.now_ms,
+                _ => true,
+            };
+            let expires = state.expiries.iter().any(|(of, due_ms)| *of == invocation.id && is_due(*due_ms));
             let times_out = state.snapshot.timers().iter().any(|timer| {
-                timer.due_ms <= next.now_ms
+                is_due(timer.due_ms)
                     && matches!(timer.purpose, TimerPurpose::InvokeTimeout { invocation: of } if of == invocation.id)
             });
             if let Some(number) = self.found.questions.iter().position(|known| **known == *id)
@@ -84,6 +88,7 @@ impl Explorer<'_, '_> {
                 Moment::Event(_) | Moment::Entered(_) | Moment::Exited(_) => {}
             }
         }
+        self.open_names(facts);
         let own = self.watch.properties.len();
         let (broken, bits) = self.watch.observe(before, facts, state, &mut monitors[..own]);
         for broken in broken {
@@ -95,11 +100,25 @@ impl Explorer<'_, '_> {
         bits
     }
 
+    /// A property about a service or a tool is not proved if one with a computed name starts that may be it.
+    fn open_names(&mut self, facts: &StepFacts) {
+        let names = facts.moments.iter().filter_map(|moment| match moment {
+            Moment::Invoked { src: name, .. } | Moment::Called(name) => Some(name.split_once('\u{f8ff}')?.0),
+            _ => None,
+        });
+        for known in names.collect::<Vec<_>>() {
+            for number in self.watch.naming(known) {
+                self.found.own.entry(number).or_default();
+            }
+        }
+    }
+
     /// A `within` is violated if its time passes before anything else happens.
     pub(super) fn deadlines(&mut self, node: u32, state: &State) {
         let due: Vec<(usize, i64)> = self.watch.deadlines(&state.monitors).collect();
+        let is_general = self.shared.mode.is_general();
         for (property, deadline_ms) in due {
-            let is_first = state.next_due_ms().is_none_or(|next| next > deadline_ms);
+            let is_first = is_general || state.next_due_ms().is_none_or(|next| next > deadline_ms);
             if is_first && !self.found.own.contains_key(&property) {
                 let input = Input::Advance { ms: deadline_ms + 1 - state.now_ms };
                 let trace = self.trace(Some(node), &input, "the time has passed".to_owned());

@@ -3,6 +3,7 @@
 
 mod judge;
 mod pending;
+mod widening;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,14 +12,16 @@ use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
 use rustc_hash::FxHashMap;
 
 use pending::Work;
+use widening::Widening;
 
 use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
 use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
 use crate::inputs::{Choice, Inputs};
 use crate::machine::{Machine, Moment, StepFacts};
+use crate::mode::Mode;
 use crate::model::{Model, class_of};
-use crate::oracle::Script;
+use crate::oracle::{SCRIPTS_MAX, Script};
 use crate::state::State;
 use crate::tools;
 use crate::watch::Watch;
@@ -39,11 +42,16 @@ pub(crate) struct Shared<'m> {
     /// The charts that are being explored, outermost first.
     pub(crate) stack: Vec<String>,
     pub(crate) states: usize,
-    /// Both outcomes of undecided guards are explored.
-    pub(crate) decides: bool,
+    pub(crate) mode: Mode,
+    pub(crate) tick_ms: Option<i64>,
     pub(crate) states_max: usize,
     /// Receives every new state of the chart itself.
     pub(crate) visit: Option<&'m dyn Fn(&rawko_core::Snapshot)>,
+    pub(crate) edges_max: usize,
+    /// Steps of all charts.
+    pub(crate) edges: usize,
+    /// The most timers that ran at the same time in a child.
+    pub(crate) child_clocks: usize,
 }
 
 /// What an exploration found.
@@ -56,6 +64,10 @@ pub(crate) struct Explored {
     /// The ids of the questions that `Edge::answers` counts.
     pub(crate) questions: Vec<Arc<str>>,
     pub(crate) gaps: Vec<String>,
+    /// Unknown lists were tried with few items only.
+    pub(crate) is_bounded: bool,
+    /// The most timers and deadlines that ran at the same time.
+    pub(crate) clocks: usize,
     pub(crate) outcomes: ChildOutcomes,
 }
 
@@ -70,6 +82,8 @@ pub(crate) struct Explorer<'m, 's> {
     visited: FxHashMap<Box<[u8]>, u32>,
     queue: VecDeque<(u32, State)>,
     work: FxHashMap<String, u16>,
+    widening: Widening,
+    configurations: FxHashMap<Vec<NodeId>, u32>,
     found: Explored,
 }
 
@@ -77,7 +91,9 @@ impl<'m, 's> Explorer<'m, 's> {
     pub(crate) fn new(model: &'m Model, is_child: bool, shared: &'s mut Shared<'m>) -> Self {
         let analysis = if is_child { &model.child_analysis } else { &model.analysis };
         let properties = if is_child { &[][..] } else { &model.properties[..] };
-        let watch = Watch { chart: &model.chart, properties, world: shared.world };
+        let shared_mode = shared.mode;
+        let is_general = shared_mode.is_general();
+        let watch = Watch { chart: &model.chart, properties, world: shared.world, is_general };
         let questions: Vec<Arc<str>> = model
             .invokes()
             .filter(|(_, invoke)| class_of(invoke) == Some(ServiceClass::Human))
@@ -94,7 +110,8 @@ impl<'m, 's> Explorer<'m, 's> {
             rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
             _ => None,
         });
-        let inputs = Inputs::new(model, analysis, everywhere.collect());
+        let how = (shared.mode, shared.tick_ms);
+        let inputs = Inputs::new(model, analysis, everywhere.collect(), how);
         let found = Explored {
             graph: Graph { complete: true, ..Graph::default() },
             built_in: BTreeMap::new(),
@@ -102,6 +119,8 @@ impl<'m, 's> Explorer<'m, 's> {
             effects: Vec::new(),
             questions,
             gaps: Vec::new(),
+            is_bounded: false,
+            clocks: 0,
             outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
         };
         Self {
@@ -115,6 +134,8 @@ impl<'m, 's> Explorer<'m, 's> {
             visited: FxHashMap::default(),
             queue: VecDeque::new(),
             work: FxHashMap::default(),
+            widening: Widening::new(shared_mode),
+            configurations: FxHashMap::default(),
             found,
         }
     }
@@ -122,7 +143,8 @@ impl<'m, 's> Explorer<'m, 's> {
     pub(crate) fn run(mut self, input: Value) -> Explored {
         self.start(input);
         while let Some((node, state)) = self.queue.pop_front() {
-            let is_full = self.shared.states >= self.shared.states_max;
+            let is_full =
+                self.shared.states >= self.shared.states_max || self.shared.edges >= self.shared.edges_max;
             if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
                 self.found.graph.complete = false;
                 self.found.outcomes.complete = false;
@@ -131,9 +153,15 @@ impl<'m, 's> Explorer<'m, 's> {
             self.expand(node, &state);
         }
         let analysis = self.analysis;
-        let open = analysis.undecided.iter().filter(|_| !self.shared.decides);
-        let computing = open.chain(&analysis.gaps).map(|text| format!("`{text}` computes with unknown data"));
+        let open = match self.shared.mode {
+            Mode::Concrete => analysis.undecided.iter().chain(&analysis.gaps).collect::<Vec<_>>(),
+            Mode::Decided => analysis.gaps.iter().collect(),
+            Mode::General(_) => analysis.computed_names.iter().collect(),
+        };
+        let computing = open.into_iter().map(|text| format!("`{text}` computes with unknown data"));
         self.found.gaps.extend(computing);
+        self.widening.join(&mut self.found.outcomes.outputs);
+        self.widening.join(&mut self.found.outcomes.errors);
         self.found.gaps.extend(self.inputs.gaps.iter().cloned());
         if !self.found.gaps.is_empty() {
             self.found.outcomes.complete = false;
@@ -144,8 +172,9 @@ impl<'m, 's> Explorer<'m, 's> {
     fn start(&mut self, input: Value) {
         let mut scripts = vec![Vec::new()];
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.analysis.undecided, script);
-            let started = self.machine.start(input.clone(), self.shared.decides.then_some(&script));
+            let script = Script::new(&self.analysis.undecided, self.shared.mode, script);
+            let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
+            let started = self.machine.start(input.clone(), decisions);
             self.add_scripts(script, &mut scripts);
             self.started(started);
         }
@@ -153,8 +182,10 @@ impl<'m, 's> Explorer<'m, 's> {
 
     /// Adds the scripts that decide a guard of the last step otherwise.
     fn add_scripts(&mut self, script: Script<'_>, scripts: &mut Vec<Vec<bool>>) {
-        let (others, are_all) = script.others();
-        scripts.extend(others);
+        self.found.is_bounded |= script.is_bounded();
+        let (others, mut are_all) = script.others();
+        are_all &= scripts.len() + others.len() <= SCRIPTS_MAX;
+        scripts.extend(others.into_iter().take(SCRIPTS_MAX.saturating_sub(scripts.len())));
         if !are_all {
             self.inputs.gaps.insert("a step decides too many guards with unknown data".to_owned());
         }
@@ -181,8 +212,11 @@ impl<'m, 's> Explorer<'m, 's> {
         }
     }
 
-    fn insert(&mut self, state: State, parent: Option<u32>) -> u32 {
-        let key = state.key(self.analysis, &self.relative, self.shared.decides);
+    fn insert(&mut self, mut state: State, parent: Option<u32>) -> u32 {
+        if self.shared.mode.is_general() {
+            self.widening.widen(&mut state, self.analysis);
+        }
+        let key = state.key(self.analysis, &self.relative, self.shared.mode);
         let next = self.found.graph.nodes.len() as u32;
         if let Some(known) = self.visited.get(&key) {
             return *known;
@@ -196,7 +230,11 @@ impl<'m, 's> Explorer<'m, 's> {
         if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {
             self.found.outcomes.outputs.push(state.snapshot.output().clone());
         }
-        self.found.graph.nodes.push(Node { parent, is_over: status.is_over(), ..Node::default() });
+        let count = self.configurations.len() as u32;
+        let frontier = state.snapshot.configuration().frontier().to_vec();
+        let configuration = *self.configurations.entry(frontier).or_insert(count);
+        let is_over = status.is_over();
+        self.found.graph.nodes.push(Node { parent, configuration, is_over, ..Node::default() });
         self.queue.push_back((next, state));
         next
     }
@@ -205,8 +243,8 @@ impl<'m, 's> Explorer<'m, 's> {
         let pending = self.pending(state);
         let mut has_dead_work = false;
         let mut known: Vec<(u64, Option<Arc<ChildOutcomes>>)> = Vec::new();
-        for invocation in state.snapshot.invocations() {
-            let outcomes = self.child_outcomes(invocation);
+        for invocation in state.snapshot.pending() {
+            let outcomes = self.child_outcomes(&invocation);
             has_dead_work |= outcomes.as_ref().is_some_and(|outcomes| !outcomes.can_answer());
             known.push((invocation.id, outcomes));
         }
@@ -216,6 +254,9 @@ impl<'m, 's> Explorer<'m, 's> {
         let choices = self.inputs.of(state, &mut child);
         let before: Vec<NodeId> = self.active(state);
         self.deadlines(node, state);
+        let deadlines = self.watch.deadlines(&state.monitors).count();
+        let clocks = state.snapshot.timers().len() + state.expiries.len() + deadlines;
+        self.found.clocks = self.found.clocks.max(clocks);
         let first = self.found.graph.edges.len() as u32;
         let (mut has_inputs, mut takes_events) = (false, false);
         for choice in choices {
@@ -229,12 +270,16 @@ impl<'m, 's> Explorer<'m, 's> {
                 .iter()
                 .any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
         };
-        let (mut work, mut questions) = (Vec::new(), Vec::new());
+        let (mut work, mut questions, mut timers) = (Vec::new(), Vec::new(), Vec::new());
         for (number, item) in &pending {
             match item {
                 Work::Question(_) => questions.push(*number),
                 Work::Call(id) if cannot_answer(*id) => {}
-                Work::Call(_) | Work::Timer(_) | Work::Expiry(_) => work.push(*number),
+                Work::Timer(_) => {
+                    work.push(*number);
+                    timers.push(*number);
+                }
+                Work::Call(_) | Work::Expiry(_) => work.push(*number),
             }
         }
         let at = &mut self.found.graph.nodes[node as usize];
@@ -244,7 +289,7 @@ impl<'m, 's> Explorer<'m, 's> {
         at.has_dead_work = has_dead_work;
         at.has_inputs = has_inputs;
         at.takes_events = takes_events;
-        (at.work, at.questions) = (work.into(), questions.into());
+        (at.work, at.questions, at.timers) = (work.into(), questions.into(), timers.into());
         at.edges = (first, end);
     }
 
@@ -259,12 +304,14 @@ impl<'m, 's> Explorer<'m, 's> {
     ) -> (bool, Cause) {
         let (mut scripts, mut handled) = (vec![Vec::new()], false);
         while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.analysis.undecided, script);
-            let decisions = self.shared.decides.then_some(&script);
+            let script = Script::new(&self.analysis.undecided, self.shared.mode, script);
+            let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
             let mut next = state.clone();
             let facts = match &choice.input {
                 Input::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
                 Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
+                Input::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
+                Input::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
             };
             self.add_scripts(script, &mut scripts);
             handled |= facts.handled;
@@ -292,13 +339,13 @@ impl<'m, 's> Explorer<'m, 's> {
         let is_ignored =
             cause == Cause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
         if facts.runaway.is_some() || is_ignored {
+            self.found.graph.nodes[node as usize].ignored.push(choice.group);
             return;
         }
+        self.shared.edges += 1;
         let is_pending = |item: &Work| match item {
             Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
-            Work::Call(id) | Work::Question(id) => {
-                next.snapshot.invocations().iter().any(|invocation| invocation.id == *id)
-            }
+            Work::Call(id) | Work::Question(id) => next.snapshot.invocation(*id).is_some(),
             Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
         };
         let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
@@ -308,7 +355,9 @@ impl<'m, 's> Explorer<'m, 's> {
         let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
         let (from_bits, to_bits) = (bits.from, bits.to);
         let input = choice.input.clone();
-        let edge = Edge { from: node, to, input, cause, ends, starts, spends, from_bits, to_bits, answers };
+        let group = choice.group;
+        let edge =
+            Edge { from: node, to, input, cause, group, ends, starts, spends, from_bits, to_bits, answers };
         self.found.graph.edges.push(edge);
     }
 

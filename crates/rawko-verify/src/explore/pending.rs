@@ -32,13 +32,13 @@ impl Explorer<'_, '_> {
                 TimerPurpose::InvokeRetry { invocation } => {
                     format!("r{}", self.invoke_of(state, *invocation))
                 }
-                TimerPurpose::EachContinue { fan_out } => format!("e{fan_out}"),
+                TimerPurpose::EachContinue { .. } => "e".to_owned(),
             };
             pending.push((self.number(name), Work::Timer(timer.id)));
         }
-        for invocation in state.snapshot.invocations() {
+        for invocation in state.snapshot.pending() {
             let is_person = ServiceName::of(&invocation.src).class == ServiceClass::Human;
-            let number = self.number(format!("c{}", invocation.invoke.0));
+            let number = self.number(format!("c{}", work_of(&invocation)));
             let item = if is_person { Work::Question(invocation.id) } else { Work::Call(invocation.id) };
             if !state.waits_for_retry(invocation.id) {
                 pending.push((number, item));
@@ -51,9 +51,8 @@ impl Explorer<'_, '_> {
         pending
     }
 
-    pub(super) fn invoke_of(&self, state: &State, id: u64) -> u32 {
-        let known = state.snapshot.invocations().iter().find(|invocation| invocation.id == id);
-        known.map_or(u32::MAX, |invocation| invocation.invoke.0)
+    pub(super) fn invoke_of(&self, state: &State, id: u64) -> String {
+        state.snapshot.invocation(id).map_or_else(String::new, |invocation| work_of(&invocation))
     }
 
     pub(super) fn number(&mut self, name: String) -> u16 {
@@ -80,8 +79,15 @@ impl Explorer<'_, '_> {
         self.shared.stack.push(key.clone());
         let explored = Explorer::new(model, true, self.shared).run(input.clone());
         self.shared.stack.pop();
+        self.shared.child_clocks = self.shared.child_clocks.max(explored.clocks);
         let outcomes = Arc::new(explored.outcomes);
         self.shared.children.insert(key, Arc::clone(&outcomes));
         Some(outcomes)
     }
+}
+
+/// The name of an invocation as work: that of its invoke and item.
+fn work_of(invocation: &Invocation) -> String {
+    let item = invocation.item.map_or_else(String::new, |item| format!("[{item}]"));
+    format!("{}{item}", invocation.invoke.0)
 }

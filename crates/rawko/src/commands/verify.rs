@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rawko_chart::{Finding, Registry, Severity, codes};
+use rawko_chart::Severity;
 use rawko_core::{Value, World, duration};
-use rawko_sim::{Line, Simulation, Stimulus, Stubs};
+use rawko_sim::Line;
 use rawko_verify::{Counterexample, Limits, Model, PropertyReport, Report, STATES_MAX_DEFAULT};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
+use crate::inputs;
 use crate::loading;
-use crate::project::Project;
 use crate::scenario::report::count;
 use crate::simulation::show::Show;
+use crate::verification;
 
 const EXAMPLES: &str = "\
 Every event, timer and outcome of a call is tried in every reachable configuration, on the engine
@@ -37,6 +38,9 @@ Examples:
   rawko verify order.yaml
   rawko verify order.yaml --with parcel.yaml --properties order.properties.yaml
   rawko verify order.yaml --max-states 1000000 --time 5m
+  rawko verify order.yaml --any-input
+  rawko verify order.yaml --manifest
+  rawko verify order.yaml --diff order.old.yaml
   rawko verify order.yaml --save order.hole.scenario.yaml
   rawko verify order.yaml --json | jq '.properties[] | select(.verdict == \"violated\") | .trace'";
 
@@ -64,6 +68,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     time: String,
 
+    /// Input: a JSON object or key=value (repeatable)
+    #[arg(long, value_name = "JSON|KEY=VALUE", conflicts_with = "any_input")]
+    input: Vec<String>,
+
+    /// Prove properties for every input instead of the default one
+    #[arg(long)]
+    any_input: bool,
+
+    /// Print the most that each chart can do: ceilings, tools, approvals
+    #[arg(long)]
+    manifest: bool,
+
+    /// Print what the chart may do beyond an older one; exit 1 if it may
+    #[arg(long, value_name = "OLD")]
+    diff: Option<PathBuf>,
+
     /// Print one JSON object per chart
     #[arg(long)]
     json: bool,
@@ -78,9 +98,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let mut worst = rawko_verify::Verdict::Holds;
     let mut scenarios = Vec::new();
     for path in &args.charts {
-        let (models, world) = models(args, path)?;
+        let (mut models, world) = verification::models(path, &args.with)?;
+        prepare(args, &mut models[0])?;
         let end = Instant::now() + Duration::from_millis(time);
         let limits = Limits { states_max: args.max_states, stop: &|| Instant::now() >= end };
+        if args.manifest || args.diff.is_some() {
+            if print_manifest(args, &models, &world, &limits, console)? {
+                worst = rawko_verify::Verdict::Violated;
+            }
+            continue;
+        }
         let Some(report) = rawko_verify::verify(&models, &world, &limits) else { continue };
         if args.json {
             console.line(&report.to_value().to_string())?;
@@ -88,12 +115,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             print(&report, &models, &world, console)?;
         }
         for (property, trace) in violations(&report) {
-            scenarios.push(scenario(path, property, trace, &replay(&models, &world, trace)?));
+            scenarios.push(scenario(path, property, trace, &verification::replay(&models, &world, trace)?));
         }
         worst = worse(worst, report.verdict());
     }
     if let Some(path) = &args.save {
-        save(path, &args.charts[0], scenarios)?;
+        verification::save(path, &args.charts[0], &args.with, scenarios)?;
     }
     Ok(match worst {
         rawko_verify::Verdict::Holds => Verdict::Done,
@@ -111,9 +138,8 @@ fn worse(one: rawko_verify::Verdict, other: rawko_verify::Verdict) -> rawko_veri
     }
 }
 
-/// Returns the chart with its properties, then those that it may invoke.
-fn models(args: &Args, path: &Path) -> Result<(Vec<Model>, World), Failure> {
-    let mut model = load(path)?;
+/// Adds the input and the properties of the command line.
+fn prepare(args: &Args, model: &mut Model) -> Result<(), Failure> {
     if let Some(path) = &args.properties {
         let source = files::read_source(path)?;
         let findings = model.add_properties(&source);
@@ -121,34 +147,53 @@ fn models(args: &Args, path: &Path) -> Result<(Vec<Model>, World), Failure> {
             return Err(loading::unusable(&source, &findings));
         }
     }
-    let project = Project::around(path)?;
-    let mut models = vec![model];
-    for path in &args.with {
-        models.push(load(path)?);
+    let input = inputs::object_from("--input", &args.input)?;
+    if !input.is_empty() {
+        model.input = serde_json::Value::Object(input).into();
     }
-    for path in project.as_ref().map(Project::invocable_charts).unwrap_or_default() {
-        // A broken registered chart matters only to charts that invoke it, and `check` reports it.
-        let Ok(other) = load(&path) else { continue };
-        let is_same = |known: &Model| {
-            known.chart.id() == other.chart.id() && known.chart.version() == other.chart.version()
-        };
-        if !models.iter().any(is_same) {
-            models.push(other);
-        }
-    }
-    let agents = project.map(|project| project.agents.clone()).unwrap_or_default();
-    Ok((models, World { env: Value::Map(std::sync::Arc::default()), agents }))
+    model.any_input = args.any_input;
+    Ok(())
 }
 
-fn load(path: &Path) -> Result<Model, Failure> {
-    let source = rawko_chart::source_from_bytes(&files::shown(path), &files::read(path)?)
-        .map_err(|unread| loading::unusable(&unread.0, std::slice::from_ref(&unread.1)))?;
-    let (model, findings) = Model::load(&source, &Registry::default());
-    let is_wrong = |finding: &&Finding| {
-        finding.severity == Severity::Fatal || finding.code == codes::INVALID_PROPERTY.name
+/// Prints the manifest of a chart, or what it adds to that of an older one.
+fn print_manifest(
+    args: &Args,
+    models: &[Model],
+    world: &World,
+    limits: &Limits<'_>,
+    console: &mut Console,
+) -> Result<bool, Failure> {
+    let new = rawko_verify::manifest(models, world, limits).unwrap_or_default();
+    let Some(old) = &args.diff else {
+        let text = match args.json {
+            true => new.to_string(),
+            false => {
+                serde_json::to_string_pretty(&new).map_err(|error| Failure::Failed(error.to_string()))?
+            }
+        };
+        console.line(&text)?;
+        return Ok(false);
     };
-    let wrong: Vec<Finding> = findings.iter().filter(is_wrong).cloned().collect();
-    model.filter(|_| wrong.is_empty()).ok_or_else(|| loading::unusable(&source, &wrong))
+    let (older, world) = verification::models(old, &args.with)?;
+    let old = rawko_verify::manifest(&older, &world, limits).unwrap_or_default();
+    let changes = rawko_verify::manifest_changes(&old, &new);
+    if args.json {
+        let list = |is_more: bool| {
+            let those = changes.iter().filter(|change| change.is_more == is_more);
+            Value::list(those.map(|change| Value::str(&change.text)).collect())
+        };
+        let chart = new.get("chart").clone();
+        console
+            .line(&Value::map([("chart", chart), ("more", list(true)), ("less", list(false))]).to_string())?;
+    } else if changes.is_empty() {
+        console.line("no change in authority")?;
+    }
+    for change in changes.iter().filter(|_| !args.json) {
+        let (style, word) = if change.is_more { (Style::Bad, "more") } else { (Style::Good, "less") };
+        let word = console.paint(style, word);
+        console.line(&format!("{word}  {}", change.text))?;
+    }
+    Ok(changes.iter().any(|change| change.is_more))
 }
 
 fn violations(report: &Report) -> impl Iterator<Item = (&PropertyReport, &Counterexample)> {
@@ -179,7 +224,7 @@ fn print(report: &Report, models: &[Model], world: &World, console: &mut Console
         console.line("")?;
         console.line(&format!("{}: {}", property.name, trace.reason))?;
         let mut show = Show::new(false, false);
-        for (number, line) in replay(models, world, trace)?.iter().enumerate() {
+        for (number, line) in verification::replay(models, world, trace)?.iter().enumerate() {
             if trace.loop_from == number.checked_sub(1) && number > 0 {
                 let mark = console.paint(Style::Dim, "the loop begins:");
                 console.line(&mark)?;
@@ -190,55 +235,13 @@ fn print(report: &Report, models: &[Model], world: &World, console: &mut Console
     Ok(())
 }
 
-/// Replays a trace in the simulation; the first line is the start.
-fn replay(models: &[Model], world: &World, trace: &Counterexample) -> Result<Vec<Line>, Failure> {
-    let mut charts = models.iter().map(|model| std::sync::Arc::clone(&model.chart));
-    let Some(chart) = charts.next() else { return Ok(Vec::new()) };
-    let stubs = Stubs::from_value(&trace.services).map_err(|error| Failure::Failed(error.to_string()))?;
-    let input = Value::Map(std::sync::Arc::default());
-    let mut simulation = Simulation::new(chart, charts.collect(), stubs, world.clone(), input);
-    let mut lines = vec![simulation.start()];
-    for event in &trace.events {
-        let stimulus = Stimulus::from_value(event).map_err(|error| Failure::Failed(error.to_string()))?;
-        lines.push(simulation.apply(&stimulus));
-    }
-    Ok(lines)
-}
-
 /// Returns a scenario that fails as long as the chart ends up where the trace does.
 fn scenario(path: &Path, property: &PropertyReport, trace: &Counterexample, lines: &[Line]) -> Value {
-    let mut steps: Vec<Value> = trace.events.iter().map(step).collect();
-    if let Some(last) = lines.last() {
+    let name = format!("{}: {}", property.name, trace.reason);
+    let description = format!("found by rawko verify in {}", files::shown(path));
+    verification::scenario((name, description), trace, |number| {
+        let last = lines.last().filter(|_| number == trace.events.len())?;
         let configuration = last.configuration.iter().map(|path| Value::str(path)).collect();
-        let excluded = Value::map([("excludes", Value::list(configuration))]);
-        let expected = Value::map([("configuration", excluded)]);
-        steps.push(Value::map([("expect", expected)]));
-    }
-    Value::map([
-        ("name", Value::from(format!("{}: {}", property.name, trace.reason))),
-        ("description", Value::from(format!("found by rawko verify in {}", files::shown(path)))),
-        ("services", trace.services.clone()),
-        ("steps", Value::list(steps)),
-    ])
-}
-
-fn step(event: &Value) -> Value {
-    match event.get("type") {
-        Value::Null => event.clone(),
-        name if event.get("data").is_null() => Value::map([("send", name.clone())]),
-        name => Value::map([("send", name.clone()), ("data", event.get("data").clone())]),
-    }
-}
-
-fn save(path: &Path, chart: &Path, scenarios: Vec<Value>) -> Result<(), Failure> {
-    let is_beside = path.parent() == chart.parent();
-    let name = chart.file_name().filter(|_| is_beside).map(PathBuf::from);
-    let chart = name.or_else(|| chart.canonicalize().ok()).unwrap_or_else(|| chart.to_owned());
-    let document = Value::map([
-        ("chart", Value::from(chart.display().to_string())),
-        ("scenarios", Value::list(scenarios)),
-    ]);
-    // JSON is YAML.
-    let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::Failed(error.to_string()))?;
-    files::write_text(path, &format!("{text}\n"))
+        Some(Value::map([("configuration", Value::map([("excludes", Value::list(configuration))]))]))
+    })
 }

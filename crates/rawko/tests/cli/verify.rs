@@ -95,3 +95,86 @@ fn a_trace_replays_in_simulate_and_fails_in_test() {
     assert_eq!(tested.code, Some(1), "{}", tested.stdout);
     assert!(tested.stdout.contains("0 passed, 2 failed"), "{}", tested.stdout);
 }
+
+/// A question, a paid call with retry and timeout, and a timer.
+const ORDER: &str = "
+statechart:
+  id: order
+  initial: open
+  states:
+    open: {on: {SUBMIT: [{target: paying, guard: event.data.amount > 100}, {target: free}]}}
+    paying:
+      invoke: {id: pay, src: 'tool:Bash', timeout: 30s, retry: {max_attempts: 2, initial_delay: 1s}, onDone: done, onError: asking, onTimeout: asking}
+    asking:
+      invoke: {id: ask, src: human, guards: [pay], input: {expires: \"'1h'\"}, onDone: [{target: paying, guard: event.data.approved}, {target: failed}], onError: failed}
+    free: {after: {5s: done}}
+    done: {type: final}
+    failed: {type: final, tags: [failed]}
+";
+
+#[test]
+fn generated_scenarios_cover_every_state_and_transition() {
+    let dir = directory(&[("order.yaml", ORDER)]);
+    let ran = run(dir.path(), &["test", "--generate", "order.yaml"], "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("(everything reachable)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("100% (6 of 6 states"), "{}", ran.stdout);
+    let again = run(dir.path(), &["test", "order.yaml"], "");
+    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    let refused = run(dir.path(), &["test", "--generate", "."], "");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}
+
+#[test]
+fn a_manifest_shows_ceilings_tools_and_approvals() {
+    let looping = ORDER.replace("{target: failed}]", "{target: open}]");
+    let unguarded = ORDER.replace("guards: [pay], ", "").replace("tool:Bash", "tool:Write");
+    let dir = directory(&[("order.yaml", ORDER), ("looping.yaml", &looping), ("unguarded.yaml", &unguarded)]);
+    let manifest = |chart: &str| -> Json {
+        let ran = run(dir.path(), &["verify", "--manifest", "--json", chart], "");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        serde_json::from_str(&ran.stdout).unwrap()
+    };
+    let order = manifest("order.yaml");
+    assert_eq!(
+        order["approvals"][0],
+        serde_json::json!({"question": "ask", "state": "asking", "guards": ["pay"]})
+    );
+    assert_eq!(order["ceiling"]["agents"], 0);
+    // A person may approve again and again.
+    assert_eq!(order["ceiling"]["tool_calls"], Json::Null);
+    assert_eq!(manifest("looping.yaml")["ceiling"]["tool_calls"], Json::Null);
+    let diff = run(dir.path(), &["verify", "unguarded.yaml", "--diff", "order.yaml", "--json"], "");
+    assert_eq!(diff.code, Some(1), "{}", diff.stderr);
+    let diff: Json = serde_json::from_str(&diff.stdout).unwrap();
+    assert_eq!(
+        diff["more"],
+        serde_json::json!(["+ `paying` invokes tool:Write", "- `pay` needs the approval `ask`"])
+    );
+    let same = run(dir.path(), &["verify", "order.yaml", "--diff", "order.yaml"], "");
+    assert_eq!((same.code, same.stdout.trim()), (Some(0), "no change in authority"));
+}
+
+#[test]
+fn a_proof_is_for_the_default_input_a_given_one_or_any() {
+    let chart = "
+statechart:
+  id: c
+  initial: a
+  context: {stuck: false}
+  states:
+    a: {always: [{target: hole, guard: context.stuck}, {target: done}]}
+    hole: {}
+    done: {type: final}
+";
+    let dir = directory(&[("c.yaml", chart)]);
+    for (args, code, words) in [
+        (&[][..], 0, "with the default input"),
+        (&["--input", "stuck=true"][..], 1, "VIOLATED  no_trap"),
+        (&["--any-input"][..], 3, "unknown   no_trap"),
+    ] {
+        let ran = run(dir.path(), &[&["verify", "c.yaml"], args].concat(), "");
+        assert_eq!(ran.code, Some(code), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(words), "{args:?}: {}", ran.stdout);
+    }
+}

@@ -1,0 +1,71 @@
+//! Runs that cover a chart: every step between two configurations by every kind of input, failures and timeouts
+//! included. `rawko test --generate` writes them as scenarios.
+
+use rustc_hash::FxHashSet;
+
+use rawko_core::World;
+
+use crate::explore::{Explored, Limits};
+use crate::graph::{Counterexample, Edge, Graph, Input};
+use crate::mode::Mode;
+use crate::model::Model;
+use crate::trace::counterexample;
+use crate::verdicts::explore;
+
+/// Inputs of one run.
+const LENGTH_MAX: usize = 40;
+
+/// Runs that cover a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Cover {
+    pub runs: Vec<Counterexample>,
+    /// False if a limit ended the exploration, so that something may be left out.
+    pub is_complete: bool,
+}
+
+/// What one step covers: the configuration before and after it, the input, and the work that it starts.
+type Item = (u32, u32, String, Box<[u16]>);
+
+/// Returns runs of the first chart that cover everything reachable; the others may be invoked by it.
+pub fn cover(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Cover> {
+    let model = charts.first()?;
+    let (explored, _) =
+        explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
+    let mut covered = FxHashSet::default();
+    let mut runs = Vec::new();
+    for number in 0..explored.graph.edges.len() as u32 {
+        let edge = &explored.graph.edges[number as usize];
+        if covered.insert(item(&explored.graph, edge)) {
+            let inputs = run_through(&explored, edge, &mut covered);
+            runs.push(counterexample(model, &inputs, None, String::new()));
+        }
+    }
+    if runs.is_empty() {
+        runs.push(counterexample(model, &[], None, String::new()));
+    }
+    Some(Cover { runs, is_complete: explored.graph.complete })
+}
+
+fn item(graph: &Graph, edge: &Edge) -> Item {
+    let configuration = |node: u32| graph.nodes[node as usize].configuration;
+    let input = match &edge.input {
+        Input::Event { name, .. } => name.to_string(),
+        Input::Advance { .. } | Input::Fire { .. } | Input::Expire { .. } => String::new(),
+    };
+    (configuration(edge.from), configuration(edge.to), input, edge.starts.clone())
+}
+
+/// Returns a run to a step, and on through steps that are not covered yet.
+fn run_through(explored: &Explored, edge: &Edge, covered: &mut FxHashSet<Item>) -> Vec<Input> {
+    let graph = &explored.graph;
+    let mut inputs = graph.path_to(edge.from);
+    inputs.push(edge.input.clone());
+    let mut at = edge.to;
+    while inputs.len() < LENGTH_MAX {
+        let next = graph.edges_of(at).iter().find(|edge| covered.insert(item(graph, edge)));
+        let Some(next) = next else { break };
+        inputs.push(next.input.clone());
+        at = next.to;
+    }
+    inputs
+}

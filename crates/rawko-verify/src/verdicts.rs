@@ -1,0 +1,319 @@
+//! The verdicts: one exploration after the other, from exact to general, until every property is proved or refuted.
+//!
+//! An exploration with representative data has no step that does not exist, so that its violations are real. One with
+//! unknown data has every step that exists, so that what it does not violate holds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rawko_chart::PropertyKind;
+use rawko_core::{InvokeSpec, ServiceClass, Template, Unhandled, Value, World};
+
+use crate::builtin::{self, BUILT_IN};
+use crate::clocks::Clocks;
+use crate::explore::{Explored, Explorer, Limits, Shared};
+use crate::graph::Counterexample;
+use crate::mode::{Detail, Mode};
+use crate::model::{Model, class_of};
+use crate::report::{PropertyReport, Report, Verdict};
+use crate::{inputs, liveness};
+
+/// The size of the first explorations. Charts with more behaviour are tried in general before they are explored further.
+const STATES_FIRST: usize = 50_000;
+const EDGES_FIRST: usize = 50_000;
+const EDGES_GENERAL: usize = 100_000;
+
+/// Verifies the first chart; the others may be invoked by it.
+pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Report> {
+    let model = charts.first()?;
+    let mut verification = Verification { charts, model, world, limits, runs: Vec::new() };
+    let is_first_enough = verification.explore_exactly((STATES_FIRST.min(limits.states_max), EDGES_FIRST));
+    for detail in [Detail::Control, Detail::Coarse, Detail::Medium, Detail::Fine] {
+        if verification.is_open() && !(limits.stop)() {
+            verification.run(Mode::General(detail), None, (limits.states_max, EDGES_GENERAL));
+        }
+    }
+    if !model.any_input && !is_first_enough && verification.is_open() && !(limits.stop)() {
+        verification.explore_exactly((limits.states_max, usize::MAX));
+    }
+    Some(verification.report())
+}
+
+struct Verification<'m> {
+    charts: &'m [Model],
+    model: &'m Model,
+    world: &'m World,
+    limits: &'m Limits<'m>,
+    runs: Vec<Exploration>,
+}
+
+struct Exploration {
+    mode: Mode,
+    tick_ms: Option<i64>,
+    explored: Explored,
+    /// States of the chart and its children.
+    states: usize,
+}
+
+/// One property to judge.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    name: &'q str,
+    /// The violation is that nothing happens: data or times that were not tried may make a difference.
+    is_absence: bool,
+    /// The number of an own property, and that among the `leads_to`.
+    own: Option<(usize, Option<u32>)>,
+}
+
+impl Verification<'_> {
+    fn run(&mut self, mode: Mode, tick_ms: Option<i64>, (states_max, edges_max): (usize, usize)) {
+        let how = (mode, tick_ms);
+        let limits = (states_max, edges_max);
+        let (explored, states) = explore(self.charts, self.world, self.limits, how, limits);
+        self.runs.push(Exploration { mode, tick_ms, explored, states });
+    }
+
+    /// Explores with representative data, then with both outcomes of guards that those do not cover; each again in
+    /// shorter steps of time if it matters when inputs arrive. Returns false if a limit ended it.
+    fn explore_exactly(&mut self, limits: (usize, usize)) -> bool {
+        let is_undecided = !self.model.analysis.undecided.is_empty()
+            || self.charts[1..].iter().any(|model| !model.child_analysis.undecided.is_empty());
+        let mut is_complete = true;
+        for mode in [Mode::Concrete, Mode::Decided].into_iter().take(1 + usize::from(is_undecided)) {
+            self.run(mode, None, limits);
+            let Some(run) = self.runs.last().filter(|run| run.explored.graph.complete) else {
+                is_complete = false;
+                continue;
+            };
+            if run.explored.clocks > 1
+                && let Some(tick_ms) = Clocks::of(self.model).tick_ms(run.explored.clocks)
+            {
+                self.run(mode, Some(tick_ms), limits);
+                is_complete &= self.runs.last().is_some_and(|run| run.explored.graph.complete);
+            }
+        }
+        is_complete
+    }
+
+    fn questions(&self) -> Vec<Question<'_>> {
+        let built_in = BUILT_IN.iter().map(|name| Question {
+            name,
+            is_absence: matches!(*name, "no_trap" | "no_stall" | "approval_respected"),
+            own: None,
+        });
+        let mut questions: Vec<Question<'_>> = built_in.collect();
+        let mut leads = 0;
+        for (number, property) in self.model.properties.iter().enumerate() {
+            let is_lead = matches!(property.kind, PropertyKind::LeadsTo { .. });
+            let is_absence = is_lead && property.assume.events_arrive;
+            let own = Some((number, is_lead.then_some(leads)));
+            questions.push(Question { name: &property.name, is_absence, own });
+            leads += u32::from(is_lead);
+        }
+        questions
+    }
+
+    fn is_open(&self) -> bool {
+        let judged = self.questions();
+        judged.into_iter().any(|question| self.judge(question).verdict == Verdict::Unknown)
+    }
+
+    fn report(&self) -> Report {
+        let properties: Vec<PropertyReport> =
+            self.questions().into_iter().map(|question| self.judge(question)).collect();
+        // The exact exploration if it is whole, else the one that the proofs are from.
+        let exact = self.runs.iter().rev().find(|run| run.is_exact() && !self.model.any_input);
+        let shown = exact.or_else(|| self.runs.iter().rev().find(|run| run.is_whole())).or(self.runs.last());
+        Report {
+            chart: self.model.chart.id().to_owned(),
+            states: shown.map_or(0, |run| run.explored.graph.nodes.len()),
+            transitions: shown.map_or(0, |run| run.explored.graph.edges.len()),
+            properties,
+        }
+    }
+
+    fn violation(&self, question: Question<'_>, run: &Exploration) -> Option<Counterexample> {
+        match question.own {
+            None => {
+                // An effect needs no approval if it starts without the question where nothing is generalized.
+                let precise = |run: &&Exploration| !run.mode.is_general();
+                let bases: Vec<&Explored> =
+                    self.runs.iter().filter(precise).map(|run| &run.explored).collect();
+                let own = [&run.explored];
+                let bases = if run.is_exact() { &own[..] } else { &bases[..] };
+                builtin::violation(question.name, self.model, &run.explored, bases)
+            }
+            Some((number, lead)) => {
+                let found = run.explored.own.get(&number).cloned();
+                let assume = self.model.properties[number].assume;
+                found.or_else(|| liveness::violation(self.model, &run.explored.graph, lead?, assume))
+            }
+        }
+    }
+
+    fn judge(&self, question: Question<'_>) -> PropertyReport {
+        let report =
+            |verdict, bound, trace| PropertyReport { name: question.name.to_owned(), verdict, bound, trace };
+        for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete) {
+            let trace = self.violation(question, run);
+            if let Some(trace) = trace.filter(|trace| self.is_sure(question, run, trace)) {
+                return report(Verdict::Violated, run.bound(self.model), Some(trace));
+            }
+        }
+        let is_proof =
+            |run: &&Exploration| run.is_whole() && (run.mode.is_general() || !self.model.any_input);
+        for run in self.runs.iter().filter(is_proof) {
+            if self.violation(question, run).is_none() && self.is_proved(question, run) {
+                return report(Verdict::Holds, self.bound_of_proof(question, run), None);
+            }
+        }
+        let Some(last) = self.runs.iter().rev().find(|run| !run.mode.is_general()) else {
+            return report(Verdict::Unknown, String::new(), None);
+        };
+        let mut bound = last.bound(self.model);
+        if last.explored.clocks > 1 && last.tick_ms.is_none() {
+            bound.push_str("; not every order of timers and inputs was tried");
+        }
+        if !self.model.analysis.undecided.is_empty() {
+            let guards = self.model.analysis.undecided.iter().take(3);
+            let guards: Vec<String> = guards.map(|text| format!("`{text}`")).collect();
+            bound.push_str(&format!("; depends on data in {}", guards.join(", ")));
+        }
+        report(Verdict::Unknown, bound, None)
+    }
+
+    /// A violation is real if the exploration has no step that does not exist; that nothing happens, only if data and
+    /// times that were not tried make no difference.
+    fn is_sure(&self, question: Question<'_>, run: &Exploration, trace: &Counterexample) -> bool {
+        if !question.is_absence {
+            return true;
+        }
+        let is_named = question.name != "approval_respected" || run.explored.graph.complete;
+        if run.has_all_times() && run.explored.gaps.is_empty() && is_named {
+            return true;
+        }
+        let agrees = |other: &Exploration| {
+            other.mode == Mode::Decided
+                && other.is_whole()
+                && self.violation(question, other).is_some_and(|other| other.events == trace.events)
+        };
+        self.runs.iter().any(agrees)
+    }
+
+    /// In a general exploration more is possible than in reality. That something is possible is proved only if it does
+    /// not depend on any decision.
+    fn is_proved(&self, question: Question<'_>, run: &Exploration) -> bool {
+        let graph = &run.explored.graph;
+        match question.name {
+            _ if !run.mode.is_general() || question.own.is_some() => true,
+            "no_trap" if self.model.has_final() => builtin::ends_surely(graph),
+            "no_trap" => builtin::continues_surely(graph),
+            // Only a child chart can be pending without ever answering.
+            "no_stall" => self.model.invokes().all(|(_, invoke)| !may_be_chart(invoke)),
+            _ => true,
+        }
+    }
+
+    fn bound_of_proof(&self, question: Question<'_>, run: &Exploration) -> String {
+        let mut bound = run.bound(self.model);
+        let is_choice = question.is_absence && question.own.is_none();
+        let is_approval = question.name == "approval_respected";
+        if is_choice && (run.mode == Mode::Decided || (is_approval && run.mode.is_general())) {
+            bound.push_str(", if each guard on unknown data can be true and false");
+        }
+        bound
+    }
+}
+
+/// Explores the first chart. Returns the number of states of all charts too.
+pub(crate) fn explore(
+    charts: &[Model],
+    world: &World,
+    limits: &Limits<'_>,
+    (mode, tick_ms): (Mode, Option<i64>),
+    (states_max, edges_max): (usize, usize),
+) -> (Explored, usize) {
+    let model = &charts[0];
+    let is_any = model.any_input && mode.is_general();
+    let input = if is_any { model.unknown_input() } else { model.input.clone() };
+    let mut shared = Shared {
+        charts,
+        world,
+        limits,
+        children: BTreeMap::new(),
+        stack: vec![format!("{} {input}", model.chart.id())],
+        states: 0,
+        mode,
+        tick_ms,
+        states_max,
+        edges_max,
+        edges: 0,
+        child_clocks: 0,
+        visit: None,
+    };
+    let mut explored = Explorer::new(model, false, &mut shared).run(input);
+    if shared.child_clocks > 1 && !mode.is_general() {
+        explored.gaps.push("not every order of timers in a child was tried".to_owned());
+    }
+    (explored, shared.states)
+}
+
+impl Exploration {
+    /// Returns true if every order of inputs and timers was explored.
+    fn has_all_times(&self) -> bool {
+        self.mode.is_general() || self.explored.clocks <= 1 || self.tick_ms.is_some()
+    }
+
+    /// Returns true if every behaviour of the chart is among those explored.
+    fn is_whole(&self) -> bool {
+        self.explored.graph.complete && self.explored.gaps.is_empty() && self.has_all_times()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.mode == Mode::Concrete && self.is_whole()
+    }
+
+    /// Describes the explored part and its gaps.
+    fn bound(&self, model: &Model) -> String {
+        let states = self.states;
+        let mut text = match (self.explored.graph.complete, self.mode.is_general()) {
+            (true, false) => format!("all {states} reachable states"),
+            (true, true) => format!("all data and times, in {states} general states"),
+            (false, _) => format!("the first {states} states"),
+        };
+        text.push_str(match model.input.as_map().is_some_and(|input| input.is_empty()) {
+            _ if model.any_input && self.mode.is_general() => ", with any input",
+            true => ", with the default input",
+            false => ", with the given input",
+        });
+        if model.chart.unhandled() == Unhandled::Defer {
+            text.push_str(&format!(", at most {} deferred events", inputs::DEFERRED_MAX));
+        }
+        if self.explored.is_bounded {
+            text.push_str(", at most 2 items in unknown lists");
+        }
+        for gap in self.explored.gaps.iter().take(3) {
+            text.push_str("; ");
+            text.push_str(gap);
+        }
+        text
+    }
+}
+
+/// Returns true if an invoke starts a chart, or something with a computed name.
+fn may_be_chart(invoke: &InvokeSpec) -> bool {
+    let is_prefixed = |expr: &str| {
+        let kinds = ["'tool:'", "'agent:'", "'model:'"];
+        kinds.iter().any(|kind| expr.starts_with(kind))
+    };
+    match (class_of(invoke), &invoke.src) {
+        (Some(class), _) => class == ServiceClass::Chart,
+        (None, Template::Expr(expr)) => !is_prefixed(expr.text()),
+        (None, _) => true,
+    }
+}
+
+/// The input of a chart that is started without one.
+pub(crate) fn no_input() -> Value {
+    Value::Map(Arc::default())
+}
