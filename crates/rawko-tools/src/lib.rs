@@ -14,6 +14,7 @@ mod outcome;
 mod pattern;
 mod permissions;
 mod plan;
+mod question;
 mod reach;
 mod settings;
 mod shell;
@@ -37,6 +38,7 @@ pub use permissions::{
     read_section, shown,
 };
 pub use plan::{Plan, PlanStep, StepStatus};
+pub use question::ASK_USER;
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use skill::Skill;
 pub use toolbox::{Clearance, ToolCall, Toolbox};

@@ -3,9 +3,9 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor, fork,
-    graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run, schema,
-    send, serve, show, simulate, task, test, trust, verify, worker,
+    agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo, doctor,
+    fork, graph, history, import, init, instance, logs, pause, prune, ps, replay, restore, resume, run,
+    schema, send, serve, show, simulate, task, test, top, trust, verify, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -26,13 +26,13 @@ error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options an
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Get started", &["demo", "init", "trust", "task"]),
+    ("Get started", &["demo", "init", "trust", "task", "attach"]),
     ("Charts", &["check", "verify", "simulate", "test", "graph", "charts", "import", "schema"]),
     (
         "Runs",
         &[
-            "run", "pause", "resume", "ps", "show", "history", "logs", "send", "approve", "deny", "cancel",
-            "fork", "replay",
+            "run", "pause", "resume", "ps", "top", "show", "history", "logs", "send", "approve", "deny",
+            "cancel", "fork", "replay",
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
@@ -73,10 +73,12 @@ pub(crate) enum Command {
     Test(test::Args),
     Trust(trust::Args),
     Task(task::Args),
+    Attach(attach::Args),
     Run(run::Args),
     Pause(pause::Args),
     Resume(resume::Args),
     Ps(ps::Args),
+    Top(top::Args),
     Show(show::Args),
     History(history::Args),
     Logs(logs::Args),

@@ -5,6 +5,7 @@ use rawko_host::{Reader, Spent};
 
 use super::{Ended, Ending, OutputFormat, is_own};
 use crate::console::{Console, Style};
+use crate::costs::Costs;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Rest};
 use crate::raising;
@@ -30,6 +31,10 @@ impl TaskEnding<'_> {
             }
             let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
             console.line(&spent)?;
+            // Programs read the plain text, which stays as it is.
+            if console.is_watched() {
+                tell_costs(self.reader, self.id, console)?;
+            }
             console.flush()?;
         }
         let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
@@ -39,6 +44,31 @@ impl TaskEnding<'_> {
         }
         Ok(verdict)
     }
+}
+
+/// Prints the result of a task that is over: outcome, checks, changed files, cost by agent and model, the next command.
+pub(crate) fn tell_result(
+    reader: &Reader,
+    standing: &Standing,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    tell_outcome(standing.snapshot.output(), console)?;
+    let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
+    console.line(&spent)?;
+    tell_costs(reader, standing.id(), console)?;
+    let ended = Ended::Rest(Rest::Over(standing.snapshot.status()));
+    let verdict = Ending { standing, ended, other: None }.verdict();
+    hint(standing, verdict, console);
+    Ok(())
+}
+
+/// Prints tokens and cost by agent and model.
+fn tell_costs(reader: &Reader, id: &str, console: &mut Console) -> Result<(), Failure> {
+    for line in Costs::read(reader, id)?.lines() {
+        let line = console.paint(Style::Dim, &format!("  {line}"));
+        console.line(&line)?;
+    }
+    Ok(())
 }
 
 /// Changed files that are listed by name.
@@ -140,7 +170,7 @@ fn spent_words(spent: &Spent) -> String {
     format!("{} tokens{cost}, {} {calls}, {time} of work", grouped(spent.tokens), spent.tool_calls)
 }
 
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
