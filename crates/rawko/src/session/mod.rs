@@ -74,6 +74,8 @@ pub(crate) struct Session<'a> {
     typed_ms: i64,
     size: (usize, usize),
     ticks: usize,
+    /// The record up to which the state was read.
+    looked_at: Option<u64>,
 }
 
 /// The reason that the session ends.
@@ -110,6 +112,7 @@ impl<'a> Session<'a> {
             typed_ms: 0,
             size: terminal_size(),
             ticks: 0,
+            looked_at: None,
         }
     }
 
@@ -202,7 +205,8 @@ impl<'a> Session<'a> {
             let rest = access.rest(&id, PATIENCE);
             tokio::pin!(rest);
             loop {
-                if self.catch_up(console)? || self.ticks == 0 {
+                self.catch_up(console)?;
+                if self.looked_at != Some(self.tail.seq()) {
                     self.look(&reader)?;
                 }
                 if is_idle && self.tail.seq() != asked_at {
@@ -240,21 +244,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Prints new entries of the journal. Returns true if there were any.
-    fn catch_up(&mut self, console: &mut Console) -> Result<bool, Failure> {
-        let before = self.tail.seq();
+    /// Prints new entries of the journal.
+    fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
         let Self { tail, scroll, .. } = self;
         tail.read(|entry, name| {
             scroll.tell(entry, name, console)?;
             warn(entry, name, console);
-            Ok::<(), Failure>(())
-        })?;
-        Ok(self.tail.seq() != before)
+            Ok(())
+        })
     }
 
     /// Reads the state of the task, and keeps the shown request if it still waits.
     fn look(&mut self, reader: &Reader) -> Result<(), Failure> {
-        self.ticks = self.ticks.max(1);
+        self.looked_at = Some(self.tail.seq());
         self.view = View::read(reader, &self.id, &self.place.world())?;
         let is_open = |prompt: &Prompt| self.view.asks.iter().any(|ask| prompt.is(ask));
         if !self.prompt.as_ref().is_some_and(is_open) {

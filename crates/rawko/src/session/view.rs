@@ -75,6 +75,8 @@ impl View {
         let mut children = standing.children.clone();
         while let Some(child) = children.iter().rev().find(|row| !row.head.status.is_over()) {
             let below = Standing::of(reader, &child.new.id, world, times::now_ms())?;
+            // Its caller counts it once it has ended.
+            view.spent = view.spent.plus(below.spent());
             view.take_agent(child, &below);
             children = below.children;
         }
