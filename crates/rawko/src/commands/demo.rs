@@ -2,7 +2,7 @@
 //! project of `rawko init --demo` and runs `rawko task` in it.
 
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -14,6 +14,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::hosting;
+use crate::session;
 use crate::templates::{self, DEMO_TASK, Template};
 use crate::trust;
 
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 fn insist_on_terminal() -> Result<(), Failure> {
-    if io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal() {
+    if session::is_on_terminal() {
         return Ok(());
     }
     Err(Failure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))

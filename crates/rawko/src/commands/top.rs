@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::Reader;
-use rawko_store::{Filter, InstanceRow};
+use rawko_store::{Filter, InstanceRow, InstanceStatus};
 use tokio::sync::mpsc;
 
 use super::{attach, ps};
@@ -130,11 +130,21 @@ impl Top<'_> {
 
     fn frame(&self, columns: usize, console: &Console) -> Result<Frame, Failure> {
         let driven = self.place.driven();
-        let read = |row: &InstanceRow| {
+        let mut rows = Vec::new();
+        let mut request = None;
+        for (place, row) in self.rows.iter().enumerate() {
             let read = Row::read(&self.reader, row);
-            if driven.includes(&row.new) { read } else { read.undriven() }
-        };
-        let rows: Vec<Row> = self.rows.iter().map(read).collect();
+            let mut read = if driven.includes(&row.new) { read } else { read.undriven() };
+            if !row.head.status.is_over() {
+                let standing = Standing::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
+                // Its agents wait for a person, so it does, too.
+                if let Some(ask) = standing.asks.first() {
+                    (read.status, read.waiting_for) = (InstanceStatus::Waiting, Some("person".to_owned()));
+                    request = request.or((place == self.selected).then(|| ask.clone()));
+                }
+            }
+            rows.push(read);
+        }
         let table = ps::fitted_table(&rows, times::now_ms()).fitted_to(columns.saturating_sub(2), TITLE);
         let mut lines = Vec::new();
         for (place, line) in table.lines(console).iter().enumerate() {
@@ -144,12 +154,9 @@ impl Top<'_> {
         if rows.is_empty() {
             lines.push("  no instances yet".to_owned());
         }
-        if let Some(row) = self.rows.get(self.selected) {
-            let standing = Standing::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
-            if let Some(ask) = standing.asks.first() {
-                let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
-                lines.push(format!("{} {title}", console.paint(Style::Notice, "?")));
-            }
+        if let Some(ask) = &request {
+            let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
+            lines.push(format!("{} {title}", console.paint(Style::Notice, "?")));
         }
         lines.extend(self.notice.as_ref().map(|notice| console.paint(Style::Notice, notice)));
         let keys = "Enter: open · p: pause · r: resume · y: approve · n: deny · q: quit";

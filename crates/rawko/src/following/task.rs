@@ -9,6 +9,7 @@ use crate::costs::Costs;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Rest};
 use crate::raising;
+use crate::session;
 use crate::standing::Standing;
 use crate::times;
 
@@ -32,7 +33,7 @@ impl TaskEnding<'_> {
             let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
             console.line(&spent)?;
             // Programs read the plain text, which stays as it is.
-            if console.is_watched() {
+            if session::is_on_terminal() {
                 tell_costs(self.reader, self.id, console)?;
             }
             console.flush()?;

@@ -43,15 +43,19 @@ const PATIENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Narrower terminals get plain text.
 const COLUMNS_MIN: usize = 20;
 
+/// Returns true if a person is at a terminal: input, output and messages.
+pub(crate) fn is_on_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Returns true if the options and the terminal call for a session.
 pub(crate) fn is_wanted(manner: Manner, no_input: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     manner.format == OutputFormat::Text
         && !manner.verbose
         && !no_input
-        && is_terminal
+        && is_on_terminal()
         && !is_dumb
         && !set("CI")
         && terminal_size().0 >= COLUMNS_MIN

@@ -1,11 +1,13 @@
 //! `Scroll`: the finished output of a session: what agents say as rendered Markdown, one line per tool call with the
 //! diff of an edit, decisions, the plan, and what the person did.
 
+mod root;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rawko_core::{Effect, ServiceClass, ServiceName, Value};
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::Progress;
 use rawko_tools::shown;
 
@@ -14,7 +16,7 @@ use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::following::is_own;
 use crate::journal::text::{self, Detail};
-use crate::journal::{Entry, What, agent, task, words};
+use crate::journal::{Entry, What, agent, task};
 use crate::live_area::{width, wrapped};
 
 /// Lines of a diff that are printed.
@@ -261,6 +263,7 @@ impl Scroll {
         let tool = call.get("name").as_str().unwrap_or_default();
         let is_edit = ["Edit", "Write"].contains(&tool) && !is_error;
         let is_quiet = is_edit || tool.starts_with("Plan") || tool == "Read";
+        let is_quiet = is_quiet || content.trim() == "[no output]";
         let first = if is_quiet { String::new() } else { agent::given(content) };
         let text = console.paint(Style::Bold, &agent::call_words(call));
         let line = match first.is_empty() {
@@ -314,70 +317,6 @@ impl Scroll {
         Ok(())
     }
 
-    fn tell_root(&mut self, entry: &Entry, console: &mut Console) -> Result<(), Failure> {
-        if let Some(decision) = task::decision(entry) {
-            let (title, words) = decision.words();
-            self.speaker = None;
-            return self.say(title, &words, Style::Accent, console);
-        }
-        match &entry.what {
-            What::CallFailed { invoke: _, error } => {
-                let message = error.get("message").as_str().unwrap_or("it failed");
-                let title = if error.get("category").as_str() == Some("limit") { "limit" } else { "failed" };
-                self.say(title, message, Style::Bad, console)?;
-            }
-            What::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
-                self.tell_message(data, console)?;
-            }
-            What::Event { name, data, origin } if origin.is_null() => {
-                let data = if data.is_null() { String::new() } else { format!(" {data}") };
-                self.say("sent", &format!("{name}{data}"), Style::Bold, console)?;
-                for told in &entry.effects {
-                    if let Effect::Log { message } = &told.effect {
-                        self.say("", message.trim_start_matches("[rawko] "), Style::Plain, console)?;
-                    }
-                }
-            }
-            What::Answered { invoke, data } if invoke == "person" => self.tell_answer(data, console)?,
-            What::Answered { data, .. } if !data.get("evidence").is_null() => {
-                self.tell_checks(data.get("evidence"), console)?;
-            }
-            What::Paused { by } => self.say("paused", &words::by_person(by), Style::Notice, console)?,
-            What::Resumed { by, .. } => self.say("resumed", &words::by_person(by), Style::Dim, console)?,
-            _ => {}
-        }
-        if let Some(refusal) = &entry.refusal {
-            self.say("refused", refusal, Style::Bad, console)?;
-        }
-        Ok(())
-    }
-
-    fn tell_checks(&mut self, evidence: &Value, console: &mut Console) -> Result<(), Failure> {
-        for check in evidence.get("report").get("checks").as_list().unwrap_or_default() {
-            let is_ok = check.get("ok").as_bool() == Some(true);
-            let (mark, style) = if is_ok { ("✓", Style::Good) } else { ("✗", Style::Bad) };
-            let name = check.get("name").as_str().unwrap_or_default();
-            let summary = check.get("summary").as_str().unwrap_or_default();
-            let line = format!("{} check {name}: {summary}", console.paint(style, mark));
-            self.print_entry(&line, console)?;
-        }
-        Ok(())
-    }
-
-    /// Prints a new plan in full, then only changes.
-    fn tell_plan(&mut self, plan: &Value, console: &mut Console) -> Result<(), Failure> {
-        let steps = |plan: &Value| plan.get("steps").as_list().unwrap_or_default().to_vec();
-        let (before, after) = (steps(&self.plan), steps(plan));
-        self.plan = plan.clone();
-        let changed = after.iter().filter(|step| !before.contains(step)).map(task::step_words);
-        let known: Vec<String> = before.iter().map(task::step_words).collect();
-        let lines: Vec<String> = changed.filter(|line| !known.contains(line)).collect();
-        if lines.is_empty() {
-            return Ok(());
-        }
-        self.say("plan", &lines.join("\n"), Style::Accent, console)
-    }
-
     pub(crate) fn say(
         &mut self,
         title: &str,
@@ -388,7 +327,8 @@ impl Scroll {
         self.end_line(console)?;
         for (number, line) in text.lines().enumerate() {
             let lead = if number == 0 { console.paint(style, title) } else { " ".repeat(width(title)) };
-            self.print_entry(format!("{lead} {line}").trim_start_matches(' '), console)?;
+            let line = if title.is_empty() { line.to_owned() } else { format!("{lead} {line}") };
+            self.print_entry(&line, console)?;
         }
         Ok(())
     }

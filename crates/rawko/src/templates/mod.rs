@@ -66,8 +66,7 @@ pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
 }
 
 /// The question of the planner in the interactive demo.
-const QUESTION: &str = "\
-    - expect: test_punctuation_is_left_out
+const QUESTION: &str = "    - expect: test_punctuation_is_left_out
       tool_calls:
         - name: AskUser
           input:

@@ -125,6 +125,7 @@ fn two_is_usage() {
               init         Set up a project for agents
               trust        Review and trust the files of a project that start programs
               task         Run a task with the project's agents
+              attach       Join a running task from another terminal
 
             Charts:
               check        Check a chart or a whole project for problems
@@ -141,6 +142,7 @@ fn two_is_usage() {
               pause        Pause instances until they are resumed
               resume       Continue a paused or interrupted instance, or retry a failed one
               ps           List instances, newest first
+              top          Watch all tasks and instances; open, pause and answer them
               show         Show the state of an instance, now or after a past step
               history      Print the journal of an instance, step by step
               logs         Print log lines, emitted events and failures

@@ -49,10 +49,10 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        agent  1.0.0  b3ee64bc1c8f  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -77,11 +77,11 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  b312fa701b10  yes  0  rawko's own agent.yaml
+        agent  1.0.0  b3ee64bc1c8f  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }

@@ -1,5 +1,7 @@
 //! Steering a task: messages, the end of a turn, pause and resume, commands, and follow-ups.
 
+use serde_json::Value as Json;
+
 use super::{SIZE, one_worker, task};
 use crate::pty::Pty;
 use crate::support::run;
@@ -29,12 +31,13 @@ const SLOW: &str = r#"
     - {delay_ms: 60000, text: Never.}
 "#;
 
+/// The stopped completion is asked for again after the message.
 const INTERRUPTED: &str = r#"
 - agent: worker
   steps:
-    - {delay_ms: 60000, text: Never.}
-    - expect: "do the other thing"
-      text: Did the other thing.
+    - delay_ms: 4000
+      tool_calls: [{name: Read, input: {path: stock.py}}]
+    - text: Did the other thing.
 "#;
 
 const TWICE: &str = r#"
@@ -105,6 +108,12 @@ fn escape_stops_the_turn_and_the_next_message_continues_it() {
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Did the other thing."), "{text}");
+    let all: Json = serde_json::from_str(&run(dir.path(), &["ps", "--all", "--json"], "").stdout).unwrap();
+    let agent = all["instances"].as_array().unwrap().iter().find(|row| row["agent"] == "worker").unwrap();
+    let shown = run(dir.path(), &["show", agent["id"].as_str().unwrap(), "--json"], "").stdout;
+    let shown: Json = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["context"]["heard"], 1);
+    assert!(shown["context"]["messages"][1].to_string().contains("do the other thing"), "{shown}");
 }
 
 #[test]

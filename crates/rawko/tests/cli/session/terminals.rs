@@ -77,3 +77,45 @@ fn sigterm_restores_the_terminal() {
     let (code, text) = pty.end();
     assert_eq!(code, Some(143), "{text}");
 }
+
+#[test]
+fn top_lists_tasks_answers_and_opens_them() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut first = task(&dir, &[]);
+    first.wait_for("deny with a reason");
+    let mut top = Pty::start(dir.path(), &["top"], SIZE);
+    let shown = top.wait_for("? Run `touch made.txt`");
+    assert!(shown.contains("› t   Do it") && shown.contains("person"), "{shown}");
+    top.press("y");
+    assert_eq!(first.end().0, Some(0));
+    top.wait_for("succeeded");
+    top.press("\r");
+    top.wait_for("complete  after 1 iteration");
+    top.press("q");
+    assert_eq!(top.end().0, Some(0));
+}
+
+#[test]
+fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let mut pty = Pty::start(dir.path(), &["demo", "--interactive", "slugs"], (100, 40));
+    pty.wait_for("1  hello-2, then hello-3");
+    pty.press("1");
+    pty.wait_for("answered by");
+    pty.wait_for("● planner");
+    // The developer thinks for some seconds.
+    pty.wait_for("developer · demo/scripted · thinking");
+    pty.press("\u{3}");
+    pty.wait_for("Enter: continue");
+    pty.press("\u{3}");
+    pty.wait_for("Press Enter to resume it");
+    pty.press("\r");
+    let shown = pty.wait_for("? Write slugs.py");
+    assert!(shown.contains("+import re"), "{shown}");
+    pty.press("y");
+    pty.wait_for("always allow Bash(python3 -m unittest)");
+    pty.press("a");
+    let text = pty.wait_for("The task is complete.");
+    assert!(text.contains("added `Bash(python3 -m unittest)`"), "{text}");
+    assert_eq!(pty.end().0, Some(0));
+}

@@ -117,9 +117,10 @@ const DEATHS: [(&str, &str, Way); 12] = [
     ("at_limit", "", Way::Raised),
 ];
 
-/// States that this script never stays in: it has no image, no conversation that is too long, and no permission rules.
-const NOT_IN_THIS_STORY: [&str; 4] =
-    ["working.looking", "working.compacting", "working.calling.permitting", "asking"];
+/// States that this script never stays in: it has no image, no conversation that is too long, no permission rules, and no
+/// person who stops a turn.
+const NOT_IN_THIS_STORY: [&str; 5] =
+    ["working.looking", "working.compacting", "working.calling.permitting", "asking", "held"];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.
 const NOT_HELD: [&str; 3] = ["preparing", "verifying", "asking"];
