@@ -26,7 +26,7 @@ mod web;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use bash::Variables;
+pub use bash::{OutputWatch, Variables, with_output_watch};
 pub use confine::ProtectedPaths;
 pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
 pub use grant::{BashFilter, Grant, Layer};

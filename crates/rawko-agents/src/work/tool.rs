@@ -1,6 +1,8 @@
 //! `tool:<Name>`: one tool call. Loop control before and after it, everything else at the toolbox's single dispatch
 //! point.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
@@ -10,7 +12,7 @@ use super::open::within_settings;
 use super::{Workshop, advice, part, permit, untrust, value};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Observation, Verdict, check_before, observe};
 use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{ToolCall, ToolOutcome};
+use rawko_tools::{OutputWatch, ToolCall, ToolOutcome, with_output_watch};
 
 pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
@@ -34,7 +36,7 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
     let running = async {
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
-            None => workshop.toolbox.run(tool_call, &grant).await,
+            None => with_output_watch(output_watch(&call), workshop.toolbox.run(tool_call, &grant)).await,
         }
     };
     let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
@@ -56,6 +58,15 @@ pub(super) async fn run(workshop: &Workshop, call: Call) -> Result<Value, Servic
             Ok(untrust::noted(told, source))
         }
     }
+}
+
+/// Reports the last line of a command's output to people who watch.
+fn output_watch(call: &Call) -> OutputWatch {
+    let teller = call.teller.clone();
+    Arc::new(move |line| {
+        let parts = [("type", Value::str("tool_output")), ("line", Value::str(line))];
+        teller.tell(Value::map(parts));
+    })
 }
 
 /// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.

@@ -190,6 +190,9 @@ fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
         Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
             "nothing was changed; run it again without --dry-run".to_owned()
         }
+        Verdict::Done if session::is_on_terminal() => {
+            format!("add to it: rawko task --continue {id} \"…\"; see why: rawko replay {id} --decisions")
+        }
         Verdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
         Verdict::Limit if let Some(options) = raising::advice(standing) => {
             format!("work is kept; continue with: rawko resume {id} {options}")

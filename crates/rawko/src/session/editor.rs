@@ -50,7 +50,11 @@ impl Editor {
     pub(crate) fn press(&mut self, key: &Key) -> bool {
         match key {
             Key::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => self.insert(&text.trim_end_matches('\n').replace('\t', "    ")),
+            Key::Paste(text) => {
+                let text = text.trim_end_matches('\n').replace('\t', "    ");
+                let is_kept = |letter: &char| *letter == '\n' || !letter.is_control();
+                self.insert(&text.chars().filter(is_kept).collect::<String>());
+            }
             Key::Backspace => {
                 let before = self.before();
                 self.text.replace_range(before..self.cursor, "");

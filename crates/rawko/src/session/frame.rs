@@ -112,6 +112,9 @@ impl Session<'_> {
                 format!("thinking {elapsed}: {}", self.scroll.thought())
             }
             (ActivityKind::Held, _) => activity.words.clone(),
+            (ActivityKind::Tool, _) if !self.scroll.output().is_empty() => {
+                format!("{} {elapsed}: {}", activity.words, self.scroll.output())
+            }
             _ => format!("{} {elapsed}", activity.words),
         }
     }

@@ -295,3 +295,66 @@ fn answered(text: &str) -> Reply {
     let data = Value::map([("answer", Value::str(text))]);
     Reply { approved: true, data, ..Reply::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn prompt(input: Json) -> Prompt {
+        let (instance, invoke) = ("t".into(), "person".to_owned());
+        Prompt::of(&Ask { instance, invoke, input: Value::from_json(input), since_ms: 0, expires_ms: None })
+    }
+
+    /// Types a line and presses Enter, as the session does.
+    fn entered(prompt: &mut Prompt, text: &str) -> Pressed {
+        let mut editor = Editor::default();
+        for key in text.chars().map(Key::Char) {
+            match prompt.press(&key, &mut editor) {
+                Pressed::Ignored => drop(editor.press(&key)),
+                other => return other,
+            }
+        }
+        prompt.press(&Key::Enter, &mut editor)
+    }
+
+    #[test]
+    fn a_form_is_filled_in_field_by_field() {
+        let form = json!({"required": ["street"], "properties": {"street": {"type": "string"}, "zip": {"type": "integer"}}});
+        let mut prompt = prompt(json!({"title": "Where to?", "form": form}));
+        assert_eq!(prompt.label().as_deref(), Some("street"));
+        assert_eq!(entered(&mut prompt, ""), Pressed::Problem("street is required".to_owned()));
+        assert_eq!(entered(&mut prompt, "Main Road 1"), Pressed::Handled);
+        assert_eq!(entered(&mut prompt, "x"), Pressed::Problem("zip is not a whole number".to_owned()));
+        let data = Value::from_json(json!({"street": "Main Road 1", "zip": 70173}));
+        let reply = Reply { approved: true, data, ..Reply::default() };
+        assert_eq!(entered(&mut prompt, "70173"), Pressed::Answer(reply));
+    }
+
+    #[test]
+    fn an_approval_is_given_or_denied_with_words() {
+        let ask = json!({"title": "Pay 250?"});
+        let yes = Reply { approved: true, ..Reply::default() };
+        assert_eq!(entered(&mut prompt(ask.clone()), "y"), Pressed::Answer(yes.clone()));
+        assert_eq!(entered(&mut prompt(ask.clone()), "n"), Pressed::Answer(Reply::default()));
+        let mut commented = prompt(ask.clone());
+        assert_eq!(entered(&mut commented, "c"), Pressed::Handled);
+        let comment = Some("fine".to_owned());
+        assert_eq!(entered(&mut commented, "fine"), Pressed::Answer(Reply { comment, ..yes }));
+        let mut denied = prompt(ask);
+        assert_eq!(entered(&mut denied, "r"), Pressed::Handled);
+        let comment = Some("too expensive".to_owned());
+        assert_eq!(
+            entered(&mut denied, "too expensive"),
+            Pressed::Answer(Reply { comment, ..Reply::default() })
+        );
+    }
+
+    #[test]
+    fn text_beside_a_permission_is_a_message_and_no_answer() {
+        let mut prompt = prompt(json!({"title": "Run `x`", "tool": "Bash", "rule": "r"}));
+        assert_eq!(prompt.label(), None);
+        assert_eq!(entered(&mut prompt, "wait"), Pressed::Ignored);
+    }
+}

@@ -38,7 +38,10 @@ pub(crate) struct Scroll {
     pending: String,
     /// The end of the model's thoughts.
     thought: String,
-    calls: HashMap<String, Value>,
+    /// The last line of the running command.
+    output: String,
+    /// Calls without a result, and the diffs of edits, which only show before the file changes.
+    calls: HashMap<String, (Value, String)>,
     /// The model of each agent's last completion.
     models: HashMap<Arc<str>, String>,
 }
@@ -65,6 +68,7 @@ impl Scroll {
             markdown: Markdown::default(),
             pending: String::new(),
             thought: String::new(),
+            output: String::new(),
             calls: HashMap::new(),
             models: HashMap::new(),
         }
@@ -84,6 +88,11 @@ impl Scroll {
         self.thought.trim().lines().last().unwrap_or_default()
     }
 
+    /// Returns the last line of the running command's output.
+    pub(crate) fn output(&self) -> &str {
+        &self.output
+    }
+
     pub(crate) fn plan(&self) -> &Value {
         &self.plan
     }
@@ -95,8 +104,13 @@ impl Scroll {
 
     /// Takes live output of a call.
     pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
-        if ServiceName::of(&progress.name).class != ServiceClass::Model {
-            return Ok(());
+        match ServiceName::of(&progress.name).class {
+            ServiceClass::Model => {}
+            ServiceClass::Tool => {
+                self.output = progress.data.get("line").as_str().unwrap_or_default().to_owned();
+                return Ok(());
+            }
+            _ => return Ok(()),
         }
         let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
         if progress.step < heard.told_through {
@@ -187,7 +201,7 @@ impl Scroll {
                 self.finish(entry, data, console)?;
                 for call in data.get("tool_calls").as_list().unwrap_or_default() {
                     let id = call.get("id").as_str().unwrap_or_default().to_owned();
-                    self.calls.insert(id, call.clone());
+                    self.calls.insert(id, (call.clone(), self.diff_of(call)));
                 }
                 if let Some(model) = data.get("model").as_str() {
                     self.models.insert(Arc::clone(&entry.instance), model.to_owned());
@@ -208,8 +222,9 @@ impl Scroll {
             What::Started { .. } | What::Paused { .. } | What::Resumed { .. } => return Ok(()),
             _ => {}
         }
-        if let Some((call, result)) = self.result_of(entry) {
-            return self.tell_call(&call, &result, console);
+        if let Some((call, diff, result)) = self.result_of(entry) {
+            self.output.clear();
+            return self.tell_call(&call, &diff, &result, console);
         }
         for (title, text) in agent::told(entry) {
             let is_known =
@@ -243,19 +258,25 @@ impl Scroll {
     }
 
     /// Returns the call and the result, if the entry is a result of a tool.
-    fn result_of(&mut self, entry: &Entry) -> Option<(Value, Value)> {
+    fn result_of(&mut self, entry: &Entry) -> Option<(Value, String, Value)> {
         let result = match &entry.what {
             What::Answered { data, .. } if !data.get("result").get("content").is_null() => {
                 data.get("result").clone()
             }
             _ => return None,
         };
-        let call = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
-        Some((call, result))
+        let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
+        Some((call, diff, result))
     }
 
     /// Prints a call in one line with the beginning of its result, and the diff of an edit.
-    fn tell_call(&mut self, call: &Value, result: &Value, console: &mut Console) -> Result<(), Failure> {
+    fn tell_call(
+        &mut self,
+        call: &Value,
+        diff: &str,
+        result: &Value,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
         let is_error = result.get("is_error").as_bool() == Some(true);
         let (mark, style) = if is_error { ("✗", Style::Bad) } else { ("✓", Style::Good) };
         let mark = console.paint(style, mark);
@@ -271,12 +292,19 @@ impl Scroll {
             false => format!("{mark} {text} {}", console.paint(Style::Dim, &format!("— {first}"))),
         };
         self.print_entry(&line, console)?;
-        if is_edit {
-            let (_, details) = shown(tool, call.get("input"), &self.root);
-            let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
-            self.print_diff(diff.as_ref().and_then(Value::as_str).unwrap_or_default(), console)?;
+        if is_edit { self.print_diff(diff, console) } else { Ok(()) }
+    }
+
+    /// Returns the lines that an edit changes.
+    fn diff_of(&self, call: &Value) -> String {
+        let tool = call.get("name").as_str().unwrap_or_default();
+        if !["Edit", "Write"].contains(&tool) {
+            return String::new();
         }
-        Ok(())
+        let (_, details) = shown(tool, call.get("input"), &self.root);
+        let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
+        let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }
     }
 
     fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {

@@ -55,6 +55,8 @@ pub(crate) enum ActivityKind {
     Completion,
     /// Waits before the next attempt.
     BackOff,
+    /// A call of a tool.
+    Tool,
     /// Stopped by the person.
     Held,
 }
@@ -136,7 +138,7 @@ fn activity_of(standing: &Standing) -> Activity {
         "remembering" => ("noting lessons".to_owned(), ActivityKind::Other),
         "executing" => ("working".to_owned(), ActivityKind::Other),
         _ => match running {
-            Some((running, _)) => (call_words(&running.name, &context), ActivityKind::Other),
+            Some((running, _)) => (call_words(&running.name, &context), ActivityKind::Tool),
             None => (last.replace('_', " "), ActivityKind::Other),
         },
     };

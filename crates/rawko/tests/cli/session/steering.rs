@@ -116,6 +116,24 @@ fn escape_stops_the_turn_and_the_next_message_continues_it() {
     assert!(shown["context"]["messages"][1].to_string().contains("do the other thing"), "{shown}");
 }
 
+/// A slow command shows its last line while it runs.
+const NOISY: &str = r#"
+- agent: worker
+  steps:
+    - tool_calls: [{name: Bash, input: {command: "echo first; echo building the third part; sleep 5"}}]
+    - text: Built.
+"#;
+
+#[test]
+fn a_slow_command_shows_its_last_line() {
+    let dir = one_worker("", NOISY);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for(": building the third part");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("✓ Bash echo first"), "{text}");
+}
+
 #[test]
 fn commands_are_completed_and_explained() {
     let dir = one_worker("", SLOW);

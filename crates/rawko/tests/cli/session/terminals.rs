@@ -115,6 +115,8 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.press("y");
     pty.wait_for("always allow Bash(python3 -m unittest)");
     pty.press("a");
+    pty.wait_for("? Edit slugs.py");
+    pty.press("y");
     let text = pty.wait_for("The task is complete.");
     assert!(text.contains("added `Bash(python3 -m unittest)`"), "{text}");
     assert_eq!(pty.end().0, Some(0));
