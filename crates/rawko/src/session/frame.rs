@@ -62,7 +62,7 @@ impl Session<'_> {
         }
     }
 
-    /// Returns one or two lines: the activity, and the numbers.
+    /// Returns the activity, the last line of a running command, and the numbers.
     fn status(&self, columns: usize, console: &Console) -> Vec<String> {
         let (view, now_ms) = (&self.view, times::now_ms());
         let is_short = columns < SHORT_COLUMNS;
@@ -98,7 +98,11 @@ impl Session<'_> {
             let noun = if view.queued == 1 { "message" } else { "messages" };
             numbers.push(format!("{} {noun} queued", view.queued));
         }
-        vec![first, console.paint(Style::Dim, &format!("  {}", numbers.join(" · ")))]
+        let is_running = view.activity.kind == ActivityKind::Tool && self.prompt.is_none() && !view.is_paused;
+        let output = Some(self.scroll.output()).filter(|line| is_running && !line.is_empty());
+        let output = output.map(|line| console.paint(Style::Dim, &format!("  ⎿ {line}")));
+        let numbers = console.paint(Style::Dim, &format!("  {}", numbers.join(" · ")));
+        std::iter::once(first).chain(output).chain([numbers]).collect()
     }
 
     fn activity(&self, now_ms: i64) -> String {
@@ -112,9 +116,6 @@ impl Session<'_> {
                 format!("thinking {elapsed}: {}", self.scroll.thought())
             }
             (ActivityKind::Held, _) => activity.words.clone(),
-            (ActivityKind::Tool, _) if !self.scroll.output().is_empty() => {
-                format!("{} {elapsed}: {}", activity.words, self.scroll.output())
-            }
             _ => format!("{} {elapsed}", activity.words),
         }
     }

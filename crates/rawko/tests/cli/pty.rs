@@ -92,7 +92,7 @@ impl Pty {
         self.wait_until(gone, |pty| !pty.screen().contains(gone));
     }
 
-    fn wait_until(&mut self, about: &str, is_so: impl Fn(&Pty) -> bool) {
+    pub(crate) fn wait_until(&mut self, about: &str, is_so: impl Fn(&Pty) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
             let ended = self.child.try_wait().unwrap();

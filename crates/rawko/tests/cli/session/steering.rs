@@ -128,7 +128,7 @@ const NOISY: &str = r#"
 fn a_slow_command_shows_its_last_line() {
     let dir = one_worker("", NOISY);
     let mut pty = task(&dir, &[]);
-    pty.wait_for(": building the third part");
+    pty.wait_for("⎿ building the third part");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("✓ Bash echo first"), "{text}");
