@@ -30,7 +30,8 @@ impl Session<'_> {
     ) -> Result<Option<Left>, Failure> {
         self.notice = None;
         let now_ms = times::now_ms();
-        let typed_ms = std::mem::replace(&mut self.typed_ms, now_ms);
+        // Only keys of a text that is not sent yet count as typing.
+        let typed_ms = std::mem::take(&mut self.typed_ms);
         if let Some(prompt) = &mut self.prompt {
             let is_typing = typed_ms + TYPING_MS > prompt.shown_ms && prompt.shown_ms + TYPING_MS > now_ms;
             let pressed = match is_typing && typed_ms < prompt.shown_ms {
@@ -63,7 +64,11 @@ impl Session<'_> {
                 return self.told(outcome);
             }
             Key::Ctrl('l') | Key::Ctrl('d') => {}
-            other => drop(self.editor.press(&other)),
+            other => {
+                if self.editor.press(&other) {
+                    self.typed_ms = now_ms;
+                }
+            }
         }
         Ok(None)
     }
