@@ -1,4 +1,4 @@
-//! `Scroll`: the finished output of a session: what agents say as rendered Markdown, one line per tool call with the
+//! `Scroll`: the finished output of a session: text of agents as rendered Markdown, one line per tool call with the
 //! diff of an edit, decisions, the plan, and what the person did.
 
 mod root;

@@ -13,8 +13,7 @@ statechart:
       on: {OPENED: open}
     open:
       on: {CLOSED: closed, REMOVED: gone}
-    gone:
-      type: final
+    gone: {type: final}
 ";
 
 const BROKEN: &str = "\
@@ -24,8 +23,7 @@ statechart:
   states:
     closed:
       on: {OPENED: opne}
-    open:
-      on: {CLOSED: closed}
+    open: {on: {CLOSED: closed}}
 ";
 
 /// A chart that sends itself events for ever.
