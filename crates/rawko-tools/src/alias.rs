@@ -9,7 +9,7 @@ fn folded(name: &str) -> String {
 }
 
 /// Aliases by folded name. The tool's own name comes first.
-const ALIASES: [(Builtin, &[&str]); 13] = [
+const ALIASES: [(Builtin, &[&str]); 14] = [
     (Builtin::Read, &["read", "readfile", "viewfile", "openfile", "fileread", "cat"]),
     (Builtin::Write, &["write", "writefile", "createfile", "newfile", "filewrite", "savefile"]),
     (
@@ -48,6 +48,7 @@ const ALIASES: [(Builtin, &[&str]); 13] = [
     (Builtin::WebSearch, &["websearch", "searchweb", "googlesearch", "bravesearch", "internetsearch"]),
     (Builtin::Think, &["think", "sequentialthinking", "thinking", "reflect"]),
     (Builtin::Skill, &["skill", "loadskill", "useskill", "readskill"]),
+    (Builtin::AskUser, &["askuser", "askuserquestion", "askquestion", "askhuman", "ask"]),
 ];
 
 /// Returns the tool of a name.

@@ -20,11 +20,12 @@ pub(super) enum Builtin {
     WebSearch,
     Think,
     Skill,
+    AskUser,
 }
 
 impl Builtin {
     /// In the order in which models see them.
-    pub(super) const ALL: [Builtin; 13] = [
+    pub(super) const ALL: [Builtin; 14] = [
         Builtin::Read,
         Builtin::Write,
         Builtin::Edit,
@@ -38,6 +39,7 @@ impl Builtin {
         Builtin::PlanUpdate,
         Builtin::Think,
         Builtin::Skill,
+        Builtin::AskUser,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -55,6 +57,7 @@ impl Builtin {
             Builtin::WebSearch => "WebSearch",
             Builtin::Think => "Think",
             Builtin::Skill => "Skill",
+            Builtin::AskUser => "AskUser",
         }
     }
 
@@ -75,7 +78,7 @@ impl Builtin {
             | Builtin::Grep
             | Builtin::WebFetch => true,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => true,
-            Builtin::WebSearch | Builtin::Think | Builtin::Skill => true,
+            Builtin::WebSearch | Builtin::Think | Builtin::Skill | Builtin::AskUser => true,
             Builtin::Bash => false,
         }
     }
@@ -134,6 +137,11 @@ impl Builtin {
             }
             Builtin::Skill => {
                 "Returns the instructions of a skill. Call it before work that the description of the skill is about."
+            }
+            Builtin::AskUser => {
+                "Asks the person a question and returns the answer. Use it only when the task can be understood in \
+                 different ways and a wrong choice would waste work. Ask one short question; give `options` if there \
+                 are a few possible answers."
             }
         }
     }
@@ -237,6 +245,18 @@ impl Builtin {
                 }),
             ),
             Builtin::Skill => object(&["name"], json!({ "name": text("the skill, by its name") })),
+            Builtin::AskUser => object(
+                &["question"],
+                json!({
+                    "question": text("the question, in one or two sentences"),
+                    "options": {
+                        "type": "array",
+                        "maxItems": 9,
+                        "items": { "type": "string" },
+                        "description": "possible answers; the person may also write another one",
+                    },
+                }),
+            ),
         }
     }
 }

@@ -103,7 +103,7 @@ impl Toolbox {
             Builtin::Bash => Ok(shell::check(text(input, "command"), grant, &tools.project).map(drop)?),
             Builtin::WebFetch => web::check(&tools.settings.web, text(input, "url")).await,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => Ok(()),
-            Builtin::WebSearch | Builtin::Think | Builtin::Skill => Ok(()),
+            Builtin::WebSearch | Builtin::Think | Builtin::Skill | Builtin::AskUser => Ok(()),
         }
     }
 

@@ -15,6 +15,7 @@ mod parallel;
 mod pattern;
 mod permissions;
 mod plan;
+mod question;
 mod reach;
 mod settings;
 mod shell;
@@ -26,7 +27,7 @@ mod web;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use bash::Variables;
+pub use bash::{OutputWatch, Variables, with_output_watch};
 pub use confine::ProtectedPaths;
 pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
 pub use grant::{BashFilter, Grant, Layer};
@@ -38,6 +39,7 @@ pub use permissions::{
     read_section, shown,
 };
 pub use plan::{Plan, PlanStep, StepStatus};
+pub use question::ASK_USER;
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use skill::Skill;
 pub use toolbox::{Clearance, ToolCall, Toolbox};

@@ -18,7 +18,7 @@ use super::permissions::{
 use super::settings::ToolSettings;
 use super::skill::Skill;
 use super::web::{SearchEngine, SearchModel, SearchSettings, fetch, search};
-use super::{ToolSource, alias, files, plan, shell, skill, think};
+use super::{ToolSource, alias, files, plan, question, shell, skill, think};
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
 
@@ -46,6 +46,8 @@ pub struct Clearance<'c> {
     pub approved: bool,
     /// The source of untrusted text in the conversation, if there is any.
     pub untrusted: Option<&'c str>,
+    /// What the person answered, for AskUser.
+    pub answer: Option<&'c str>,
 }
 
 /// All the tools of a project.
@@ -141,6 +143,7 @@ impl Toolbox {
             | Builtin::PlanWrite
             | Builtin::PlanRead
             | Builtin::PlanUpdate
+            | Builtin::AskUser
             | Builtin::Think => true,
         }
     }
@@ -158,7 +161,9 @@ impl Toolbox {
     /// Returns the tools a grant allows, as presented to a model: the built-in ones first, then each source's in its
     /// order.
     pub async fn specs(&self, grant: &Grant) -> Vec<ToolSpec> {
-        let available = Builtin::ALL.into_iter().filter(|tool| self.is_available(*tool));
+        // A question needs a person, so it is presented only where one is expected.
+        let available =
+            Builtin::ALL.into_iter().filter(|tool| self.is_available(*tool) && *tool != Builtin::AskUser);
         let mut specs: Vec<ToolSpec> = available.map(Builtin::spec).collect();
         for source in &self.sources {
             for spec in source.specs_for(grant).await {
@@ -169,6 +174,11 @@ impl Toolbox {
         }
         specs.retain(|spec| grant.allows(&spec.name));
         specs
+    }
+
+    /// Returns the tool AskUser as presented to a model, if a grant allows it.
+    pub fn question_spec(&self, grant: &Grant) -> Option<ToolSpec> {
+        grant.allows(Builtin::AskUser.name()).then(|| Builtin::AskUser.spec())
     }
 
     /// Returns true if a call with an unknown outcome may be repeated.
@@ -330,6 +340,7 @@ impl Toolbox {
             Builtin::WebSearch => self.search(call.input).await,
             Builtin::Think => Ok(think::think(call.notes, call.input)),
             Builtin::Skill => Ok(skill::load(&self.skills, call.input)),
+            Builtin::AskUser => Ok(question::answered(call.clearance)),
             Builtin::PlanWrite => Ok(plan::write(call.input)),
             Builtin::PlanRead => Ok(plan::read(call.plan)),
             Builtin::PlanUpdate => Ok(plan::update(call.plan, call.input)),
@@ -368,6 +379,7 @@ impl Toolbox {
             | Builtin::PlanUpdate
             | Builtin::WebSearch
             | Builtin::Think
+            | Builtin::AskUser
             | Builtin::Skill => files::read(&tools.project, &input),
         });
         done.await.unwrap_or_else(|error| Err(Failure::Said(format!("the tool broke off: {error}"))))

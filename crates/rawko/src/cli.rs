@@ -3,9 +3,9 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff, doctor,
+    agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff, doctor,
     fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore, resume, run,
-    schema, send, serve, show, simulate, task, test, trust, undo, verify, worker, worktrees,
+    schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker, worktrees,
 };
 
 const EXIT_CODES: &str = "\
@@ -26,7 +26,7 @@ error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options an
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Get started", &["demo", "init", "trust", "task"]),
+    ("Get started", &["demo", "init", "trust", "task", "attach"]),
     ("Charts", &["check", "verify", "simulate", "test", "graph", "charts", "import", "schema"]),
     (
         "Runs",
@@ -35,6 +35,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "pause",
             "resume",
             "ps",
+            "top",
             "show",
             "history",
             "logs",
@@ -88,10 +89,12 @@ pub(crate) enum Command {
     Test(test::Args),
     Trust(trust::Args),
     Task(task::Args),
+    Attach(attach::Args),
     Run(run::Args),
     Pause(pause::Args),
     Resume(resume::Args),
     Ps(ps::Args),
+    Top(top::Args),
     Show(show::Args),
     History(history::Args),
     Logs(logs::Args),

@@ -12,6 +12,8 @@ use rawko_settings::Redactor;
 
 use crate::cli::ColorWhen;
 use crate::failure::Failure;
+use crate::live_area::{Frame, LiveArea};
+use crate::session::leave_terminal;
 
 /// The output of a command.
 pub(crate) struct Console {
@@ -19,7 +21,13 @@ pub(crate) struct Console {
     out_colour: bool,
     err_colour: bool,
     marks: Marks,
+    /// The live area of a session, below all output.
+    live: Option<LiveArea>,
 }
+
+/// Turns on that a terminal marks pasted text.
+const PASTE_ON: &str = "\x1b[?2004h";
+const PASTE_OFF: &str = "\x1b[?2004l";
 
 /// The kind of a piece of text, so that colours are chosen in one place. Colour is never the only signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +103,44 @@ impl Console {
             out_colour: wants_colour(when, io::stdout().is_terminal()),
             err_colour: wants_colour(when, io::stderr().is_terminal()),
             marks: Marks::new(),
+            live: None,
+        }
+    }
+
+    /// Begins a session: all output, also messages, is printed above a live area.
+    pub(crate) fn begin_live(&mut self, (columns, rows): (usize, usize)) -> Result<(), Failure> {
+        let mut area = LiveArea::default();
+        area.resize(columns, rows);
+        self.live = Some(area);
+        self.out.write_all(PASTE_ON.as_bytes()).map_err(Failure::Output)
+    }
+
+    /// Replaces the live area.
+    pub(crate) fn draw(&mut self, (columns, rows): (usize, usize), frame: &Frame) -> Result<(), Failure> {
+        let Some(area) = &mut self.live else { return Ok(()) };
+        area.resize(columns, rows);
+        let clean = |line: &String| hidden(&self.marks.resolved(line)).into_owned();
+        let bytes = area.draw(Frame { lines: frame.lines.iter().map(clean).collect(), cursor: frame.cursor });
+        self.out.write_all(bytes.as_bytes()).map_err(Failure::Output)?;
+        self.flush()
+    }
+
+    /// Removes the live area.
+    pub(crate) fn end_live(&mut self) {
+        let Some(mut area) = self.live.take() else { return };
+        // A terminal that is gone needs nothing.
+        let _ = write!(self.out, "{}{PASTE_OFF}", area.close());
+        let _ = self.out.flush();
+    }
+
+    /// Writes text that is ready for the terminal.
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.live {
+            Some(area) => {
+                let bytes = area.print(text);
+                self.out.write_all(bytes.as_bytes())
+            }
+            None => self.out.write_all(text.as_bytes()),
         }
     }
 
@@ -108,6 +154,11 @@ impl Console {
         self.out_colour
     }
 
+    /// Returns the columns and rows of the terminal; `None` if stdout is none.
+    pub(crate) fn size(&self) -> Option<(usize, usize)> {
+        self.is_watched().then(terminal_size)
+    }
+
     /// Returns a text for a line on stdout, in a style.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         match self.out_colour && style != Style::Plain {
@@ -119,7 +170,7 @@ impl Console {
     /// Writes text to stdout.
     pub(crate) fn data(&mut self, text: &str) -> Result<(), Failure> {
         let text = self.marks.resolved(text);
-        self.out.write_all(hidden(&text).as_bytes()).map_err(Failure::Output)
+        self.put(&hidden(&text)).map_err(Failure::Output)
     }
 
     /// Writes a document for another program to stdout: exact unless a terminal shows it.
@@ -132,8 +183,8 @@ impl Console {
 
     /// Writes a line to stdout.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
-        let text = self.marks.resolved(text);
-        writeln!(self.out, "{}", hidden(&text)).map_err(Failure::Output)
+        let text = format!("{}\n", self.marks.resolved(text));
+        self.put(&hidden(&text)).map_err(Failure::Output)
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
@@ -142,23 +193,24 @@ impl Console {
 
     /// Writes a message to stderr. A closed stderr is ignored.
     pub(crate) fn note(&mut self, style: Style, title: &str, text: &str) {
-        let _ = self.out.flush();
-        self.message(style, title, text);
+        let line = format!("{}: {text}\n", self.paint_aside(style, title));
+        self.aside(&line);
     }
 
     pub(crate) fn error(&self, text: &str) {
-        self.message(Style::Bad, "error", text);
-    }
-
-    fn message(&self, style: Style, title: &str, text: &str) {
-        let line = format!("{}: {text}\n", self.paint_aside(style, title));
+        let line = format!("{}: {text}\n", self.paint_aside(Style::Bad, "error"));
         self.write_aside(&line);
     }
 
     /// Writes text to stderr.
     pub(crate) fn aside(&mut self, text: &str) {
-        let _ = self.out.flush();
-        self.write_aside(text);
+        if self.live.is_some() {
+            let text = self.marks.resolved(text);
+            let _ = self.put(&hidden(&text));
+        } else {
+            let _ = self.out.flush();
+            self.write_aside(text);
+        }
     }
 
     /// Writes a line in a style to stderr.
@@ -197,6 +249,24 @@ impl Console {
     fn write_aside(&self, text: &str) {
         let text = self.marks.resolved(text);
         let _ = io::stderr().write_all(hidden(&text).as_bytes());
+    }
+}
+
+/// Assumed size of a terminal that reports none.
+const SIZE: (usize, usize) = (80, 24);
+
+/// Returns the columns and rows of the terminal.
+pub(crate) fn terminal_size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+    let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    size.map_or(SIZE, |size| (size.ws_col.into(), size.ws_row.into()))
+}
+
+/// Restores the terminal of a session before the process ends early: on a panic, or on a second signal.
+pub(crate) fn abandon_session() {
+    if leave_terminal() {
+        let _ = write!(io::stdout(), "\r\x1b[J{PASTE_OFF}");
+        let _ = io::stdout().flush();
     }
 }
 

@@ -4,6 +4,7 @@ use rawko_chart::printable;
 
 use crate::console::{Console, Style};
 use crate::failure::Failure;
+use crate::live_area::{fitted, width};
 
 /// Rows under a heading.
 pub(crate) struct Table {
@@ -37,33 +38,63 @@ impl Table {
         self.rows.push(row);
     }
 
+    /// Cuts a column so that the rows fit, and drops columns from the end if that is not enough.
+    pub(crate) fn fitted_to(mut self, columns: usize, flexible: usize) -> Table {
+        const FLEXIBLE_MIN: usize = 8;
+        loop {
+            let widths = self.widths();
+            let others: usize =
+                widths.iter().enumerate().filter(|(at, _)| *at != flexible).map(|(_, width)| width + 2).sum();
+            let room = columns.saturating_sub(others);
+            if room >= FLEXIBLE_MIN.min(widths.get(flexible).copied().unwrap_or(0))
+                || self.heading.len() <= flexible + 2
+            {
+                for row in &mut self.rows {
+                    if let Some(cell) = row.get_mut(flexible) {
+                        cell.text = fitted(&cell.text, room.max(FLEXIBLE_MIN));
+                    }
+                }
+                return self;
+            }
+            self.heading.pop();
+            let count = self.heading.len();
+            self.rows.iter_mut().for_each(|row| row.truncate(count));
+        }
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let cell = |column: usize| {
+            let cells = self.rows.iter().filter_map(move |row| row.get(column));
+            let heading = self.heading.get(column).map_or(0, |text| text.len());
+            cells.map(|cell| width(&cell.text)).max().unwrap_or(0).max(heading)
+        };
+        (0..self.heading.len()).map(cell).collect()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     pub(crate) fn print(&self, console: &mut Console) -> Result<(), Failure> {
+        self.lines(console).iter().try_for_each(|line| console.line(line))
+    }
+
+    /// Returns the heading and the rows as lines.
+    pub(crate) fn lines(&self, console: &Console) -> Vec<String> {
         let heading: Vec<Cell> = self.heading.iter().map(|text| Cell::painted(*text, Style::Dim)).collect();
-        let widths: Vec<usize> = (0..heading.len())
-            .map(|column| {
-                let cells = std::iter::once(&heading).chain(&self.rows).filter_map(|row| row.get(column));
-                cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0)
-            })
-            .collect();
-        for row in std::iter::once(&heading).chain(&self.rows) {
-            let line = line(row, &widths, console);
-            console.line(line.trim_end())?;
-        }
-        Ok(())
+        let widths = self.widths();
+        let rows = std::iter::once(&heading).chain(&self.rows);
+        rows.map(|row| line(row, &widths, console).trim_end().to_owned()).collect()
     }
 }
 
 fn line(row: &[Cell], widths: &[usize], console: &Console) -> String {
     let last = row.len().saturating_sub(1);
     let mut line = String::new();
-    for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+    for (column, (cell, wide)) in row.iter().zip(widths).enumerate() {
         line += &console.paint(cell.style, &cell.text);
         if column < last {
-            line += &" ".repeat(width - cell.text.chars().count() + 2);
+            line += &" ".repeat(wide.saturating_sub(width(&cell.text)) + 2);
         }
     }
     line

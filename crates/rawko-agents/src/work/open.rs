@@ -11,9 +11,11 @@ use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
 use rawko_model::provider::{OutputSchema, ReasoningEffort};
 use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
-use rawko_tools::{AskMode, BashFilter, Grant, Layer, Permissions};
+use rawko_tools::{ASK_USER, AskMode, BashFilter, Grant, Layer, Permissions};
 
 const HELPER_PHASE: &str = "explore";
+/// The source of a mode that a person gave for one run.
+const PERMISSION_MODE: &str = "--permission-mode";
 
 pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let input = &call.input;
@@ -94,7 +96,7 @@ pub(super) fn grant(
     }
     grant.add_permissions(agent.permissions.clone());
     if let Some(mode) = call.policy.get("permission_mode").as_str().and_then(AskMode::named) {
-        let file = "--permission-mode".to_owned();
+        let file = PERMISSION_MODE.to_owned();
         grant.add_permissions([Permissions { file, mode: Some(mode), ..Permissions::default() }]);
     }
     Ok(grant)
@@ -130,6 +132,13 @@ fn layer_of(tools: &Value) -> Layer {
     }
 }
 
+/// Returns true if a person is expected to answer questions: the run waits for one, or the agent's file names the tool.
+fn is_person_expected(agent: &AgentFile, grant: &Grant) -> bool {
+    let waits = |set: &Permissions| set.file == PERMISSION_MODE && set.mode == Some(AskMode::Wait);
+    let named = agent.layer().allowed.is_some_and(|names| names.iter().any(|name| name == ASK_USER));
+    named || grant.permissions.iter().any(waits)
+}
+
 async fn session(
     workshop: &Workshop,
     agent: &AgentFile,
@@ -144,6 +153,7 @@ async fn session(
     let mut tools = workshop.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
     let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
+    tools.extend(workshop.toolbox.question_spec(&full).filter(|_| is_person_expected(agent, &grant)));
     tools.extend(delegate::spec(workshop, &full, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
     let completions_max = [completions, agent.limits.max_iterations]

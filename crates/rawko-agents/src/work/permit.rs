@@ -6,10 +6,14 @@ use rawko_host::{Call, Category, ServiceError, Settings, SettingsReader};
 
 use super::{Workshop, part, value};
 use rawko_model::ToolUse;
-use rawko_tools::{AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, read_section, shown};
+use rawko_tools::{
+    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, read_section, shown,
+};
 
 /// The key of the settings section.
 pub(super) const SECTION: &str = "permissions";
+/// Longer questions are cut.
+const QUESTION_CHARS_MAX: usize = 2_000;
 
 impl Workshop {
     /// Returns a grant with the rules of the user and the project, which are not part of a session: a rule that was
@@ -87,6 +91,11 @@ pub(super) fn permit(workshop: &Workshop, call: &Call) -> Result<Value, ServiceE
     let grant: Grant = part(input, "grant")?;
     let untrusted = untrusted(input);
     let judgement = workshop.judge(&asked.name, &asked.input, &grant, untrusted.as_deref());
+    if asked.name == ASK_USER && judgement.effect != Effect::Deny {
+        let grant = workshop.within(&grant);
+        let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
+        return question(input.get("agent"), &asked, is_refused, judgement.expires_ms);
+    }
     let Judgement { effect, rule, mode, .. } = &judgement;
     let decision = match (effect, mode) {
         (Effect::Allow, _) => return Ok(decided("allow", rule)),
@@ -107,6 +116,44 @@ pub(super) fn permit(workshop: &Workshop, call: &Call) -> Result<Value, ServiceE
     let details = [("content", Value::from(content)), ("rule", Value::str(rule))];
     let message = format!("{}: {decision}", asked.name);
     Err(ServiceError::new(Category::Refused, message).with_details(Value::map(details)))
+}
+
+/// Asks the person a question of an agent, or refuses it if this run does not wait for a person.
+fn question(
+    agent: &Value,
+    asked: &ToolUse,
+    is_refused: bool,
+    expires_ms: u64,
+) -> Result<Value, ServiceError> {
+    let agent = agent.as_str().unwrap_or("an agent");
+    if is_refused {
+        let content = "refused: this run does not wait for a person (rule approval_required). Decide yourself and \
+                       state the assumption.";
+        let details = [("content", Value::str(content)), ("rule", Value::str("approval_required"))];
+        let message = "AskUser: this run does not wait for a person";
+        return Err(ServiceError::new(Category::Refused, message).with_details(Value::map(details)));
+    }
+    let text = asked.input.get("question").as_str().unwrap_or_default();
+    let title: String = text.chars().take(QUESTION_CHARS_MAX).collect();
+    let options = asked.input.get("options").clone();
+    let answer = Value::map([("type", Value::str("string")), ("title", Value::str("Answer"))]);
+    let form = Value::map([
+        ("type", Value::str("object")),
+        ("required", Value::list(vec![Value::str("answer")])),
+        ("properties", Value::map([("answer", answer)])),
+    ]);
+    let request = Value::map([
+        ("title", Value::from(title)),
+        ("prompt", Value::from(format!("The agent {agent} asks a question."))),
+        ("kind", Value::str("question")),
+        ("by", Value::str(agent)),
+        ("options", options),
+        ("form", form),
+        ("expires", Value::Int(i64::try_from(expires_ms).unwrap_or(i64::MAX))),
+    ]);
+    let rule = "a question of the agent";
+    let parts = [("decision", Value::str("ask")), ("rule", Value::str(rule)), ("request", request)];
+    Ok(Value::map(parts))
 }
 
 fn decided(decision: &str, rule: &str) -> Value {
@@ -140,9 +187,15 @@ pub(super) fn untrusted(input: &Value) -> Option<String> {
 }
 
 /// Returns the state of a call for the toolbox. An approval counts only if it comes from rawko's own chart.
-pub(super) fn clearance<'c>(workshop: &Workshop, call: &Call, untrusted: Option<&'c str>) -> Clearance<'c> {
-    let is_approved = call.input.get("approval").get("approved").as_bool() == Some(true);
-    Clearance { approved: is_approved && workshop.is_own_chart(&call.policy), untrusted }
+pub(super) fn clearance<'c>(
+    workshop: &Workshop,
+    call: &'c Call,
+    untrusted: Option<&'c str>,
+) -> Clearance<'c> {
+    let approval = call.input.get("approval");
+    let is_approved = approval.get("approved").as_bool() == Some(true);
+    let approved = is_approved && workshop.is_own_chart(&call.policy);
+    Clearance { approved, untrusted, answer: approval.get("answer").as_str() }
 }
 
 /// Returns the permission that a call rests on, for the audit.

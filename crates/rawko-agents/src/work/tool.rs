@@ -1,6 +1,8 @@
 //! `tool:<Name>`: one tool call. Loop control before and after it, everything else at the toolbox's single dispatch
 //! point.
 
+use std::sync::Arc;
+
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
@@ -12,7 +14,7 @@ use rawko_arbiter::loop_control::{
     LoopMemory, LoopSettings, Observation, Verdict, check_before, fingerprint_of, observe,
 };
 use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{Grant, ToolCall, ToolOutcome};
+use rawko_tools::{Grant, OutputWatch, ToolCall, ToolOutcome, with_output_watch};
 
 /// `project` is the workshop of the project, whose worktree the agent may be in.
 pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> Result<Value, ServiceError> {
@@ -41,7 +43,7 @@ pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> 
     let mut checkpoint = Value::Null;
     let running = async {
         let may_change = workshop.toolbox.may_leave_changes(&asked.name, &asked.input);
-        let running = workshop.toolbox.run(tool_call, &grant);
+        let running = with_output_watch(output_watch(&call), workshop.toolbox.run(tool_call, &grant));
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
             None if may_change => {
@@ -122,6 +124,15 @@ fn beside(
         ("seen", seen),
     ]);
     Ok(untrust::noted(given, source))
+}
+
+/// Reports the last line of a command's output to people who watch.
+fn output_watch(call: &Call) -> OutputWatch {
+    let teller = call.teller.clone();
+    Arc::new(move |line| {
+        let parts = [("type", Value::str("tool_output")), ("line", Value::str(line))];
+        teller.tell(Value::map(parts));
+    })
 }
 
 /// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.

@@ -5,9 +5,11 @@ mod environment;
 mod output;
 mod process;
 mod temporary;
+mod watch;
 
 pub use environment::Variables;
 pub(super) use temporary::Temporary;
+pub use watch::{OutputWatch, with_output_watch};
 
 use std::time::Duration;
 

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStdout};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::output::Output;
+use super::watch;
 
 /// A command with more output than this is unlikely to stop.
 const FLOOD_BYTES: u64 = 64 * 1024 * 1024;
@@ -102,6 +103,7 @@ async fn drain(pipe: &mut Option<impl AsyncRead + Unpin>, output: &mut Output) -
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
         output.push(&chunk[..count]);
+        watch::report(&chunk[..count]);
         if output.total() > FLOOD_BYTES {
             return true;
         }

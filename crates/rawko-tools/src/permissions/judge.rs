@@ -14,7 +14,8 @@ use crate::builtin::Builtin;
 /// Unanswered requests count as denied after this time. Below the time limit of an agent, so that the model can react.
 const EXPIRES_MS: u64 = 12 * 60 * 60 * 1000;
 /// Tools that only read the project or the agent's own plan. An allow list that does not name them leaves them allowed.
-const READING: [&str; 8] = ["Read", "Glob", "Grep", "PlanRead", "PlanWrite", "PlanUpdate", "Think", "Skill"];
+const READING: [&str; 9] =
+    ["Read", "Glob", "Grep", "PlanRead", "PlanWrite", "PlanUpdate", "Think", "Skill", "AskUser"];
 
 /// The decision on a call and the rule that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]

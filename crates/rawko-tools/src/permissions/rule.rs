@@ -186,7 +186,8 @@ fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
             | Builtin::PlanUpdate
             | Builtin::WebSearch
             | Builtin::Think
-            | Builtin::Skill,
+            | Builtin::Skill
+            | Builtin::AskUser,
         ) => Err(wrong(format!("`{name}` cannot be narrowed in parentheses"), "write the tool alone")),
         None if name.starts_with(MCP) => Err(wrong(
             format!("`{name}` cannot be narrowed in parentheses"),

@@ -123,7 +123,7 @@ pub(crate) fn ending(output: &Value) -> String {
 }
 
 /// Formats a call, such as `Bash python3 -m unittest`.
-pub(crate) fn call_words(call: &Value) -> String {
+pub fn call_words(call: &Value) -> String {
     let name = call.get("name").as_str().unwrap_or("?");
     let input = call.get("input");
     let subject = SUBJECTS.iter().find_map(|key| input.get(key).as_str());
@@ -131,7 +131,7 @@ pub(crate) fn call_words(call: &Value) -> String {
 }
 
 /// Returns the first line and the number of further lines.
-fn given(text: &str) -> String {
+pub fn given(text: &str) -> String {
     let lines = text.trim_end().lines().count();
     let first = first_line(text);
     match lines {

@@ -115,14 +115,15 @@ fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
         |ask: &&Ask| *ask.instance == *id && args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
     let ask = standing.asks.iter().find(is_meant);
     let ask = ask.ok_or_else(|| Failure::Failed(format!("instance `{id}` has no pending request")))?;
-    let rules: Vec<String> = ask
-        .input
-        .get("always")
-        .as_list()
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|rule| rule.as_str().map(str::to_owned))
-        .collect();
+    let added = allow_always(&place, ask)?;
+    console.note(Style::Notice, "added", &added);
+    Ok(())
+}
+
+/// Adds the rules that allow the call of a request to the user's settings file. Returns the message for the person.
+pub(crate) fn allow_always(place: &Place, ask: &Ask) -> Result<String, Failure> {
+    let rules = ask.input.get("always").as_list().unwrap_or_default().iter();
+    let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     if rules.is_empty() {
         let why = ask.input.get("rule").as_str().map(|rule| format!(": {rule}")).unwrap_or_default();
         let message = format!("no rule can answer this request for good{why}; approve it without --always");
@@ -134,8 +135,7 @@ fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
         .ok_or_else(|| Failure::Usage("cannot find your settings file: HOME is not set".to_owned()))?;
     add_rules(&path, &rules).map_err(|error| Failure::Usage(error.to_string()))?;
     let rules = rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
-    console.note(Style::Notice, "added", &format!("{rules} to `permissions.allow` of {shown}"));
-    Ok(())
+    Ok(format!("{rules} to `permissions.allow` of {shown}"))
 }
 
 /// Returns the instance with the pending request: the named one, or its child if only a child has one. To a user both

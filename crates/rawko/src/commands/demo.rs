@@ -14,6 +14,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::hosting;
+use crate::session;
 use crate::templates::{self, DEMO_TASK, Template};
 use crate::trust;
 
@@ -24,7 +25,8 @@ network are needed; the files, tools and test runs are real. Requires python3.
 
 Examples:
   rawko demo
-  rawko demo /tmp/slugs";
+  rawko demo /tmp/slugs
+  rawko demo --interactive";
 
 /// Watch agents fix a small project (offline, no API key)
 #[derive(Debug, clap::Args)]
@@ -33,6 +35,10 @@ pub(crate) struct Args {
     /// Directory for the project [default: a temporary directory]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
+
+    /// Take part: answer a question and permission prompts, pause, resume
+    #[arg(long)]
+    interactive: bool,
 }
 
 /// The task's id, fixed so that the follow-up commands can be printed in advance.
@@ -47,7 +53,11 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(dir) => dir.clone(),
         None => temporary()?,
     };
-    let project = templates::demo(&dir)?;
+    let mut project = templates::demo(&dir)?;
+    if args.interactive {
+        insist_on_terminal()?;
+        templates::interactive(&mut project);
+    }
     for file in &project {
         file.write(&dir)?;
     }
@@ -60,11 +70,50 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {DEMO_ID}"));
     console.line(&command)?;
     console.flush()?;
-    let is_done = work(&dir)?;
+    let is_done = if args.interactive { take_part(&dir, console)? } else { work(&dir)? };
     console.line("")?;
     tell(&project, &dir, is_done, console)?;
     Ok(if is_done { Verdict::Done } else { Verdict::Failed })
 }
+
+fn insist_on_terminal() -> Result<(), Failure> {
+    if session::is_on_terminal() {
+        return Ok(());
+    }
+    Err(Failure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))
+}
+
+const GUIDE: [&str; 6] = [
+    "What happens, and what you can do:",
+    "  1. The planner asks a question. Press a number, or type an answer of your own.",
+    "  2. The developer wants to write a file. You see the diff: y allows it, r denies it with a reason.",
+    "  3. The tester wants to run the tests. `a` allows this command for good.",
+    "  4. Type at any time: the agent reads it before its next completion. /help lists commands.",
+    "  5. Press Ctrl-C twice while the developer works: the task pauses, and the demo resumes it.",
+];
+
+/// Runs the task with the person at the terminal. Returns true if it succeeded.
+fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
+    console.line("")?;
+    GUIDE.iter().try_for_each(|line| console.line(line))?;
+    console.line("")?;
+    console.flush()?;
+    let mut code = run_task(dir, &["task", DEMO_TASK, "--id", DEMO_ID], Stdio::inherit())?;
+    while code == Some(PAUSED) {
+        console.line("")?;
+        console.line("The task is paused. Everything is stored; a reboot would lose nothing.")?;
+        let command = console.paint(Style::Bold, &format!("$ rawko resume {DEMO_ID}"));
+        console.line(&command)?;
+        console.prompt("Press Enter to resume it, Ctrl-C to leave it paused.");
+        console.flush()?;
+        io::stdin().read_line(&mut String::new()).map_err(Failure::Output)?;
+        code = run_task(dir, &["resume", DEMO_ID], Stdio::inherit())?;
+    }
+    Ok(code == Some(0))
+}
+
+/// The exit code of a paused task.
+const PAUSED: i32 = 130;
 
 /// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later.
 fn insist_on_python() -> Result<(), Failure> {
@@ -103,9 +152,14 @@ fn temporary() -> Result<PathBuf, Failure> {
 
 /// Runs the task, which prints its own progress. Returns true if it succeeded.
 fn work(dir: &Path) -> Result<bool, Failure> {
+    Ok(run_task(dir, &["task", DEMO_TASK, "--id", DEMO_ID], Stdio::null())? == Some(0))
+}
+
+/// Runs a command of this binary in the project. Returns its exit code.
+fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, Failure> {
     let cannot = |error: io::Error| Failure::Failed(format!("cannot start `rawko task`: {error}"));
     let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
-    task.args(["task", DEMO_TASK, "--id", DEMO_ID]).current_dir(dir).stdin(Stdio::null());
+    task.args(args).current_dir(dir).stdin(input);
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
     }
@@ -116,7 +170,7 @@ fn work(dir: &Path) -> Result<bool, Failure> {
     // A directory that does not exist hides the user's own settings and agents from the demo.
     let nobodys = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("nobody");
     task.env("XDG_CONFIG_HOME", nobodys);
-    Ok(task.status().map_err(cannot)?.success())
+    Ok(task.status().map_err(cannot)?.code())
 }
 
 fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) -> Result<(), Failure> {

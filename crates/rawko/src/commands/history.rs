@@ -1,16 +1,23 @@
 //! `rawko history`: prints the journal of an instance, step by step.
 
+use rawko_host::Reader;
+use rawko_store::InstanceRow;
+
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
+use crate::following::{Narrator, is_own};
 use crate::hosting::{Place, StoreArgs};
+use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
-use crate::journal::{Player, lines};
+use crate::journal::{Player, Tree, lines};
 use crate::known;
 use crate::times;
 
 const EXAMPLES: &str = "\
 Prints each step with its time (UTC), the event, the active states, context changes and effects. -v
-recomputes every step and explains which transitions were taken and which were not.
+recomputes every step and explains which transitions were taken and which were not. A task is printed
+with its agents: decisions, messages, tool calls and the plan; -v prints its states and context.
 
 See a step in full with `rawko show ID --at STEP`; continue from it with `rawko fork ID --at STEP`.
 
@@ -51,6 +58,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
+    if is_own(&row.new.chart_id) && !args.verbose && !args.json {
+        return tell_task(args, &row, &reader, console);
+    }
     // One more than the limit, to detect that there are more.
     let most = if args.limit == 0 { usize::MAX } else { args.limit + 1 };
     let mut records = reader.store().records(row.key, args.after, most)?;
@@ -69,6 +79,31 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     if let Some(last) = records.last().filter(|_| more) {
         console.note(Style::Dim, "more", &format!("continue with --after {}", last.seq));
+    }
+    Ok(Verdict::Done)
+}
+
+/// Prints a task with its agents in its own words.
+fn tell_task(
+    args: &Args,
+    row: &InstanceRow,
+    reader: &Reader,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let seq = beginning(reader, row)?.max(args.after);
+    let mut tail = Tail::after(seq, reader, Tree::below(&args.id), None);
+    let mut narrator = Narrator::reading(&row.new.chart_id);
+    let (mut count, mut last) = (0, seq);
+    tail.read(|entry, name| {
+        count += 1;
+        if args.limit > 0 && count > args.limit {
+            return Ok::<(), Failure>(());
+        }
+        last = entry.seq;
+        narrator.tell(entry, name, console)
+    })?;
+    if args.limit > 0 && count > args.limit {
+        console.note(Style::Dim, "more", &format!("continue with --after {last}"));
     }
     Ok(Verdict::Done)
 }

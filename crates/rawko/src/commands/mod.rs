@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod answer;
+pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod cancel;
@@ -10,6 +11,7 @@ pub(crate) mod charts;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
+mod continuing;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
@@ -38,6 +40,7 @@ pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
+pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod verify;
@@ -65,10 +68,12 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Test(args) => test::run(&args, console),
         Command::Trust(args) => trust::run(&args, console),
         Command::Task(args) => task::run(&args, console),
+        Command::Attach(args) => attach::run(&args, console),
         Command::Run(args) => run::run(&args, console),
         Command::Pause(args) => pause::run(&args, console),
         Command::Resume(args) => resume::run(&args, console),
         Command::Ps(args) => ps::run(&args, console),
+        Command::Top(args) => top::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::History(args) => history::run(&args, console),
         Command::Logs(args) => logs::run(&args, console),

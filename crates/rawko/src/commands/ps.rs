@@ -7,10 +7,14 @@ use serde_json::json;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
+use crate::following::grouped;
 use crate::hosting::{Place, StoreArgs};
 use crate::table::{Cell, Table};
 use crate::times;
 use rawko_view::rows::Row;
+
+/// The column that is cut on a narrow terminal.
+const TITLE: usize = 1;
 
 const EXAMPLES: &str = "\
 Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
@@ -207,6 +211,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) -> Result<(), Failure> {
     let now_ms = times::now_ms();
+    if let Some((columns, _)) = console.size() {
+        if !rows.is_empty() {
+            fitted_table(&rows, now_ms).fitted_to(columns, TITLE).print(console)?;
+        }
+        return print_end(args, page, rows.is_empty(), console);
+    }
     let mut heading = vec!["ID", "CHART", "STATUS", "WAITS FOR", "STEP", "UPDATED", "STATES"];
     // Charts of one's own may have no title.
     if rows.iter().any(|row| row.title.is_some()) {
@@ -229,10 +239,40 @@ fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) 
     }
     if !table.is_empty() {
         table.print(console)?;
-    } else if args.is_narrowed() {
-        console.note(Style::Dim, "none", "no matching instances");
-    } else {
-        console.note(Style::Dim, "none", "no instances yet; start one with `rawko run CHART`");
+    }
+    print_end(args, page, table.is_empty(), console)
+}
+
+/// Builds the table for a terminal: what a person looks for, with the title in the room that is left.
+pub(crate) fn fitted_table(rows: &[Row], now_ms: i64) -> Table {
+    let mut table = Table::new(&["ID", "TITLE", "STATUS", "WAITS FOR", "AGE", "COST"]);
+    for row in rows {
+        let states = || format!("[{}]", row.configuration.clone().unwrap_or_default().join(", "));
+        let title = row.title.clone().unwrap_or_else(|| format!("{} {}", row.chart, states()));
+        let cost = match row.spent.cost_usd > 0.0 {
+            true => format!("${:.2}", row.spent.cost_usd),
+            false if row.spent.tokens > 0 => format!("{} tok", grouped(row.spent.tokens)),
+            false => "-".to_owned(),
+        };
+        table.add(vec![
+            Cell::painted(&*row.id, Style::Bold),
+            Cell::new(title),
+            Cell::painted(row.status_word(), status_style(row)),
+            Cell::new(wait_word(row, now_ms)),
+            Cell::new(times::ago(row.created_ms, now_ms).trim_end_matches(" ago")),
+            Cell::new(cost),
+        ]);
+    }
+    table
+}
+
+fn print_end(args: &Args, page: &Page, is_empty: bool, console: &mut Console) -> Result<(), Failure> {
+    match (is_empty, args.is_narrowed()) {
+        (true, true) => console.note(Style::Dim, "none", "no matching instances"),
+        (true, false) => {
+            console.note(Style::Dim, "none", "no instances yet; start one with `rawko run CHART`");
+        }
+        (false, _) => {}
     }
     if let Some(next) = page.next {
         let shown = format!("{} of {}; continue with --before {}", page.rows.len(), page.total, next.0);

@@ -12,6 +12,7 @@ use crate::following::{
 use crate::hosting::{self, Access, Place, Request, Rest, StoreArgs};
 use crate::known;
 use crate::raising::{Raised, read_dollars, read_ms};
+use crate::session::{self, Session};
 use crate::standing::Standing;
 use crate::times;
 use crate::wish::insist_on_managed;
@@ -55,6 +56,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", value_parser = read_ms)]
     timeout: Option<i64>,
 
+    /// Print plain text and read no keys, also on a terminal
+    #[arg(long)]
+    no_input: bool,
+
     #[command(flatten)]
     follow: FollowArgs,
 
@@ -95,6 +100,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         // Read before the host starts and handles due timers.
         let seq = reader.store().last_seq()?;
         let mut access = Access::open(&place, &[], console).await?;
+        let heard = access.progress();
         if is_paused && let Err(failure) = asked(&mut access, Request::Resume { id: args.id.clone() }).await {
             access.close(console).await;
             return Err(failure);
@@ -102,6 +108,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         if failed && let Err(failure) = asked(&mut access, Request::Retry { id: args.id.clone() }).await {
             access.close(console).await;
             return Err(failure);
+        }
+        if is_task && session::is_wanted(manner, args.no_input) {
+            let plan = standing.snapshot.context_map(&standing.chart).get("plan").clone();
+            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place);
+            let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
+            return TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }
+                .tell(manner.format, console);
         }
         let mut follow = Follow::after(seq, &access, &args.id, &place, manner).owned();
         if !is_task {

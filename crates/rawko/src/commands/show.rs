@@ -1,12 +1,12 @@
 //! `rawko show`: prints one instance, now or after any of its steps.
 
-use rawko_core::Value;
+use rawko_core::{Status, Value};
 use rawko_store::{Driven, EffectKind, InstanceStatus};
 
 use super::ps;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::following::which;
+use crate::following::{is_own, tell_result, which};
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::words;
 use crate::known;
@@ -23,7 +23,8 @@ const FAULTS_SHOWN: usize = 3;
 
 const EXAMPLES: &str = "\
 Prints active states, recent faults (failed expressions), context, pending requests, running calls
-with attempt and idempotency key, timers, accepted events and children.
+with attempt and idempotency key, timers, accepted events and children. A task is shown in its own
+words: outcome, checks, changed files, cost by agent and model; -v prints everything.
 
 Examples:
   rawko show order-17
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Print all of a task: states, context and children
+    #[arg(long, short)]
+    verbose: bool,
+
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -64,10 +69,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         let document = serde_json::to_value(document).unwrap_or_default();
         console.line(&format!("{document:#}"))?;
-    } else {
-        let faults = faults::recent(&reader, &standing.row, args.at)?;
-        Page { standing: &standing, driven, faults, now_ms, console }.print()?;
+        return Ok(Verdict::Done);
     }
+    let is_brief = is_own(standing.chart.id()) && !args.verbose && args.at.is_none();
+    if is_brief && standing.snapshot.status() == Status::Done {
+        let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
+        let id = console.paint(Style::Bold, standing.id());
+        console.line(format!("{id}  {title}").trim_end())?;
+        tell_result(&reader, &standing, console)?;
+        return Ok(Verdict::Done);
+    }
+    let faults = faults::recent(&reader, &standing.row, args.at)?;
+    Page { standing: &standing, driven, faults, now_ms, is_brief, console }.print()?;
     Ok(Verdict::Done)
 }
 
@@ -77,13 +90,17 @@ struct Page<'a> {
     driven: Driven,
     faults: Vec<FaultLine>,
     now_ms: i64,
+    /// Without the context, which is long for a task.
+    is_brief: bool,
     console: &'a mut Console,
 }
 
 impl Page<'_> {
     fn print(&mut self) -> Result<(), Failure> {
         self.head()?;
-        self.context()?;
+        if !self.is_brief {
+            self.context()?;
+        }
         self.asks()?;
         self.items()?;
         self.running()?;

@@ -14,10 +14,15 @@ use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::known;
 use crate::loading;
 use crate::raising::{read_dollars, read_ms};
+use crate::session::{self, Session};
+use crate::standing::Standing;
+use crate::times;
 use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
 
+use super::continuing::{Continued, insist_on_task};
 use super::run::{is_name, texts};
 
 const DRY_RUN: &str = "dry_run";
@@ -49,6 +54,7 @@ Examples:
   rawko task \"Make the page look like this\" --image mock.png
   rawko task \"Explain @src/parser.rs\"
   rawko task \"Make the tests pass\" --chart my_flow.yaml
+  rawko task --continue fix-1 \"Now update the changelog\"
   rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
 
 /// Run a task with the project's agents
@@ -56,7 +62,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Task in plain language
+    #[arg(required_unless_present = "continue_task", default_value = "", hide_default_value = true)]
     task: String,
+
+    /// Add the text to a paused or finished task [default: the latest]
+    #[arg(long = "continue", value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["dry_run", "chart"])]
+    continue_task: Option<String>,
 
     /// Print the plan without changing anything
     #[arg(long, conflicts_with_all = ["chart", "agent", "max_iterations"])]
@@ -102,6 +114,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
+    /// Print plain text and read no keys, also on a terminal
+    #[arg(long)]
+    no_input: bool,
+
     #[command(flatten)]
     follow: FollowArgs,
 
@@ -115,24 +131,40 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.insist_on_charts()?;
     let chart = chart(args, &place, console)?;
     let manner = args.follow.manner();
+    let continued = match &args.continue_task {
+        None => None,
+        Some(name) => {
+            let continued = Continued::find(&known::reader(&place)?, Some(name), Some(&args.task))?;
+            insist_on_task(&continued.row)?;
+            if !continued.is_over() {
+                return continued.resume(&place, manner, args.no_input, console);
+            }
+            Some(follow_up(&continued, &place)?)
+        }
+    };
     hosting::block_on(async {
         let input = {
             // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
             insist_on_gate(&place.settings, &chart)?;
             insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
-            let wish = wish(args)?;
+            let task = continued.as_ref().map(|(task, _)| task.clone());
+            let wish = Wish { task: task.unwrap_or_else(|| args.task.clone()), ..wish(args)? };
             if args.max_budget_usd.is_some() {
                 insist_on_prices(&workshop, &wish)?;
             }
-            wish.input(&workshop, &chart)?
+            let input = wish.input(&workshop, &chart)?;
+            continued.as_ref().map_or_else(|| input.clone(), |(_, kept)| merged(kept, &input))
         };
         let mut signals = Signals::new()?;
         let charts = [chart];
         let mut access = Access::open(&place, &charts, console).await?;
         let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let money = args.max_budget_usd.map(|most| ("cost_usd", Value::float(most)));
-        let mode = args.permission_mode.as_deref().map(|mode| ("permission_mode", Value::str(mode)));
+        let is_session = session::is_wanted(manner, args.no_input);
+        // A person at the terminal can be asked.
+        let mode = args.permission_mode.as_deref().or(is_session.then_some("wait"));
+        let mode = mode.map(|mode| ("permission_mode", Value::str(mode)));
         let limits: Vec<_> = money.into_iter().chain(mode).collect();
         let budget = (!limits.is_empty()).then(|| Value::map(limits));
         let request = Request::Start {
@@ -150,7 +182,17 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         };
         if manner.format == OutputFormat::Text {
             let id = console.paint(Style::Bold, &started.instance);
-            console.line(&format!("{id}  {}", args.task.trim()))?;
+            let task = continued
+                .as_ref()
+                .map_or(args.task.trim(), |(task, _)| task.lines().next().unwrap_or_default());
+            console.line(&format!("{id}  {task}"))?;
+        }
+        if is_session {
+            let about = (&*started.instance, charts[0].chart.id(), Value::Null);
+            let session = Session::new(about, seq, &access, &place);
+            let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
+            return TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
+                .tell(manner.format, console);
         }
         let narrator = Narrator::new(charts[0].chart.id(), console);
         let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
@@ -159,6 +201,26 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
             .tell(manner.format, console)
     })
+}
+
+/// Returns the task that follows up on a finished one, and the parts of its context that are kept.
+fn follow_up(continued: &Continued, place: &Place) -> Result<(String, Value), Failure> {
+    let id = &continued.row.new.id;
+    let text = continued.text.as_deref().ok_or_else(|| {
+        Failure::Usage(format!("{id} has ended; say what to do next: rawko task --continue {id} \"…\""))
+    })?;
+    let reader = known::reader(place)?;
+    let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+    Ok((continued.task(&standing, text), continued.kept(&standing)))
+}
+
+/// Returns an input with the kept parts that it does not set itself.
+fn merged(kept: &Value, input: &Value) -> Value {
+    let mut all = kept.as_map().cloned().unwrap_or_default();
+    for (key, value) in input.as_map().into_iter().flatten() {
+        all.insert(key.clone(), value.clone());
+    }
+    Value::Map(all.into())
 }
 
 fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, Failure> {

@@ -13,7 +13,7 @@ pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use signals::Signals;
 use stream::Stream;
-pub(crate) use task::TaskEnding;
+pub(crate) use task::{TaskEnding, grouped, tell_result};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,7 +194,7 @@ impl<'a> Follow<'a> {
                         Err(NoAnswer::Refused(failure)) => Err(failure),
                     };
                 }
-                heard = next(&mut progress) => self.hear(&heard, console)?,
+                heard = next_progress(&mut progress) => self.hear(&heard, console)?,
                 () = self.stream.more() => {}
                 () = pulse.beat() => {}
             }
@@ -272,7 +272,7 @@ impl<'a> Follow<'a> {
 }
 
 /// Returns the next progress event; never resolves without a sender.
-async fn next(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress {
+pub(crate) async fn next_progress(progress: &mut Option<broadcast::Receiver<Progress>>) -> Progress {
     loop {
         let Some(receiver) = progress else { return std::future::pending().await };
         match receiver.recv().await {

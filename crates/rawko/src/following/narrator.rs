@@ -50,8 +50,13 @@ struct Heard {
 
 impl Narrator {
     pub(crate) fn new(chart: &str, console: &Console) -> Self {
+        Self { is_live: console.is_watched(), ..Self::reading(chart) }
+    }
+
+    /// Creates a narrator that prints a task from its journal.
+    pub(crate) fn reading(chart: &str) -> Self {
         Self {
-            is_live: console.is_watched(),
+            is_live: false,
             is_foreign: !is_own(chart),
             is_plan_only: chart == DRY_RUN,
             plan: Value::Null,
@@ -266,6 +271,9 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
             if let Some((title, words)) = agent::switched(entry) {
                 say(who, title, &words, Style::Notice, console)?;
             }
+        }
+        What::Event { name, data, origin } if origin.is_null() && &**name == "MESSAGE" => {
+            say("you", "said", data.get("text").as_str().unwrap_or_default(), Style::Bold, console)?;
         }
         What::Event { name, data, origin } if origin.is_null() => {
             let data = if data.is_null() { String::new() } else { format!(" {data}") };

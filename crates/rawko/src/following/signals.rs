@@ -6,6 +6,7 @@ use std::time::Duration;
 use rawko_host::Wait;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::console::abandon_session;
 use crate::failure::{Failure, Verdict};
 
 /// The signal that stopped this process, for the shutdown code.
@@ -22,16 +23,23 @@ pub(crate) fn wait_for() -> Option<Wait> {
     }
 }
 
+/// Notes that a person paused the work with a key instead of a signal.
+pub(crate) fn note_interrupt() {
+    LAST.store(INTERRUPTED, Ordering::SeqCst);
+}
+
 /// A terminal and `timeout` signal the process and its group, so that one stop may arrive twice at nearly the same time.
 const SAME_STOP: Duration = Duration::from_millis(500);
 
 async fn exit_on_the_next() {
     tokio::time::sleep(SAME_STOP).await;
     let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => std::process::exit(130),
-        _ = terminate.recv() => std::process::exit(143),
-    }
+    let code = tokio::select! {
+        _ = tokio::signal::ctrl_c() => 130,
+        _ = terminate.recv() => 143,
+    };
+    abandon_session();
+    std::process::exit(code);
 }
 
 pub(crate) struct Signals {

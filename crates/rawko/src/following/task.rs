@@ -5,9 +5,11 @@ use rawko_host::{Reader, Spent};
 
 use super::{Ended, Ending, OutputFormat, is_own};
 use crate::console::{Console, Style};
+use crate::costs::Costs;
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{Place, Rest};
 use crate::raising;
+use crate::session;
 use crate::standing::Standing;
 use crate::times;
 
@@ -30,6 +32,10 @@ impl TaskEnding<'_> {
             }
             let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
             console.line(&spent)?;
+            // Programs read the plain text, which stays as it is.
+            if session::is_on_terminal() {
+                tell_costs(self.reader, self.id, console)?;
+            }
             console.flush()?;
         }
         let ending = Ending { standing: &standing, ended: self.ended, other: self.other };
@@ -39,6 +45,31 @@ impl TaskEnding<'_> {
         }
         Ok(verdict)
     }
+}
+
+/// Prints the result of a task that is over: outcome, checks, changed files, cost by agent and model, the next command.
+pub(crate) fn tell_result(
+    reader: &Reader,
+    standing: &Standing,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    tell_outcome(standing.snapshot.output(), console)?;
+    let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
+    console.line(&spent)?;
+    tell_costs(reader, standing.id(), console)?;
+    let ended = Ended::Rest(Rest::Over(standing.snapshot.status()));
+    let verdict = Ending { standing, ended, other: None }.verdict();
+    hint(standing, verdict, console);
+    Ok(())
+}
+
+/// Prints tokens and cost by agent and model.
+fn tell_costs(reader: &Reader, id: &str, console: &mut Console) -> Result<(), Failure> {
+    for line in Costs::read(reader, id)?.lines() {
+        let line = console.paint(Style::Dim, &format!("  {line}"));
+        console.line(&line)?;
+    }
+    Ok(())
 }
 
 /// Changed files that are listed by name.
@@ -142,7 +173,7 @@ fn spent_words(spent: &Spent) -> String {
     format!("{} tokens{cost}, {} {calls}, {time} of work", grouped(spent.tokens), spent.tool_calls)
 }
 
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -160,6 +191,9 @@ fn hint(standing: &Standing, verdict: Verdict, console: &mut Console) {
     let text = match verdict {
         Verdict::Done if output.get("outcome").as_str() == Some("planned") => {
             "nothing was changed; run it again without --dry-run".to_owned()
+        }
+        Verdict::Done if session::is_on_terminal() => {
+            format!("add to it: rawko task --continue {id} \"…\"; see why: rawko replay {id} --decisions")
         }
         Verdict::Done => format!("see the decisions with `rawko replay {id} --decisions`"),
         Verdict::Limit if let Some(options) = raising::advice(standing) => {

@@ -1,6 +1,8 @@
 //! `Access`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
 //! or they live on Restate.
 
+mod messenger;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,8 @@ const ATTEMPTS: usize = 200;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
 /// Polling interval for a store that another process writes.
 const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) use messenger::Messenger;
 
 pub(crate) enum Access {
     /// This process hosts.

@@ -14,11 +14,11 @@ mod remote;
 mod sandbox_consent;
 mod server;
 
-pub(crate) use access::{Access, Pulse};
+pub(crate) use access::{Access, Messenger, Pulse};
 pub(crate) use client::NoAnswer;
 pub(crate) use desk::ServePlan;
 pub(crate) use place::{Place, StoreArgs};
-pub(crate) use protocol::{Answer, ChartText, Request, Rest};
+pub(crate) use protocol::{Answer, ChartText, Refusal, Request, Rest};
 #[cfg(feature = "worker")]
 pub(crate) use remote::HostArgs;
 

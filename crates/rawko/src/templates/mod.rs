@@ -65,6 +65,40 @@ pub(crate) fn demo(dir: &Path) -> Result<Vec<Template>, Failure> {
     Ok(DEMO.into_iter().chain(COMMON).map(template).collect())
 }
 
+/// The question of the planner in the interactive demo.
+const QUESTION: &str = "    - expect: test_punctuation_is_left_out
+      tool_calls:
+        - name: AskUser
+          input:
+            question: How should a slug be numbered that is taken?
+            options: [\"hello-2, then hello-3\", \"hello-b, then hello-c\"]
+    - expect: The person answered
+";
+
+/// Changes the demo for a person at the terminal: a question, permissions, and a wait that is long enough to pause.
+pub(crate) fn interactive(project: &mut [Template]) {
+    for file in project {
+        let (from, to) = match file.path {
+            ".rawko/script.yaml" => {
+                let wait = "    - expect: \"def slug\"\n";
+                file.text = file.text.replacen(wait, &format!("{wait}      delay_ms: 4000\n"), 1);
+                ("    - expect: test_punctuation_is_left_out\n", QUESTION)
+            }
+            ".rawko/agents/planner.md" => ("allowed: [", "allowed: [AskUser, "),
+            ".rawko/config.yaml" => ("# The models are", PERMISSIONS),
+            _ => continue,
+        };
+        file.text = file.text.replacen(from, to, 1);
+    }
+}
+
+const PERMISSIONS: &str = "\
+# Calls that wait for a person.
+permissions:
+  ask: [\"Write(slugs.py)\", \"Bash(python3 -m unittest:*)\"]
+
+# The models are";
+
 fn template((path, text): (&'static str, &str)) -> Template {
     Template { path, text: text.to_owned() }
 }

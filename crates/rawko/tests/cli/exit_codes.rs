@@ -13,8 +13,7 @@ statechart:
       on: {OPENED: open}
     open:
       on: {CLOSED: closed, REMOVED: gone}
-    gone:
-      type: final
+    gone: {type: final}
 ";
 
 const BROKEN: &str = "\
@@ -24,8 +23,7 @@ statechart:
   states:
     closed:
       on: {OPENED: opne}
-    open:
-      on: {CLOSED: closed}
+    open: {on: {CLOSED: closed}}
 ";
 
 /// A chart that sends itself events for ever.
@@ -125,6 +123,7 @@ fn two_is_usage() {
               init         Set up a project for agents
               trust        Review and trust the files of a project that start programs
               task         Run a task with the project's agents
+              attach       Join a running task from another terminal
 
             Charts:
               check        Check a chart or a whole project for problems
@@ -141,6 +140,7 @@ fn two_is_usage() {
               pause        Pause instances until they are resumed
               resume       Continue a paused or interrupted instance, or retry a failed one
               ps           List instances, newest first
+              top          Watch all tasks and instances; open, pause and answer them
               show         Show the state of an instance, now or after a past step
               history      Print the journal of an instance, step by step
               logs         Print log lines, emitted events and failures

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 43] = [
     "init",
     "demo",
     "trust",
@@ -14,10 +14,12 @@ const COMMANDS: [&str; 41] = [
     "graph",
     "test",
     "task",
+    "attach",
     "run",
     "pause",
     "resume",
     "ps",
+    "top",
     "show",
     "history",
     "logs",

@@ -170,7 +170,7 @@ impl<'w> Attendant<'w> {
             plan: &plan,
             notes: &Value::NULL,
             // The program waits for its result, so a person cannot be asked first.
-            clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
+            clearance: Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None },
         };
         if let Err(refused) = self.admit(&asked.name, &idempotency).await {
             return refused;

@@ -72,7 +72,7 @@ impl<'a> Coder<'a> {
                 return refused;
             }
             let untrusted = self.attendant.state().untrusted.first().cloned();
-            let clearance = Clearance { approved: false, untrusted: untrusted.as_deref() };
+            let clearance = Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None };
             let outcome = toolbox.permits(tool, input, &self.attendant.grant, clearance).await;
             if outcome.is_error {
                 return outcome;
@@ -150,7 +150,7 @@ impl<'a> Coder<'a> {
             idempotency: &idempotency,
             plan: &Value::NULL,
             notes: &Value::NULL,
-            clearance: Clearance { approved: false, untrusted: untrusted.as_deref() },
+            clearance: Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None },
         };
         let writing = async {
             match attendant.admit("Write", &idempotency).await {

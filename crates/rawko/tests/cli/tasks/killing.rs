@@ -117,9 +117,9 @@ const DEATHS: [(&str, &str, Way); 12] = [
     ("at_limit", "", Way::Raised),
 ];
 
-/// States that this script never stays in: it has no image, no conversation that is too long, no permission rules and no
-/// worktree, nor calls that run at the same time (`crates/rawko/tests/cli/fleet.rs`).
-const NOT_IN_THIS_STORY: [&str; 9] = [
+/// States that this script never stays in: it has no image, no conversation that is too long, no permission rules, no
+/// worktree, no person who stops a turn, nor calls that run at the same time (`crates/rawko/tests/cli/fleet.rs`).
+const NOT_IN_THIS_STORY: [&str; 10] = [
     "working.looking",
     "working.compacting",
     "working.closing",
@@ -129,6 +129,7 @@ const NOT_IN_THIS_STORY: [&str; 9] = [
     "working.calling.helping",
     "working.calling.collecting",
     "asking",
+    "held",
 ];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.

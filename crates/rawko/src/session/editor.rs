@@ -1,0 +1,208 @@
+//! `Editor`: the input line: text, cursor, earlier inputs and completion of commands.
+
+use super::keys::Key;
+use crate::live_area::width;
+
+const HISTORY_MAX: usize = 100;
+
+#[derive(Debug, Default)]
+pub(crate) struct Editor {
+    text: String,
+    /// Byte offset in the text.
+    cursor: usize,
+    history: Vec<String>,
+    /// The shown entry of the history, from its end; 0 is the text being written.
+    back: usize,
+    draft: String,
+}
+
+impl Editor {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text and clears the line.
+    pub(crate) fn take(&mut self) -> String {
+        let text = std::mem::take(&mut self.text);
+        (self.cursor, self.back) = (0, 0);
+        if !text.trim().is_empty() && self.history.last() != Some(&text) {
+            self.history.push(text.clone());
+            let surplus = self.history.len().saturating_sub(HISTORY_MAX);
+            self.history.drain(..surplus);
+        }
+        text
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.set(String::new());
+    }
+
+    fn set(&mut self, text: String) {
+        self.cursor = text.len();
+        self.text = text;
+    }
+
+    /// Handles an editing key. Returns false if the key has no meaning here.
+    pub(crate) fn press(&mut self, key: &Key) -> bool {
+        match key {
+            Key::Char(letter) => self.insert(letter.encode_utf8(&mut [0; 4])),
+            Key::Paste(text) => {
+                let text = text.trim_end_matches('\n').replace('\t', "    ");
+                let is_kept = |letter: &char| *letter == '\n' || !letter.is_control();
+                self.insert(&text.chars().filter(is_kept).collect::<String>());
+            }
+            Key::Backspace => {
+                let before = self.before();
+                self.text.replace_range(before..self.cursor, "");
+                self.cursor = before;
+            }
+            Key::Delete => {
+                let after = self.after();
+                self.text.replace_range(self.cursor..after, "");
+            }
+            Key::Left => self.cursor = self.before(),
+            Key::Right => self.cursor = self.after(),
+            Key::Home | Key::Ctrl('a') => self.cursor = 0,
+            Key::End | Key::Ctrl('e') => self.cursor = self.text.len(),
+            Key::Ctrl('u') => {
+                self.text.replace_range(..self.cursor, "");
+                self.cursor = 0;
+            }
+            Key::Ctrl('k') => self.text.truncate(self.cursor),
+            Key::Ctrl('w') => {
+                let kept = self.text[..self.cursor].trim_end();
+                let start = kept.rfind(' ').map_or(0, |at| at + 1);
+                self.text.replace_range(start..self.cursor, "");
+                self.cursor = start;
+            }
+            Key::Up => self.leaf(self.back + 1),
+            Key::Down => self.leaf(self.back.saturating_sub(1)),
+            Key::Enter | Key::Tab | Key::Escape | Key::Ctrl(_) => return false,
+        }
+        true
+    }
+
+    fn insert(&mut self, text: &str) {
+        self.text.insert_str(self.cursor, text);
+        self.cursor += text.len();
+    }
+
+    fn before(&self) -> usize {
+        self.text[..self.cursor].char_indices().next_back().map_or(0, |(at, _)| at)
+    }
+
+    fn after(&self) -> usize {
+        self.text[self.cursor..].chars().next().map_or(self.cursor, |letter| self.cursor + letter.len_utf8())
+    }
+
+    fn leaf(&mut self, back: usize) {
+        if back > self.history.len() || back == self.back {
+            return;
+        }
+        if self.back == 0 {
+            self.draft = self.text.clone();
+        }
+        self.back = back;
+        let text = match back {
+            0 => self.draft.clone(),
+            back => self.history[self.history.len() - back].clone(),
+        };
+        self.set(text);
+    }
+
+    /// Completes the word to the common beginning of the candidates that fit. Returns the candidates if several do.
+    pub(crate) fn complete(&mut self, candidates: &[String]) -> Vec<String> {
+        let fitting: Vec<&String> = candidates.iter().filter(|it| it.starts_with(&*self.text)).collect();
+        match fitting.as_slice() {
+            [] => Vec::new(),
+            [one] => {
+                self.set(format!("{one} "));
+                Vec::new()
+            }
+            [first, rest @ ..] => {
+                let common = rest.iter().fold(first.len(), |length, other| {
+                    let same = first.chars().zip(other.chars()).take_while(|(one, two)| one == two);
+                    length.min(same.map(|(one, _)| one.len_utf8()).sum())
+                });
+                if common > self.text.len() {
+                    self.set(first[..common].to_owned());
+                }
+                fitting.into_iter().cloned().collect()
+            }
+        }
+    }
+
+    /// Returns the part of the text that fits into the columns, and the column of the cursor in it.
+    pub(crate) fn view(&self, columns: usize) -> (String, usize) {
+        let columns = columns.max(2);
+        // A pasted line end is one character of the line.
+        let (before, after) = self.text.split_at(self.cursor);
+        let (mut before, after) = (before.replace('\n', "⏎"), after.replace('\n', "⏎"));
+        while width(&before) >= columns {
+            before.remove(0);
+        }
+        let column = width(&before);
+        let mut shown = before;
+        for letter in after.chars() {
+            shown.push(letter);
+            if width(&shown) > columns {
+                shown.pop();
+                break;
+            }
+        }
+        (shown, column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(editor: &mut Editor, text: &str) {
+        text.chars().for_each(|letter| assert!(editor.press(&Key::Char(letter))));
+    }
+
+    #[test]
+    fn a_line_is_edited() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "fix teh tests");
+        editor.press(&Key::Home);
+        editor.press(&Key::Right);
+        editor.press(&Key::Delete);
+        editor.press(&Key::Char('ä'));
+        editor.press(&Key::Left);
+        editor.press(&Key::Backspace);
+        assert_eq!(editor.text(), "äx teh tests");
+        editor.press(&Key::End);
+        editor.press(&Key::Ctrl('w'));
+        assert_eq!(editor.take(), "äx teh ");
+        editor.press(&Key::Up);
+        assert_eq!(editor.text(), "äx teh ");
+        editor.press(&Key::Down);
+        assert!(editor.is_empty());
+    }
+
+    #[test]
+    fn commands_are_completed() {
+        let all: Vec<String> = ["/pause", "/plan", "/help"].map(str::to_owned).to_vec();
+        let mut editor = Editor::default();
+        typed(&mut editor, "/p");
+        assert_eq!(editor.complete(&all), ["/pause", "/plan"]);
+        typed(&mut editor, "l");
+        assert!(editor.complete(&all).is_empty());
+        assert_eq!(editor.text(), "/plan ");
+    }
+
+    #[test]
+    fn a_long_line_shows_the_part_around_the_cursor() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "abcdefghij");
+        assert_eq!(editor.view(4), ("hij".to_owned(), 3));
+        editor.press(&Key::Home);
+        assert_eq!(editor.view(4), ("abcd".to_owned(), 0));
+    }
+}

@@ -1,0 +1,288 @@
+//! The interactive session of a task on a terminal: finished output scrolls, a live area at the bottom shows the state of
+//! the task, and the person answers and steers in place. Everything the person does is a request to the host, so that
+//! it is in the journal and survives this terminal.
+
+mod acting;
+mod commands;
+mod editor;
+mod fields;
+mod frame;
+pub(crate) mod keys;
+mod markdown;
+mod prompt;
+mod scroll;
+pub(crate) mod terminal;
+mod view;
+
+pub(crate) use markdown::diff_line;
+pub(crate) use terminal::leave as leave_terminal;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_host::{Progress, Reader};
+use tokio::sync::{broadcast, mpsc};
+
+use crate::console::{Console, abandon_session, terminal_size};
+use crate::failure::{Failure, Verdict};
+use crate::following::{Ended, Manner, OutputFormat, Signals, finish_others, next_progress, warn};
+use crate::hosting::{Access, Messenger, NoAnswer, Place, Pulse, Rest};
+use crate::journal::Tree;
+use crate::journal::tail::Tail;
+use editor::Editor;
+use keys::Key;
+use prompt::Prompt;
+use scroll::Scroll;
+use view::View;
+
+/// Redraws the elapsed time and the sign of life.
+const TICK: Duration = Duration::from_millis(200);
+/// Timers within this time are waited for. A person can leave at any time, so it is long.
+const PATIENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Narrower terminals get plain text.
+const COLUMNS_MIN: usize = 20;
+
+/// Returns true if a person is at a terminal: input, output and messages.
+pub(crate) fn is_on_terminal() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Returns true if the options and the terminal call for a session.
+pub(crate) fn is_wanted(manner: Manner, no_input: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    manner.format == OutputFormat::Text
+        && !manner.verbose
+        && !no_input
+        && is_on_terminal()
+        && !is_dumb
+        && !set("CI")
+        && terminal_size().0 >= COLUMNS_MIN
+}
+
+/// One session with one instance.
+pub(crate) struct Session<'a> {
+    place: &'a Place,
+    id: String,
+    tail: Tail,
+    scroll: Scroll,
+    view: View,
+    editor: Editor,
+    prompt: Option<Prompt>,
+    messenger: Messenger,
+    /// The command started or resumed the instance, so Ctrl-C pauses it; otherwise it only leaves.
+    is_own: bool,
+    /// A short message in the live area, until the next key.
+    notice: Option<String>,
+    typed_ms: i64,
+    size: (usize, usize),
+    ticks: usize,
+    /// The record up to which the state was read.
+    looked_at: Option<u64>,
+}
+
+/// The reason that the session ends.
+enum Left {
+    Rest(Rest),
+    Signal(Verdict),
+    /// The person paused the task and left.
+    Paused,
+    /// The person left; the task continues elsewhere or is parked.
+    Detached,
+    Gone,
+}
+
+impl<'a> Session<'a> {
+    /// Creates a session that shows an instance from the record after `seq`.
+    pub(crate) fn new(
+        (id, chart, plan): (&str, &str, Value),
+        seq: u64,
+        access: &Access,
+        place: &'a Place,
+    ) -> Session<'a> {
+        let tail = Tail::after(seq, &access.reader(), Tree::below(id), None);
+        Session {
+            place,
+            id: id.to_owned(),
+            tail,
+            scroll: Scroll::new(chart, plan, place.root.clone()),
+            view: View::default(),
+            editor: Editor::default(),
+            prompt: None,
+            messenger: access.messenger(),
+            is_own: true,
+            notice: None,
+            typed_ms: 0,
+            size: terminal_size(),
+            ticks: 0,
+            looked_at: None,
+        }
+    }
+
+    /// Joins an instance of another command: leaving does not pause it.
+    pub(crate) fn joined(self) -> Session<'a> {
+        Session { is_own: false, ..self }
+    }
+
+    /// Runs the session until the instance is over or the person leaves. Returns the reason, a reader, and the host if it
+    /// is another process.
+    pub(crate) async fn run(
+        mut self,
+        access: Access,
+        heard: Option<broadcast::Receiver<Progress>>,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<(Ended, Reader, Option<String>), Failure> {
+        let cannot = |error: io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
+        restore_on_panic();
+        terminal::enter().map_err(cannot)?;
+        let outcome = match console.begin_live(self.size) {
+            Ok(()) => self.follow(access, heard, signals, console).await,
+            Err(failure) => Err(failure),
+        };
+        console.end_live();
+        terminal::leave();
+        outcome
+    }
+
+    async fn follow(
+        &mut self,
+        mut access: Access,
+        mut heard: Option<broadcast::Receiver<Progress>>,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<(Ended, Reader, Option<String>), Failure> {
+        let mut keys = terminal::keys();
+        let outcome = loop {
+            let progress = heard.take().or_else(|| access.progress());
+            match self.watch(&mut access, progress, &mut keys, signals, console).await {
+                Ok(Left::Gone) => {
+                    let next = Access::open(self.place, &[], console).await?;
+                    self.tail = Tail::after(self.tail.seq(), &next.reader(), Tree::below(&self.id), None);
+                    self.messenger = next.messenger();
+                    access = next;
+                }
+                Ok(Left::Rest(rest)) => {
+                    if !matches!(rest, Rest::Stuck { .. }) {
+                        finish_others(&self.id, &mut access, signals, console).await?;
+                    }
+                    break Ok(Ended::Rest(rest));
+                }
+                Ok(Left::Signal(Verdict::Interrupted)) if self.is_own => {
+                    break self.pause(console).await.map(|()| Ended::Paused(Verdict::Interrupted));
+                }
+                Ok(Left::Signal(verdict)) => break Ok(Ended::Parked(verdict)),
+                Ok(Left::Paused) => break Ok(Ended::Paused(Verdict::Interrupted)),
+                Ok(Left::Detached) => break Ok(Ended::Parked(Verdict::Interrupted)),
+                Err(failure) => break Err(failure),
+            }
+        };
+        terminal::keep(keys);
+        let (other, reader) = (access.other(), access.reader());
+        console.end_live();
+        terminal::leave();
+        if matches!(outcome, Ok(Ended::Paused(_))) {
+            crate::following::signals::note_interrupt();
+        }
+        access.close(console).await;
+        let ended = outcome?;
+        self.catch_up(console)?;
+        Ok((ended, reader, other))
+    }
+
+    async fn watch(
+        &mut self,
+        access: &mut Access,
+        mut progress: Option<broadcast::Receiver<Progress>>,
+        keys: &mut mpsc::UnboundedReceiver<Key>,
+        signals: &mut Signals,
+        console: &mut Console,
+    ) -> Result<Left, Failure> {
+        let mut pulse: Pulse = access.pulse();
+        let reader = access.reader();
+        let id = self.id.clone();
+        loop {
+            // While it waits for the person, only a new record is a reason to ask the host again.
+            let asked_at = self.tail.seq();
+            let mut is_idle = false;
+            let rest = access.rest(&id, PATIENCE);
+            tokio::pin!(rest);
+            loop {
+                self.catch_up(console)?;
+                if self.looked_at != Some(self.tail.seq()) {
+                    self.look(&reader)?;
+                }
+                if is_idle && self.tail.seq() != asked_at {
+                    break;
+                }
+                self.draw(console)?;
+                tokio::select! {
+                    biased;
+                    verdict = signals.next() => return Ok(Left::Signal(verdict)),
+                    outcome = &mut rest, if !is_idle => match outcome {
+                        Ok(Rest::Waiting | Rest::Paused) => is_idle = true,
+                        Ok(rest) => return Ok(Left::Rest(rest)),
+                        Err(NoAnswer::Gone) => return Ok(Left::Gone),
+                        Err(NoAnswer::Refused(failure)) => return Err(failure),
+                    },
+                    key = keys.recv() => match key {
+                        Some(key) => {
+                            if let Some(left) = self.press(key, &reader, console).await? {
+                                return Ok(left);
+                            }
+                        }
+                        // The terminal is gone.
+                        None => return Ok(Left::Detached),
+                    },
+                    heard = next_progress(&mut progress) => {
+                        if belongs(&heard.instance, &self.id) {
+                            self.catch_up(console)?;
+                            self.scroll.hear(&heard, console)?;
+                        }
+                    }
+                    () = pulse.beat() => {}
+                    () = tokio::time::sleep(TICK) => self.ticks += 1,
+                }
+            }
+        }
+    }
+
+    /// Prints new entries of the journal.
+    fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let Self { tail, scroll, .. } = self;
+        tail.read(|entry, name| {
+            scroll.tell(entry, name, console)?;
+            warn(entry, name, console);
+            Ok(())
+        })
+    }
+
+    /// Reads the state of the task, and keeps the shown request if it still waits.
+    fn look(&mut self, reader: &Reader) -> Result<(), Failure> {
+        self.looked_at = Some(self.tail.seq());
+        self.view = View::read(reader, &self.id, &self.place.world())?;
+        let is_open = |prompt: &Prompt| self.view.asks.iter().any(|ask| prompt.is(ask));
+        if !self.prompt.as_ref().is_some_and(is_open) {
+            if self.prompt.take().is_some_and(|prompt| prompt.label().is_some()) {
+                self.editor.clear();
+            }
+            self.prompt = self.view.asks.first().map(Prompt::of);
+        }
+        Ok(())
+    }
+}
+
+/// Returns true for an instance below another, or itself.
+fn belongs(instance: &str, root: &str) -> bool {
+    instance.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Restores the terminal before a panic is reported.
+pub(crate) fn restore_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        abandon_session();
+        report(panic);
+    }));
+}

@@ -1,0 +1,378 @@
+//! `Scroll`: the finished output of a session: text of agents as rendered Markdown, one line per tool call with the
+//! diff of an edit, decisions, the plan, and what the person did.
+
+mod root;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rawko_core::{ServiceClass, ServiceName, Value};
+use rawko_host::Progress;
+use rawko_tools::shown;
+
+use super::markdown::{Markdown, diff_line};
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::following::is_own;
+use crate::journal::text::{self, Detail};
+use crate::journal::{Entry, What, agent, task};
+use crate::live_area::{width, wrapped};
+
+/// Lines of a diff that are printed.
+const DIFF_LINES_MAX: usize = 40;
+/// Output is wrapped at most this wide, so that text stays readable.
+const COLUMNS_MAX: usize = 100;
+
+pub(crate) struct Scroll {
+    root: PathBuf,
+    columns: usize,
+    /// A chart other than rawko's own, whose states are printed too.
+    is_foreign: bool,
+    plan: Value,
+    heard: HashMap<Arc<str>, Heard>,
+    /// The agent whose words were printed last.
+    speaker: Option<Arc<str>>,
+    markdown: Markdown,
+    /// The line that is still arriving.
+    pending: String,
+    /// The end of the model's thoughts.
+    thought: String,
+    /// The last line of the running command.
+    output: String,
+    /// Calls without a result, and the diffs of edits, which only show before the file changes.
+    calls: HashMap<String, (Value, String)>,
+    /// The model of each agent's last completion.
+    models: HashMap<Arc<str>, String>,
+}
+
+/// The received part of a response. The journal may contain the whole response before its last piece arrives.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    is_ended: bool,
+    is_data: bool,
+    /// The journal has everything requested before this step; later pieces of it are dropped.
+    told_through: u64,
+}
+
+impl Scroll {
+    pub(crate) fn new(chart: &str, plan: Value, root: PathBuf) -> Self {
+        Self {
+            root,
+            columns: COLUMNS_MAX,
+            is_foreign: !is_own(chart),
+            plan,
+            heard: HashMap::new(),
+            speaker: None,
+            markdown: Markdown::default(),
+            pending: String::new(),
+            thought: String::new(),
+            output: String::new(),
+            calls: HashMap::new(),
+            models: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn resize(&mut self, columns: usize) {
+        self.columns = columns.min(COLUMNS_MAX);
+    }
+
+    /// Returns the line that is still arriving.
+    pub(crate) fn pending(&self) -> &str {
+        &self.pending
+    }
+
+    /// Returns the last words of the model's thoughts, while it thinks.
+    pub(crate) fn thought(&self) -> &str {
+        self.thought.trim().lines().last().unwrap_or_default()
+    }
+
+    /// Returns the last line of the running command's output.
+    pub(crate) fn output(&self) -> &str {
+        &self.output
+    }
+
+    pub(crate) fn plan(&self) -> &Value {
+        &self.plan
+    }
+
+    /// Returns the model of an agent's last completion.
+    pub(crate) fn model(&self, instance: &str) -> Option<&str> {
+        self.models.get(instance).map(String::as_str)
+    }
+
+    /// Takes live output of a call.
+    pub(crate) fn hear(&mut self, progress: &Progress, console: &mut Console) -> Result<(), Failure> {
+        match ServiceName::of(&progress.name).class {
+            ServiceClass::Model => {}
+            ServiceClass::Tool => {
+                self.output = progress.data.get("line").as_str().unwrap_or_default().to_owned();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
+        let heard = self.heard.entry(Arc::clone(&progress.instance)).or_default();
+        if progress.step < heard.told_through {
+            return Ok(());
+        }
+        match (progress.data.get("type").as_str(), progress.data.get("text").as_str()) {
+            (Some("reasoning_delta"), Some(text)) => self.thought.push_str(text),
+            (Some("text_delta"), Some(text)) if !text.is_empty() => {
+                if heard.is_ended {
+                    *heard = Heard { told_through: heard.told_through, ..Heard::default() };
+                }
+                heard.is_data |= heard.text.is_empty() && text.trim_start().starts_with('{');
+                heard.text.push_str(text);
+                self.thought.clear();
+                if !heard.is_data {
+                    let text = text.to_owned();
+                    self.speak(&progress.instance, &text, console)?;
+                }
+            }
+            (Some("message_done"), _) => {
+                heard.is_ended = true;
+                self.thought.clear();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds words of an agent and prints the lines that are complete.
+    fn speak(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
+        if self.speaker.as_ref() != Some(instance) {
+            self.end_line(console)?;
+            let name = console.paint(Style::Bold, agent_in(instance));
+            console.line(&format!("● {name}"))?;
+            self.speaker = Some(Arc::clone(instance));
+        }
+        self.pending.push_str(text);
+        while let Some(end) = self.pending.find('\n') {
+            let line: String = self.pending.drain(..=end).collect();
+            self.print_line(line.trim_end(), console)?;
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self, console: &mut Console) -> Result<(), Failure> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let line = std::mem::take(&mut self.pending);
+        self.print_line(line.trim_end(), console)
+    }
+
+    fn print_line(&mut self, line: &str, console: &mut Console) -> Result<(), Failure> {
+        let Some(rendered) = self.markdown.line(line, console) else { return Ok(()) };
+        let columns = self.columns.saturating_sub(2 + rendered.indent).max(10);
+        for (number, part) in wrapped(&rendered.text, columns).iter().enumerate() {
+            let indent = if number == 0 { 0 } else { rendered.indent };
+            console.line(format!("  {}{part}", " ".repeat(indent)).trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// Prints an entry of the journal.
+    pub(crate) fn tell(
+        &mut self,
+        entry: &Entry,
+        name: &Arc<str>,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        match &entry.agent {
+            Some(_) => self.tell_agent(entry, console)?,
+            None if self.is_foreign => {
+                self.end_line(console)?;
+                let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
+                text::print(entry, &lead, &lead, Detail { whole: false, warned: true }, console)?;
+            }
+            None => self.tell_root(entry, console)?,
+        }
+        match task::plan(entry) {
+            Some(plan) => self.tell_plan(&plan.clone(), console),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_agent(&mut self, entry: &Entry, console: &mut Console) -> Result<(), Failure> {
+        match &entry.what {
+            What::Answered { invoke, data } if invoke == "complete" => {
+                self.finish(entry, data, console)?;
+                for call in data.get("tool_calls").as_list().unwrap_or_default() {
+                    let id = call.get("id").as_str().unwrap_or_default().to_owned();
+                    self.calls.insert(id, (call.clone(), self.diff_of(call)));
+                }
+                if let Some(model) = data.get("model").as_str() {
+                    self.models.insert(Arc::clone(&entry.instance), model.to_owned());
+                }
+                if let Some(verdict) = data.get("data").get("verdict").as_str() {
+                    self.say("verdict", verdict, Style::Accent, console)?;
+                }
+                return Ok(());
+            }
+            What::Answered { invoke, data } if invoke.starts_with("permission") => {
+                return self.tell_answer(data, console);
+            }
+            // Forwarded by the task, which has printed it.
+            What::Event { name, origin, .. } if !origin.is_null() || &**name == "INTERRUPT" => return Ok(()),
+            What::Event { name, data, .. } if &**name == "MESSAGE" => {
+                return self.tell_message(data, console);
+            }
+            What::Started { .. } | What::Paused { .. } | What::Resumed { .. } => return Ok(()),
+            _ => {}
+        }
+        if let Some((call, diff, result)) = self.result_of(entry) {
+            self.output.clear();
+            return self.tell_call(&call, &diff, &result, console);
+        }
+        for (title, text) in agent::told(entry) {
+            let is_known =
+                matches!(title, "starts" | "calls" | "says") || (title == "ends" && text == "finished");
+            if !is_known {
+                self.say(title, &text, text::agent_style(title), console)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the part of a response that was not received live.
+    fn finish(&mut self, entry: &Entry, data: &Value, console: &mut Console) -> Result<(), Failure> {
+        let heard = self.heard.entry(Arc::clone(&entry.instance)).or_default();
+        let before = std::mem::replace(heard, Heard { told_through: entry.step, ..Heard::default() });
+        self.thought.clear();
+        let report = data.get("data").get("report").as_str();
+        let text = data.get("text").as_str().unwrap_or_default();
+        let rest = match (report, text.strip_prefix(before.text.as_str())) {
+            (Some(report), _) => report,
+            (None, Some(rest)) if !before.is_data => rest,
+            (None, _) if text.trim_start().starts_with('{') => "",
+            (None, _) => text,
+        };
+        if !rest.trim().is_empty() {
+            self.speak(&entry.instance, rest.trim_start_matches('\n'), console)?;
+        }
+        self.end_line(console)?;
+        self.markdown = Markdown::default();
+        Ok(())
+    }
+
+    /// Returns the call and the result, if the entry is a result of a tool.
+    fn result_of(&mut self, entry: &Entry) -> Option<(Value, String, Value)> {
+        let result = match &entry.what {
+            What::Answered { data, .. } if !data.get("result").get("content").is_null() => {
+                data.get("result").clone()
+            }
+            _ => return None,
+        };
+        let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
+        Some((call, diff, result))
+    }
+
+    /// Prints a call in one line with the beginning of its result, and the diff of an edit.
+    fn tell_call(
+        &mut self,
+        call: &Value,
+        diff: &str,
+        result: &Value,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        let is_error = result.get("is_error").as_bool() == Some(true);
+        let (mark, style) = if is_error { ("✗", Style::Bad) } else { ("✓", Style::Good) };
+        let mark = console.paint(style, mark);
+        let content = result.get("content").as_str().unwrap_or_default();
+        let tool = call.get("name").as_str().unwrap_or_default();
+        let is_edit = ["Edit", "Write"].contains(&tool) && !is_error;
+        let is_quiet = is_edit || tool.starts_with("Plan") || tool == "Read";
+        let is_quiet = is_quiet || content.trim() == "[no output]";
+        let first = if is_quiet { String::new() } else { agent::given(content) };
+        let text = console.paint(Style::Bold, &agent::call_words(call));
+        let line = match first.is_empty() {
+            true => format!("{mark} {text}"),
+            false => format!("{mark} {text} {}", console.paint(Style::Dim, &format!("— {first}"))),
+        };
+        self.print_entry(&line, console)?;
+        if is_edit { self.print_diff(diff, console) } else { Ok(()) }
+    }
+
+    /// Returns the lines that an edit changes.
+    fn diff_of(&self, call: &Value) -> String {
+        let tool = call.get("name").as_str().unwrap_or_default();
+        if !["Edit", "Write"].contains(&tool) {
+            return String::new();
+        }
+        let (_, details) = shown(tool, call.get("input"), &self.root);
+        let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
+        let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }
+    }
+
+    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {
+        let lines: Vec<&str> = diff.lines().collect();
+        for line in lines.iter().take(DIFF_LINES_MAX) {
+            console.line(&format!("    {}", diff_line(line, console)))?;
+        }
+        if lines.len() > DIFF_LINES_MAX {
+            let more = format!("    … {} more lines", lines.len() - DIFF_LINES_MAX);
+            console.line(&console.paint(Style::Dim, &more))?;
+        }
+        Ok(())
+    }
+
+    /// Prints how a person answered a request.
+    fn tell_answer(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
+        let by = data.get("by").as_str().unwrap_or("a person");
+        let said = data.get("data").get("answer").as_str().or_else(|| data.get("comment").as_str());
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        match data.get("approved").as_bool() {
+            Some(true) if !said.is_empty() => {
+                self.say("answered", &format!("by {by}{said}"), Style::Good, console)
+            }
+            Some(true) => self.say("allowed", &format!("by {by}"), Style::Good, console),
+            Some(false) | None => self.say("denied", &format!("by {by}{said}"), Style::Bad, console),
+        }
+    }
+
+    fn tell_message(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
+        let text = data.get("text").as_str().map_or_else(|| data.to_string(), str::to_owned);
+        self.speaker = None;
+        self.end_line(console)?;
+        let text = console.paint(Style::Bold, &text);
+        for (number, line) in wrapped(&text, self.columns.saturating_sub(2).max(10)).iter().enumerate() {
+            let mark = if number == 0 { "›" } else { " " };
+            console.line(&format!("{mark} {line}"))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn say(
+        &mut self,
+        title: &str,
+        text: &str,
+        style: Style,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        self.end_line(console)?;
+        for (number, line) in text.lines().enumerate() {
+            let lead = if number == 0 { console.paint(style, title) } else { " ".repeat(width(title)) };
+            let line = if title.is_empty() { line.to_owned() } else { format!("{lead} {line}") };
+            self.print_entry(&line, console)?;
+        }
+        Ok(())
+    }
+
+    /// Prints an entry with its following lines indented.
+    fn print_entry(&mut self, line: &str, console: &mut Console) -> Result<(), Failure> {
+        self.end_line(console)?;
+        for (number, part) in wrapped(line, self.columns.saturating_sub(4).max(10)).iter().enumerate() {
+            let lead = if number == 0 { "  " } else { "    " };
+            console.line(&format!("{lead}{part}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the agent in an instance id: `developer` for `fix.developer.4.2`.
+pub(crate) fn agent_in(instance: &str) -> &str {
+    instance.rsplit('.').find(|part| part.parse::<u64>().is_err()).unwrap_or(instance)
+}

@@ -1,0 +1,89 @@
+//! The terminal of a session: its mode while keys are read one by one, its size, and the thread that reads them.
+
+use std::io::{self, Read};
+use std::sync::Mutex;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use tokio::sync::mpsc;
+
+use super::keys::{Key, KeyReader};
+
+/// The mode before the session, until it is restored.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Time in which the bytes of one key arrive.
+const KEY_NS: i64 = 40_000_000;
+
+/// Switches the terminal to single keys without echo. Output stays as it is, so that lines end as usual.
+pub(crate) fn enter() -> io::Result<()> {
+    let stdin = io::stdin();
+    let before = tcgetattr(&stdin)?;
+    let mut mode = before.clone();
+    mode.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+    mode.input_modes -= InputModes::IXON | InputModes::ICRNL | InputModes::INLCR | InputModes::ISTRIP;
+    mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+    mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+    if let Ok(mut saved) = BEFORE.lock() {
+        saved.get_or_insert(before);
+    }
+    tcsetattr(&stdin, OptionalActions::Now, &mode)?;
+    Ok(())
+}
+
+/// Restores the mode. Returns false if there is no session.
+pub(crate) fn leave() -> bool {
+    let before = BEFORE.lock().ok().and_then(|mut saved| saved.take());
+    let Some(before) = before else { return false };
+    // A terminal that is gone needs no mode.
+    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    true
+}
+
+/// The keys of the one thread that reads them, while they are not in use.
+static KEYS: Mutex<Option<mpsc::UnboundedReceiver<Key>>> = Mutex::new(None);
+
+/// Returns the keys of the terminal. The channel closes when the terminal is gone.
+pub(crate) fn keys() -> mpsc::UnboundedReceiver<Key> {
+    if let Some(keys) = KEYS.lock().ok().and_then(|mut keys| keys.take()) {
+        return keys;
+    }
+    let (sender, receiver) = mpsc::unbounded_channel();
+    std::thread::spawn(move || read(&sender));
+    receiver
+}
+
+/// Gives the keys back for the next reader: a second thread would take every other key.
+pub(crate) fn keep(keys: mpsc::UnboundedReceiver<Key>) {
+    if let Ok(mut kept) = KEYS.lock() {
+        *kept = Some(keys);
+    }
+}
+
+fn read(sender: &mpsc::UnboundedSender<Key>) {
+    let (mut reader, mut bytes) = (KeyReader::default(), [0; 4096]);
+    let mut stdin = io::stdin();
+    loop {
+        let is_ready = !reader.is_pending() || {
+            let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+            let within = Timespec { tv_sec: 0, tv_nsec: KEY_NS };
+            poll(&mut ready, Some(&within)).unwrap_or(0) > 0
+        };
+        let keys = match is_ready {
+            false => reader.settle().into_iter().collect(),
+            true => match stdin.read(&mut bytes) {
+                Ok(0) => return,
+                Ok(length) => reader.add(&bytes[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            },
+        };
+        for key in keys {
+            if sender.send(key).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `View`: what a session shows of its task: the agent at work, its model and activity, tokens and cost, and the
+//! requests that wait for the person. Read from the store, so that every terminal shows the same.
+
+use std::sync::Arc;
+
+use rawko_core::{Value, World};
+use rawko_host::{Reader, Spent};
+use rawko_store::{InstanceRow, Wait};
+
+use crate::failure::Failure;
+use crate::standing::{Ask, Standing};
+use crate::times;
+
+/// The state of a task at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) created_ms: i64,
+    pub(crate) spent: Spent,
+    pub(crate) is_paused: bool,
+    pub(crate) asks: Vec<Ask>,
+    /// The innermost agent at work.
+    pub(crate) agent: Option<AgentView>,
+    pub(crate) activity: Activity,
+    /// Messages of the person that no agent has read yet.
+    pub(crate) queued: usize,
+    /// Context of the task.
+    pub(crate) context: Value,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AgentView {
+    pub(crate) instance: Arc<str>,
+    pub(crate) name: String,
+    pub(crate) model: String,
+    pub(crate) phase: Option<String>,
+    /// Used part of the context window, in percent.
+    pub(crate) context_percent: Option<u64>,
+}
+
+/// The current activity, and since when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Activity {
+    pub(crate) words: String,
+    pub(crate) since_ms: i64,
+    /// The end of a wait.
+    pub(crate) due_ms: Option<i64>,
+    pub(crate) kind: ActivityKind,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ActivityKind {
+    #[default]
+    Other,
+    /// A completion, which Escape stops.
+    Completion,
+    /// Waits before the next attempt.
+    BackOff,
+    /// A call of a tool.
+    Tool,
+    /// Stopped by the person.
+    Held,
+}
+
+impl View {
+    pub(crate) fn read(reader: &Reader, id: &str, world: &World) -> Result<View, Failure> {
+        let standing = Standing::of(reader, id, world, times::now_ms())?;
+        let context = standing.snapshot.context_map(&standing.chart);
+        let mut view = View {
+            created_ms: standing.row.new.created_ms,
+            spent: standing.spent(),
+            is_paused: standing.row.head.wait == Wait::Paused,
+            activity: activity_of(&standing),
+            queued: length(&context, "said"),
+            context,
+            ..View::default()
+        };
+        let mut children = standing.children.clone();
+        while let Some(child) = children.iter().rev().find(|row| !row.head.status.is_over()) {
+            let below = Standing::of(reader, &child.new.id, world, times::now_ms())?;
+            // Its caller counts it once it has ended.
+            view.spent = view.spent.plus(below.spent());
+            view.take_agent(child, &below);
+            children = below.children;
+        }
+        view.asks = standing.asks;
+        view.asks.sort_by_key(|ask| ask.since_ms);
+        Ok(view)
+    }
+
+    fn take_agent(&mut self, row: &InstanceRow, standing: &Standing) {
+        let Some(name) = row.new.agent() else { return };
+        let context = standing.snapshot.context_map(&standing.chart);
+        let session = context.get("session");
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let (size, most) = (context.get("size").as_i64(), session.get("size_max").as_i64());
+        let percent = size.zip(most).filter(|(size, most)| *size > 0 && *most > 0);
+        self.agent = Some(AgentView {
+            instance: Arc::clone(&row.new.id),
+            name: name.to_string(),
+            model: text(session.get("model")).or_else(|| text(context.get("model"))).unwrap_or_default(),
+            phase: text(context.get("phase")),
+            context_percent: percent.and_then(|(size, most)| u64::try_from(size * 100 / most).ok()),
+        });
+        // The caller has passed its messages on.
+        self.queued = length(&context, "inbox");
+        self.activity = activity_of(standing);
+    }
+}
+
+fn length(context: &Value, key: &str) -> usize {
+    context.get(key).as_list().map_or(0, <[Value]>::len)
+}
+
+/// Describes what an instance does now.
+fn activity_of(standing: &Standing) -> Activity {
+    let states = standing.configuration();
+    let state = states.first().copied().unwrap_or_default();
+    let last = state.rsplit('.').next().unwrap_or_default();
+    let running =
+        standing.running.iter().filter_map(|running| Some((running, running.open.as_ref()?))).next();
+    let since_ms = running.map_or(standing.at_ms, |(_, open)| open.opened_ms);
+    let context = standing.snapshot.context_map(&standing.chart);
+    let due_ms = standing.timers.iter().map(|timer| timer.due_ms).min();
+    let (words, kind) = match last {
+        "thinking" | "ready" | "deciding" => ("thinking".to_owned(), ActivityKind::Completion),
+        "backing_off" => {
+            let why = context.get("lastError").get("message").as_str();
+            (why.unwrap_or("the model is busy").to_owned(), ActivityKind::BackOff)
+        }
+        "held" => ("stopped; type what to do instead".to_owned(), ActivityKind::Held),
+        "opening" => ("starting".to_owned(), ActivityKind::Other),
+        "compacting" => ("summarizing the conversation".to_owned(), ActivityKind::Other),
+        "looking" => ("looking at images".to_owned(), ActivityKind::Other),
+        "asking" => ("waiting for your answer".to_owned(), ActivityKind::Other),
+        "selecting" => ("choosing an agent".to_owned(), ActivityKind::Other),
+        "evaluating" => ("judging the result".to_owned(), ActivityKind::Other),
+        "checking" | "verifying" | "preparing" => ("running checks".to_owned(), ActivityKind::Other),
+        "remembering" => ("noting lessons".to_owned(), ActivityKind::Other),
+        "executing" => ("working".to_owned(), ActivityKind::Other),
+        _ => match running {
+            Some((running, _)) => (call_words(&running.name, &context), ActivityKind::Tool),
+            None => (last.replace('_', " "), ActivityKind::Other),
+        },
+    };
+    Activity { words, since_ms, due_ms: due_ms.filter(|_| kind == ActivityKind::BackOff), kind }
+}
+
+/// Formats a running call: `Bash cargo test`.
+fn call_words(name: &str, context: &Value) -> String {
+    let tool = name.strip_prefix("tool:").unwrap_or(name);
+    let pending = context.get("pending").as_list().unwrap_or_default();
+    let call = pending.iter().find(|call| call.get("name").as_str() == Some(tool));
+    match call {
+        Some(call) => crate::journal::agent::call_words(call),
+        None => tool.to_owned(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The binary on a pseudo-terminal: keys in, the screen as text out.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use nix::pty::{Winsize, openpty};
+
+use crate::support::command;
+
+/// The machine may be slow; a screen that never appears fails the test.
+const PATIENCE: Duration = Duration::from_secs(90);
+const SCROLLBACK: usize = 2_000;
+
+pub(crate) struct Pty {
+    child: Child,
+    master: File,
+    screen: Arc<Mutex<vt100::Parser>>,
+}
+
+impl Pty {
+    /// Starts `rawko ARGS` on a terminal of this size.
+    pub(crate) fn start(dir: &Path, args: &[&str], (columns, rows): (u16, u16)) -> Pty {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let ends = openpty(Some(&size), None).unwrap();
+        let stdio = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
+        let mut command = command(dir, args);
+        command.env("TERM", "xterm-256color").env_remove("CI");
+        let command = command.stdin(stdio(&ends.slave)).stdout(stdio(&ends.slave)).stderr(stdio(&ends.slave));
+        let child = command.spawn().unwrap();
+        drop(ends.slave);
+        let master = File::from(ends.master);
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, SCROLLBACK)));
+        let (mut output, shown) = (master.try_clone().unwrap(), Arc::clone(&screen));
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Reading fails once the last process with the terminal has ended.
+            while let Ok(length @ 1..) = output.read(&mut bytes) {
+                shown.lock().unwrap().process(&bytes[..length]);
+            }
+        });
+        Pty { child, master, screen }
+    }
+
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&self.master, size).unwrap();
+        self.screen.lock().unwrap().screen_mut().set_size(rows, columns);
+    }
+
+    /// Returns everything that was printed and is on the screen now.
+    pub(crate) fn text(&self) -> String {
+        let mut parser = self.screen.lock().unwrap();
+        let screen = parser.screen_mut();
+        screen.set_scrollback(SCROLLBACK);
+        let (above, rows) = (screen.scrollback(), usize::from(screen.size().0));
+        let mut lines: Vec<String> = Vec::new();
+        let mut left = above;
+        while left > 0 {
+            screen.set_scrollback(left);
+            let columns = screen.size().1;
+            lines.extend(screen.rows(0, columns).take(left.min(rows)));
+            left = left.saturating_sub(rows);
+        }
+        screen.set_scrollback(0);
+        let shown = screen.contents();
+        lines.push(shown);
+        lines.join("\n")
+    }
+
+    /// Returns the lines on the screen.
+    pub(crate) fn screen(&self) -> String {
+        self.screen.lock().unwrap().screen().contents()
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn wait_for(&mut self, wanted: &str) -> String {
+        self.wait_until(wanted, |pty| pty.text().contains(wanted));
+        self.text()
+    }
+
+    /// Waits until the screen does not show a text any more.
+    pub(crate) fn wait_while(&mut self, gone: &str) {
+        self.wait_until(gone, |pty| !pty.screen().contains(gone));
+    }
+
+    pub(crate) fn wait_until(&mut self, about: &str, is_so: impl Fn(&Pty) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            let ended = self.child.try_wait().unwrap();
+            // The last output may still be on its way.
+            if ended.is_some() && begun.elapsed() > Duration::from_secs(2) || begun.elapsed() > PATIENCE {
+                panic!("waiting for `{about}`, ended: {ended:?}, the terminal shows:\n{}", self.text());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends the process as a power failure does.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns true if the terminal echoes and reads lines, as a shell expects it.
+    pub(crate) fn is_restored(&self) -> bool {
+        use rustix::termios::{LocalModes, tcgetattr};
+        let modes = tcgetattr(&self.master).unwrap().local_modes;
+        modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG)
+    }
+
+    /// Waits for the end. Returns the exit code and everything on the terminal.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let begun = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if begun.elapsed() > PATIENCE => panic!("it does not end:\n{}", self.text()),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        assert!(self.is_restored(), "the terminal is left in the mode of the session");
+        std::thread::sleep(Duration::from_millis(100));
+        (status.code(), self.text())
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,146 @@
+//! Requests of a task that are answered in place: permissions, questions, approvals and forms.
+
+use std::fs;
+
+use super::{SIZE, one_worker, task};
+use crate::pty::Pty;
+use crate::support::run;
+
+const ASKS: &str = "permissions: {ask: ['Bash(touch:*)']}\n";
+
+const TOUCH: &str = r#"
+- agent: worker
+  steps:
+    - text: I make the file.
+      tool_calls: [{name: Bash, input: {command: touch made.txt}}]
+    - text: It is **there**.
+"#;
+
+/// The model's next request contains the reason.
+const DENIED: &str = r#"
+- agent: worker
+  steps:
+    - tool_calls: [{name: Bash, input: {command: touch made.txt}}]
+    - expect: "use the folder out"
+      text: I use the folder.
+"#;
+
+const QUESTION: &str = r#"
+- agent: worker
+  steps:
+    - tool_calls: [{name: AskUser, input: {question: Which colour?, options: [red, blue]}}]
+    - expect: "The person answered: blue"
+      tool_calls: [{name: AskUser, input: {question: And which name?}}]
+    - expect: "The person answered: Ada L."
+      text: Blue it is.
+"#;
+
+#[test]
+fn a_permission_is_asked_for_and_given() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut pty = task(&dir, &[]);
+    let shown = pty.wait_for("deny with a reason");
+    for wanted in ["? Run `touch made.txt`", "› y  allow once", "  n  deny", "● worker", "I make the file."]
+    {
+        assert!(shown.contains(wanted), "{wanted}\n{shown}");
+    }
+    assert!(!dir.path().join("made.txt").exists());
+    pty.press("y");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(dir.path().join("made.txt").exists());
+    for wanted in ["allowed by", "✓ Bash touch made.txt", "It is there.", "complete  after 1 iteration"] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    assert!(!text.contains("Ctrl-C: pause"), "the live area is removed\n{text}");
+}
+
+#[test]
+fn a_denial_with_a_reason_is_read_by_the_model() {
+    let dir = one_worker(ASKS, DENIED);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("deny with a reason");
+    pty.press("r");
+    pty.wait_for("reason:");
+    pty.press("use the folder out\r");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("use the folder out") && text.contains("I use the folder."), "{text}");
+    assert!(!dir.path().join("made.txt").exists());
+}
+
+#[test]
+fn always_writes_a_rule_that_the_person_can_see() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("always allow");
+    pty.press("a");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    let settings = fs::read_to_string(dir.path().join(".config/rawko/config.yaml")).unwrap();
+    assert!(settings.contains("touch made.txt"), "{settings}");
+}
+
+#[test]
+fn questions_are_answered_with_a_choice_or_a_text() {
+    let dir = one_worker("", QUESTION);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("2  blue");
+    pty.press("2");
+    pty.wait_for("And which name?");
+    pty.press("Ada L.\r");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("Blue it is."), "{text}");
+}
+
+#[test]
+fn without_a_terminal_a_question_waits_or_is_refused() {
+    let dir = one_worker("", QUESTION);
+    let waits = run(dir.path(), &["task", "Do it", "--id", "t", "--agent", "worker"], "");
+    assert_eq!(waits.code, Some(55), "{}{}", waits.stdout, waits.stderr);
+    assert!(waits.stderr.contains("Which colour?"), "{}", waits.stderr);
+    let answered = run(dir.path(), &["approve", "t", "--data", "answer=blue"], "");
+    assert_eq!(answered.code, Some(0), "{}{}", answered.stdout, answered.stderr);
+    let shown = run(dir.path(), &["show", "t"], "");
+    assert!(shown.stdout.contains("And which name?"), "{}", shown.stdout);
+    let refused = "
+- agent: worker
+  steps:
+    - tool_calls: [{name: AskUser, input: {question: Which colour?}}]
+    - expect: this run does not wait for a person
+      text: I choose red.
+";
+    let dir = one_worker("", refused);
+    let args = ["task", "Do it", "--agent", "worker", "--permission-mode", "deny"];
+    let refused = run(dir.path(), &args, "");
+    assert_eq!(refused.code, Some(0), "{}{}", refused.stdout, refused.stderr);
+}
+
+#[test]
+fn a_prompt_that_is_open_when_the_terminal_dies_is_open_after_resume() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("deny with a reason");
+    pty.kill();
+    let mut again = Pty::start(dir.path(), &["resume", "t"], SIZE);
+    let shown = again.wait_for("deny with a reason");
+    assert!(shown.contains("? Run `touch made.txt`"), "{shown}");
+    again.press("y");
+    let (code, text) = again.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(dir.path().join("made.txt").exists());
+}
+
+#[test]
+fn a_pipe_sees_plain_text() {
+    let dir = one_worker(ASKS, TOUCH);
+    let piped = run(dir.path(), &["task", "Do it", "--id", "t", "--agent", "worker"], "");
+    assert_eq!(piped.code, Some(55));
+    assert!(!piped.stdout.contains('\u{1b}') && !piped.stderr.contains('\u{1b}'), "{}", piped.stdout);
+    let dir = one_worker(ASKS, TOUCH);
+    let pty = task(&dir, &["--no-input"]);
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(55), "{text}");
+    assert!(text.contains("rawko approve"), "{text}");
+}

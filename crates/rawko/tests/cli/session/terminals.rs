@@ -1,0 +1,125 @@
+//! Terminals of a session: two at once, narrow ones, a resize, and the ends that leave no time to clean up.
+
+use std::process::Command;
+
+use super::{SIZE, one_worker, task};
+use crate::pty::Pty;
+
+const ASKS: &str = "permissions: {ask: ['Bash(touch:*)']}\n";
+
+const TOUCH: &str = r#"
+- agent: worker
+  steps:
+    - text: I make the file with a sentence that is longer than a narrow terminal is wide.
+      tool_calls: [{name: Bash, input: {command: touch made.txt}}]
+    - text: It is there.
+"#;
+
+const SLOW: &str = "- agent: worker\n  steps:\n    - {delay_ms: 60000, text: Never.}\n";
+
+#[test]
+fn a_second_terminal_sees_the_same_and_answers() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut first = task(&dir, &[]);
+    first.wait_for("deny with a reason");
+    let mut second = Pty::start(dir.path(), &["attach", "t"], SIZE);
+    let shown = second.wait_for("deny with a reason");
+    assert!(shown.contains("I make the file") && shown.contains("? Run `touch made.txt`"), "{shown}");
+    second.press("y");
+    let (code, text) = first.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("It is there."), "{text}");
+    let (code, text) = second.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("It is there."), "{text}");
+}
+
+#[test]
+fn a_terminal_of_twenty_columns_shows_the_prompt() {
+    let dir = one_worker(ASKS, TOUCH);
+    let args = ["task", "Do it", "--id", "t", "--agent", "worker"];
+    let mut pty = Pty::start(dir.path(), &args, (20, 24));
+    let shown = pty.wait_for("allow once");
+    assert!(shown.lines().all(|line| line.chars().count() <= 20), "{shown}");
+    assert!(shown.contains("touch"), "{shown}");
+    pty.press("y");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_resize_redraws_the_area_and_keeps_the_input() {
+    let dir = one_worker("", SLOW);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("thinking");
+    pty.press("half a sen");
+    pty.wait_for("› half a sen");
+    for (columns, rows) in [(40, 12), (100, 30), (24, 8)] {
+        pty.resize(columns, rows);
+        pty.press("t");
+        pty.wait_for("› half a sent");
+        pty.press("\u{7f}");
+        pty.wait_while("› half a sent");
+        // A redraw may be on its way.
+        pty.wait_until("one area", |pty| {
+            let screen = pty.screen();
+            ["› half a sen", "thinking"].iter().all(|part| screen.matches(part).count() == 1)
+        });
+    }
+    pty.press("\u{15}/cancel\r");
+    pty.end();
+}
+
+#[test]
+fn sigterm_restores_the_terminal() {
+    let dir = one_worker("", SLOW);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("thinking");
+    assert!(!pty.is_restored());
+    assert!(Command::new("kill").arg(pty.pid().to_string()).status().unwrap().success());
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(143), "{text}");
+}
+
+#[test]
+fn top_lists_tasks_answers_and_opens_them() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut first = task(&dir, &[]);
+    first.wait_for("deny with a reason");
+    let mut top = Pty::start(dir.path(), &["top"], SIZE);
+    let shown = top.wait_for("? Run `touch made.txt`");
+    assert!(shown.contains("› t   Do it") && shown.contains("person"), "{shown}");
+    top.press("y");
+    assert_eq!(first.end().0, Some(0));
+    top.wait_for("succeeded");
+    top.press("\r");
+    top.wait_for("complete  after 1 iteration");
+    top.press("q");
+    assert_eq!(top.end().0, Some(0));
+}
+
+#[test]
+fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let mut pty = Pty::start(dir.path(), &["demo", "--interactive", "slugs"], (100, 40));
+    pty.wait_for("1  hello-2, then hello-3");
+    pty.press("1");
+    pty.wait_for("answered by");
+    pty.wait_for("● planner");
+    // The developer thinks for some seconds.
+    pty.wait_for("developer · demo/scripted · thinking");
+    pty.press("\u{3}");
+    pty.wait_for("Enter: continue");
+    pty.press("\u{3}");
+    pty.wait_for("Press Enter to resume it");
+    pty.press("\r");
+    pty.wait_for("? Write slugs.py");
+    pty.wait_for("+import re");
+    pty.press("y");
+    pty.wait_for("always allow Bash(python3 -m unittest)");
+    pty.press("a");
+    pty.wait_for("? Edit slugs.py");
+    pty.press("y");
+    let text = pty.wait_for("The task is complete.");
+    assert!(text.contains("added `Bash(python3 -m unittest)`"), "{text}");
+    assert_eq!(pty.end().0, Some(0));
+}
