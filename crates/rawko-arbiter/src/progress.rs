@@ -125,7 +125,8 @@ impl Progress {
         } else if new_verdict {
             self.verdicts_only += 1;
         }
-        let is_free = if new_step { self.steps_only <= STEPS_FREE } else { self.verdicts_only <= VERDICTS_FREE };
+        let is_free =
+            if new_step { self.steps_only <= STEPS_FREE } else { self.verdicts_only <= VERDICTS_FREE };
         if (new_step || new_verdict) && is_free {
             return Standing::Progress;
         }

@@ -242,7 +242,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let pick = (seed >> 33) as usize;
             match pick % 5 {
-                0 | 1 | 2 => {
+                0..=2 => {
                     let one = effect(round, pick as u32 % 3, kinds[pick / 5 % 4], Some(round % 997));
                     open.push(one.clone());
                     list.push(one);
@@ -253,7 +253,7 @@ mod tests {
                 _ if !list.is_empty() => {
                     let at = pick % list.len();
                     let change = |one: &mut OpenEffect| {
-                        one.result = if pick % 2 == 0 { "r".into() } else { String::new() }
+                        one.result = if pick.is_multiple_of(2) { "r".into() } else { String::new() }
                     };
                     open.edit(at, change);
                     change(&mut list[at]);

@@ -30,9 +30,12 @@ impl Toolbox {
             | Builtin::Skill => true,
             Builtin::Bash => !self.may_change(&name, input),
             // Think adds to the thoughts of the conversation.
-            Builtin::Write | Builtin::Edit | Builtin::PlanWrite | Builtin::PlanUpdate | Builtin::Think => {
-                false
-            }
+            Builtin::Write
+            | Builtin::Edit
+            | Builtin::PlanWrite
+            | Builtin::PlanUpdate
+            | Builtin::Think
+            | Builtin::AskUser => false,
         }
     }
 }

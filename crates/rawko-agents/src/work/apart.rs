@@ -9,6 +9,7 @@ use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::checkpoints::{Author, EntryKind};
 use rawko_programs::checks::CheckReport;
+use rawko_programs::checks::LanguageServers;
 use rawko_programs::worktrees::{MergeError, Worktree, WorktreeError, Worktrees};
 use rawko_settings::StateDir;
 
@@ -96,6 +97,8 @@ impl Workshop {
             memories: self.memories.clone(),
             words: self.words.clone(),
             environment: self.environment.clone(),
+            // Those of the project have its files open.
+            language_servers: LanguageServers::default(),
             servers: Arc::clone(&self.servers),
             own_chart: self.own_chart.clone(),
             history: OnceLock::new(),

@@ -36,7 +36,7 @@ impl Instance {
         let (image, map, reopened) = match &request.move_by {
             MigrationMove::Mapped(migration) => {
                 let image = self.image(request, migration, env, now_ms).map_err(refused)?;
-                let reasons = refused_events(&self.open, &request.to, migration);
+                let reasons = refused_events(&self.open.to_vec(), &request.to, migration);
                 if !reasons.is_empty() {
                     return Err(refused(reasons));
                 }
@@ -186,7 +186,8 @@ impl Instance {
         env: &dyn Environment,
         tx: &mut Transaction,
     ) -> Result<(), InstanceError> {
-        let held: Vec<OpenEffect> = held_events(&self.open).cloned().collect();
+        let open = self.open.to_vec();
+        let held: Vec<OpenEffect> = held_events(&open).cloned().collect();
         for mut effect in held {
             match Arrival::of(&effect.name, &self.chart, migration) {
                 Arrival::As(name) if name == effect.name => {}
@@ -196,17 +197,23 @@ impl Instance {
                         event.name = Arc::clone(&name);
                         effect.body = tx.pack(serde_json::to_string(&Held::Event(event)).unwrap_or_default());
                         effect.name = name;
-                        self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+                        self.forget_open(&effect);
                         self.open(effect, tx);
                     }
                 }
                 Arrival::Dropped | Arrival::Refused(_) => {
-                    self.open.retain(|known| (known.step, known.index) != (effect.step, effect.index));
+                    self.forget_open(&effect);
                     self.close(&effect, tx);
                 }
             }
         }
         Ok(())
+    }
+
+    fn forget_open(&mut self, effect: &OpenEffect) {
+        if let Some(at) = self.open_at(effect.step, effect.index) {
+            self.open.remove(at);
+        }
     }
 
     /// Calls that this transaction requested wait for a driver or the resume.
@@ -222,8 +229,7 @@ impl Instance {
         });
         for (step, index) in parked {
             let Some(at) = self.open_at(step, index) else { continue };
-            self.open[at].parked = true;
-            let effect = self.open[at].clone();
+            let effect = self.open.edit(at, |effect| effect.parked = true).clone();
             tx.commit.opened.retain(|known| (known.step, known.index) != (step, index));
             tx.commit.opened.push(effect);
         }

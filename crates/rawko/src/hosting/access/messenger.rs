@@ -65,7 +65,11 @@ impl Messenger {
         };
         match answer {
             Answer::Receipt(receipt) => Ok(receipt),
-            Answer::Settled(_) | Answer::Channel(_) | Answer::Pong { .. } | Answer::Link { .. } => {
+            Answer::Settled(_)
+            | Answer::Migrated(_)
+            | Answer::Channel(_)
+            | Answer::Pong { .. }
+            | Answer::Link { .. } => {
                 Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())).into())
             }
         }
