@@ -102,11 +102,19 @@ impl Reader {
                 RecordKind::Started | RecordKind::Forked | RecordKind::Migrated | RecordKind::Failed => {}
             }
         }
-        if base.records.is_empty() && at.is_none() {
-            at_ms = row.updated_ms;
+        if base.records.is_empty() {
+            at_ms = self.time_of(row, at)?;
         }
         let snapshot_bytes = base.snapshot.body.len();
         Ok(Restored { chart, snapshot, at_ms, snapshot_bytes, delta_bytes })
+    }
+
+    /// Returns the time of a step that a snapshot was stored with.
+    fn time_of(&self, row: &InstanceRow, at: Option<u64>) -> Result<i64, HostError> {
+        let Some(step) = at else { return Ok(row.updated_ms) };
+        let records = self.store.steps(row.key, step..=step, usize::MAX)?;
+        let taken = records.iter().rev().find(|record| record.kind != RecordKind::Failed);
+        Ok(taken.map_or(row.new.created_ms, |record| record.at_ms))
     }
 
     /// Returns the instance as a driver continues it. Fails if the store contradicts itself about it.

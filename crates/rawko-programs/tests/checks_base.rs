@@ -308,11 +308,7 @@ fn links_and_permissions_come_back() {
     let metadata = fs::metadata(root.join("check.sh")).unwrap();
     assert_eq!(metadata.permissions().mode() & 0o777, 0o755);
     fs::set_permissions(root.join("bin/real.sh"), fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(
-        base.restore(root).0,
-        ["bin/real.sh", "check.sh"],
-        "a program that cannot run decides nothing"
-    );
+    assert_eq!(base.restore(root).0, ["bin/real.sh"], "a program that cannot run decides nothing");
     assert_eq!(base.restore(root), (Vec::new(), Vec::new()));
 }
 

@@ -94,6 +94,8 @@ pub(super) async fn progress(workshop: &Workshop, call: &Call) -> Result<Value, 
     // The same report again is no news, whichever phase it comes from.
     let verdict = (!report.is_empty()).then(|| report.chars().take(REPORT_CHARS).collect());
     let round = Round { verdict, ..the_round(workshop, &evidence, &call.input) };
+    // A report is the work of such a phase; a verdict beside it would only be a word.
+    progress.verdicts_only = 0;
     let standing = progress.record(&round, &limits(workshop));
     Ok(Value::map([
         ("notice", notice(standing, &progress).map_or(Value::Null, Value::from)),

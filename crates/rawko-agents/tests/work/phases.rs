@@ -206,7 +206,10 @@ async fn the_phase_that_writes_stays_within_its_tools_and_the_project() {
     for (way, tool, input) in ways {
         let yard = project(tool, &input);
         yard.run("one", json!({"phase": "implement", "goal": {"needs": []}})).await;
-        assert!(yard.last_prompt().contains("refused"), "{way}: {}", yard.last_prompt());
+        // Rules refuse it, or there is no such place in the sandbox.
+        let held =
+            ["refused", "No such file or directory"].iter().any(|word| yard.last_prompt().contains(word));
+        assert!(held, "{way}: {}", yard.last_prompt());
         assert!(!outside.path().join("out.txt").exists(), "{way}");
         assert!(!exists(&yard.root(), "out.txt") && !exists(&yard.root(), "link/rawko-out.txt"), "{way}");
     }

@@ -56,11 +56,12 @@ fn charts_that_do_the_work_with_any_input() {
     let paths = ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"];
     let text: String = paths.iter().map(|path| summary(path, true)).collect();
     expect![[r#"
-        charts/agent.yaml: 1901 states, 87994 transitions
-          bounded_by_budget unknown: the first 853 states, with the default input
-        charts/orchestrator.yaml: 174 states, 13971 transitions
-          approval_respected unknown: the first 157 states, with the default input
-          bounded_by_budget unknown: the first 157 states, with the default input
+        charts/agent.yaml: 508 states, 18476 transitions
+          approval_respected unknown: the first 1070 states, with the default input
+          bounded_by_budget unknown: the first 1070 states, with the default input
+        charts/orchestrator.yaml: 174 states, 14409 transitions
+          approval_respected unknown: the first 158 states, with the default input
+          bounded_by_budget unknown: the first 158 states, with the default input
         charts/plan_build.yaml: 62 states, 831 transitions
     "#]]
     .assert_eq(&text);

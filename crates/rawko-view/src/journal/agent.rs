@@ -53,7 +53,11 @@ pub(crate) fn invoke_of(name: &str) -> &str {
 }
 
 fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
-    match invoke_of(invoke) {
+    // Calls that run at the same time are shown in their order, once all of them have ended.
+    if split_item_name(invoke).is_some() {
+        return Vec::new();
+    }
+    match invoke {
         "complete" => {
             let report = data.get("data").get("report").as_str();
             let text = report.or_else(|| data.get("text").as_str()).unwrap_or_default().trim();
@@ -63,9 +67,7 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
             said.into_iter().chain(verdict).chain(calls.map(|call| ("calls", call_words(call)))).collect()
         }
         "tool" => {
-            let result = data.get("result");
-            let title = if result.get("is_error").as_bool() == Some(true) { "error" } else { "result" };
-            let mut lines = vec![(title, given(result.get("content").as_str().unwrap_or_default()))];
+            let mut lines = vec![result_line(data.get("result"))];
             if let Some(notice) = data.get("notice").as_str() {
                 lines.push(("warning", notice.to_owned()));
             }
@@ -73,8 +75,10 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
         }
         "helper" => vec![("result", given(data.get("text").as_str().unwrap_or_default()))],
         "collect" => {
+            let results = data.get("results").as_list().unwrap_or_default().iter();
+            let results = results.filter(|part| part.get("type").as_str() == Some("tool_result"));
             let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-            notices.map(|notice| ("warning", notice.to_owned())).collect()
+            results.map(result_line).chain(notices.map(|notice| ("warning", notice.to_owned()))).collect()
         }
         "compact" => vec![("note", "conversation compacted".to_owned())],
         "look" => vec![("note", "images analysed".to_owned())],
@@ -82,7 +86,15 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
     }
 }
 
+fn result_line(result: &Value) -> (&'static str, String) {
+    let title = if result.get("is_error").as_bool() == Some(true) { "error" } else { "result" };
+    (title, given(result.get("content").as_str().unwrap_or_default()))
+}
+
 fn failed(invoke: &str, error: &Value) -> Vec<(&'static str, String)> {
+    if split_item_name(invoke).is_some() {
+        return Vec::new();
+    }
     let message = error.get("message").as_str().unwrap_or_default();
     let title = match (error.get("category").as_str(), invoke) {
         (Some("refused"), _) => "refused",

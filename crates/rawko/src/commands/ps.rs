@@ -123,7 +123,7 @@ impl StatusArg {
             StatusArg::Waiting => vec![InstanceStatus::Waiting],
             StatusArg::Paused => vec![InstanceStatus::Paused],
             StatusArg::Stalled => vec![InstanceStatus::Stalled],
-            // A word of earlier releases: whatever went wrong.
+            // A word of earlier releases: everything that went wrong.
             StatusArg::Error => vec![InstanceStatus::Stalled, InstanceStatus::Ended],
             StatusArg::Ended | StatusArg::Done | StatusArg::Cancelled => vec![InstanceStatus::Ended],
             StatusArg::Active => {

@@ -88,7 +88,7 @@ impl Ending<'_> {
             Ended::Rest(Rest::Over(status)) => status.as_str(),
             Ended::Rest(Rest::Failed) => "failed",
             Ended::Rest(Rest::Waiting) => "waiting",
-            Ended::Rest(Rest::Stuck { .. }) => "stuck",
+            Ended::Rest(Rest::Stuck { .. }) => "stalled",
         }
     }
 

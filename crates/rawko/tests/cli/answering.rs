@@ -81,7 +81,7 @@ fn saying_no_is_an_answer() {
         &["run order.yaml --id o-1 --input amount=250 --output-format json", "deny o-1 --as bo"],
         expect![[r#"
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
-            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
               pending request: approval {"title":"Pay 250?"}
@@ -112,7 +112,7 @@ fn events_reach_parked_instances() {
         ],
         expect![[r#"
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
-            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"active","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
               pending request: approval {"title":"Pay 250?"}

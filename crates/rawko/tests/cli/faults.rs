@@ -73,7 +73,7 @@ fn send_warns_and_the_rest_remembers() {
               accepts CHECK, WORK, PAID
                 rawko send s-1 CHECK
             $ rawko send s-1 PAID --output-format json
-            {"v":1,"type":"result","id":"s-1","outcome":"done","exit_code":0,"status":"done","configuration":["paid"],"context":{"total":"none"},"output":null,"error":null,"step":2,"waits":{"asks":[],"events":[],"timers":[]}}
+            {"v":1,"type":"result","id":"s-1","outcome":"succeeded","exit_code":0,"status":"ended","configuration":["paid"],"context":{"total":"none"},"output":null,"error":null,"step":2,"waits":{"asks":[],"events":[],"timers":[]}}
             --- stderr
             warning: action failed in state `open` on PAID: `assign total`: `+` takes two numbers, two strings or two lists, not a string and a number; `~` joins texts, or use string() in `context.total + 1`
             $ rawko show s-1
@@ -134,7 +134,7 @@ fn a_run_that_ends_well_in_spite_of_a_fault_warns() {
         $ rawko run shop.yaml --id s-2 --input total=none --output-format stream-json
         {"v":1,"type":"started","id":"s-2","step":0,"at_ms":0,"seq":2,"chart":"shop","version":"0.0.0","parent":null,"input":{"total":"none"},"configuration":["paid"],"context":{"total":"none"},"status":"done"}
         {"v":1,"type":"fault","id":"s-2","step":0,"at_ms":0,"what":"output","state":"paid","at":"","message":"`*` takes two numbers, not a string and a number in `context.total * 2`"}
-        {"v":1,"type":"result","id":"s-2","outcome":"done","exit_code":0,"status":"done","configuration":["paid"],"context":{"total":"none"},"output":null,"error":null,"step":0,"waits":{"asks":[],"events":[],"timers":[]}}
+        {"v":1,"type":"result","id":"s-2","outcome":"succeeded","exit_code":0,"status":"ended","configuration":["paid"],"context":{"total":"none"},"output":null,"error":null,"step":0,"waits":{"asks":[],"events":[],"timers":[]}}
         --- stderr
         warning: output failed in state `paid`: `*` takes two numbers, not a string and a number in `context.total * 2`
     "#]].assert_eq(&played(

@@ -49,13 +49,13 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  dcc971fb1498  yes  0  rawko's own agent.yaml
+        agent  1.0.0  605636117fd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  b539800ce6de  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  5a317eb665c3  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ace127c547dc  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  c0045132dc19  yes  0  rawko's own research.yaml
         review_diff  1.0.0  e7eb7f65571f  yes  0  rawko's own review_diff.yaml
@@ -84,14 +84,14 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  dcc971fb1498  yes  0  rawko's own agent.yaml
+        agent  1.0.0  605636117fd8  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  b539800ce6de  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  5a317eb665c3  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  e5391f19d7b4  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  ace127c547dc  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  c0045132dc19  yes  0  rawko's own research.yaml
         review_diff  1.0.0  e7eb7f65571f  yes  0  rawko's own review_diff.yaml

@@ -304,7 +304,7 @@ fn programs_read_a_line_for_everything_and_the_result_last() {
             {"v":1,"type":"invoked","id":"o-1","step":0,"at_ms":0,"invoke":"payment","src":"charge_card","input":{"amount":30},"attempt":1}
             {"v":1,"type":"step","id":"o-1","step":1,"at_ms":0,"seq":2,"event":{"kind":"answered","invoke":"payment","data":{"receipt":"r-1"}},"configuration":["paid"],"context":{"receipt":"r-1"},"status":"done","output":{"receipt":"r-1"}}
             {"v":1,"type":"log","id":"o-1","step":1,"at_ms":0,"message":"charged 30"}
-            {"v":1,"type":"result","id":"o-1","outcome":"done","exit_code":0,"status":"done","configuration":["paid"],"context":{"amount":30,"by":null,"receipt":"r-1"},"output":{"receipt":"r-1"},"error":null,"step":1,"waits":{"asks":[],"events":[],"timers":[]}}
+            {"v":1,"type":"result","id":"o-1","outcome":"succeeded","exit_code":0,"status":"ended","configuration":["paid"],"context":{"amount":30,"by":null,"receipt":"r-1"},"output":{"receipt":"r-1"},"error":null,"step":1,"waits":{"asks":[],"events":[],"timers":[]}}
         "#]],
     );
 }

@@ -44,8 +44,9 @@ pub(super) fn text(name: &str, text: &str) -> Result<Scripted, ScriptProblem> {
     let problem = |findings| ScriptProblem { source_text: Source::new(name, text), findings };
     let document = Document::read(text).map_err(problem)?;
     let environment = Environment::default();
+    let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
     let mut reading =
-        Reading { reader: SettingsReader::new(&environment), text, scripts: Vec::new(), steps: 0 };
+        Reading { reader: SettingsReader::new(&environment), line_ends, scripts: Vec::new(), steps: 0 };
     reading.root(&document);
     let Reading { reader, scripts, .. } = reading;
     if reader.findings.iter().any(|finding| finding.severity > Severity::Warning) {
@@ -56,7 +57,8 @@ pub(super) fn text(name: &str, text: &str) -> Result<Scripted, ScriptProblem> {
 
 struct Reading<'t> {
     reader: SettingsReader<'t>,
-    text: &'t str,
+    /// The offset of each line's end, so that a long script is read once.
+    line_ends: Vec<usize>,
     scripts: Vec<Script>,
     steps: usize,
 }
@@ -123,7 +125,7 @@ impl Reading<'_> {
         let expect = find("expect").map(|it| self.expected(it)).unwrap_or_default();
         let delay_ms = find("delay_ms").and_then(|it| self.reader.whole(it, "`delay_ms`", 0)).unwrap_or(0);
         self.steps += 1;
-        let line = line_at(self.text, at.span.start);
+        let line = 1 + self.line_ends.partition_point(|end| *end < at.span.start as usize);
         Some(Step { number: self.steps, line, expect, delay_ms, kind })
     }
 

@@ -41,8 +41,10 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           invoke_agent planner model=scripted
             call work:open
             chat scripted model=scripted finish_reasons=[tool_call]
+            call work:group
             execute_tool Read id=call_1
             execute_tool Read id=call_2
+            call work:collect
             chat scripted model=scripted finish_reasons=[tool_call]
             execute_tool PlanWrite id=call_3
             chat scripted model=scripted finish_reasons=[stop]
@@ -99,8 +101,10 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           invoke_agent reviewer model=scripted
             call work:open
             chat scripted model=scripted finish_reasons=[tool_call]
+            call work:group
             execute_tool Read id=call_1
             execute_tool Read id=call_2
+            call work:collect
             chat scripted model=scripted finish_reasons=[tool_call]
             execute_tool PlanUpdate id=call_3
             chat scripted model=scripted finish_reasons=[stop]
@@ -176,9 +180,9 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
           gen_ai.tool.name = Read
           gen_ai.tool.type = function
           rawko.attempt = 1
-          rawko.effect = demo.planner.2.2/2/2
+          rawko.effect = demo.planner.2.2/3/2
           rawko.instance = demo.planner.2.2
-          rawko.step = 2
+          rawko.step = 3
     "#]]
     .assert_eq(&told);
 
