@@ -179,7 +179,7 @@ fn lacks(value: &Value, key: &str) -> bool {
     value.as_map().is_some_and(|map| !map.contains_key(key) && map.contains_key(OTHER_FIELDS))
 }
 
-/// `and` for `false`, `or` for `true`: that value on either side decides, regardless of the other is.
+/// `and` for `false`, `or` for `true`: that value on either side decides, regardless of the other.
 fn connective(env: &Env<'_>, two: &[Node; 2], decisive: bool) -> Outcome<Value> {
     let left = two[0].condition(env)?;
     if left == Some(decisive) {

@@ -185,7 +185,7 @@ fn a_run_that_meets_a_full_store_stops_and_says_so() {
     assert_eq!(stuck.code, Some(3), "{}", stuck.stderr);
     assert!(stuck.stderr.starts_with("stuck: the store is full"), "{}", stuck.stderr);
     let result: serde_json::Value = serde_json::from_str(&stuck.stdout).unwrap();
-    assert_eq!((&result["outcome"], &result["error"]["category"]), (&"stuck".into(), &"store".into()));
+    assert_eq!((&result["outcome"], &result["error"]["category"]), (&"stalled".into(), &"store".into()));
     std::fs::write(dir.path().join(".rawko/config.yaml"), "store: {size_max: 20 MiB}\n").unwrap();
     let sent = run(dir.path(), &["send", "g-1", "ENOUGH", "--output-format", "json"], "");
     let result: serde_json::Value = serde_json::from_str(&sent.stdout).unwrap();

@@ -150,7 +150,7 @@ fn programs_get_a_line_for_everything_and_the_result_last() {
     let plans: Vec<&Json> = of("plan").iter().map(|line| &line["plan"]["steps"]).collect();
     assert_eq!(plans.last().unwrap()[0]["status"], "done");
     let last = all.last().unwrap();
-    assert_eq!((&last["type"], &last["status"]), (&"result".into(), &"done".into()));
+    assert_eq!((&last["type"], &last["status"]), (&"result".into(), &"ended".into()));
     assert_eq!(last["output"]["outcome"], "complete");
     assert!(
         last["spent"]["tokens"].as_u64() > Some(0) && last["spent"]["tool_calls"] == 7,

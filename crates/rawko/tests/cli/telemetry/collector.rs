@@ -130,7 +130,14 @@ fn branch(span: &Seen, all: &[&Seen], show: &[&str], depth: usize, out: &mut Str
     let error = if span.is_error { " ERROR" } else { "" };
     *out += format!("{}{}{error} {}", "  ".repeat(depth), span.name, shown.join(" ")).trim_end();
     *out += "\n";
-    all.iter()
-        .filter(|other| other.parent == span.id)
-        .for_each(|child| branch(child, all, show, depth + 1, out));
+    let mut children: Vec<&Seen> = all.iter().copied().filter(|other| other.parent == span.id).collect();
+    // Calls that run at the same time end in any order; they are shown in the order of their ids.
+    for run in children.chunk_by_mut(|one, other| is_tool(one) && is_tool(other)) {
+        run.sort_by_key(|span| span.attributes.get("gen_ai.tool.call.id").map(|id| (id.len(), id.clone())));
+    }
+    children.iter().for_each(|child| branch(child, all, show, depth + 1, out));
+}
+
+fn is_tool(span: &Seen) -> bool {
+    span.name.starts_with("execute_tool")
 }
