@@ -211,6 +211,7 @@ impl Scroll {
                 }
                 return Ok(());
             }
+            What::Answered { invoke, data } if invoke == "collect" => return self.tell_group(data, console),
             What::Answered { invoke, data } if invoke.starts_with("permission") => {
                 return self.tell_answer(data, console);
             }
@@ -267,6 +268,18 @@ impl Scroll {
         };
         let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
         Some((call, diff, result))
+    }
+
+    /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
+    fn tell_group(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
+        for result in data.get("results").as_list().unwrap_or_default() {
+            let id = result.get("id").as_str().unwrap_or_default();
+            if let Some((call, diff)) = self.calls.remove(id) {
+                self.tell_call(&call, &diff, result, console)?;
+            }
+        }
+        let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+        notices.into_iter().try_for_each(|notice| self.say("warning", notice, Style::Notice, console))
     }
 
     /// Prints a call in one line with the beginning of its result, and the diff of an edit.
