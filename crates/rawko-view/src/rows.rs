@@ -2,7 +2,7 @@
 
 use rawko_core::{Chart, Snapshot, Status};
 use rawko_host::{HostError, Reader, Restored, Spent};
-use rawko_store::{InstanceRow, InstanceStatus, Outcome, Wait};
+use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, Wait};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
@@ -144,9 +144,9 @@ impl Row {
 
     /// Returns rows with their active states, for one page of the list.
     pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
-        let restored = reader.snapshots(rows)?;
+        let (restored, asking) = (reader.snapshots(rows)?, asking(reader, rows));
         let rows = rows.iter().zip(restored);
-        Ok(rows.map(|(row, restored)| Row::of(row).below(reader).with(restored.as_ref())).collect())
+        Ok(rows.map(|(row, restored)| Row::of(row).below(reader, &asking).with(restored.as_ref())).collect())
     }
 
     /// Adds what only the snapshot has.
@@ -161,13 +161,16 @@ impl Row {
 
     /// Returns the row with its active states; without them if the snapshot cannot be read.
     pub fn read(reader: &Reader, row: &InstanceRow) -> Row {
-        Row::of(row).below(reader).with(reader.snapshot(row, None).ok().as_ref())
+        let asking = asking(reader, std::slice::from_ref(row));
+        Row::of(row).below(reader, &asking).with(reader.snapshot(row, None).ok().as_ref())
     }
 
     /// An instance that works only through children that wait for a person waits for that person.
     #[must_use]
-    pub(crate) fn below(self, reader: &Reader) -> Row {
-        if self.waits_for != Wait::Work || self.status != InstanceStatus::Running {
+    pub(crate) fn below(self, reader: &Reader, asking: &[String]) -> Row {
+        let is_below = |id: &String| id.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
+        let is_running = self.waits_for == Wait::Work && self.status == InstanceStatus::Running;
+        if !is_running || !asking.iter().any(is_below) {
             return self;
         }
         let Some(asking) = asking_below(reader, &self.id, CHILDREN_DEPTH_MAX) else { return self };
@@ -175,6 +178,20 @@ impl Row {
         let hint = Some(format!("rawko approve {asking}"));
         Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
     }
+}
+
+/// Requests of children that a list considers.
+const ASKING_MAX: usize = 1_000;
+
+/// Returns the instances that wait for a person, if some of the rows could wait for them. One query for a whole list,
+/// because looking at the children of every row would take one each.
+fn asking(reader: &Reader, rows: &[InstanceRow]) -> Vec<String> {
+    if !rows.iter().any(|row| row.head.wait == Wait::Work) {
+        return Vec::new();
+    }
+    let people = Filter { waits: vec![Wait::Person], limit: ASKING_MAX, ..Filter::default() };
+    let page = reader.store().list(&people).unwrap_or_default();
+    page.rows.iter().map(|row| row.new.id.to_string()).collect()
 }
 
 /// Children of children are looked at up to this depth.

@@ -192,11 +192,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         Some(reader) => reader.store().list(&args.filter(driven.clone()))?,
         None => Page::default(),
     };
-    let read = |row: &InstanceRow| {
-        let read = reader.as_ref().map_or_else(|| Row::of(row), |reader| Row::read(reader, row));
-        if driven.includes(&row.new) { read } else { read.undriven() }
+    let read = match &reader {
+        Some(reader) => Row::with_states(reader, &page.rows)?,
+        None => Vec::new(),
     };
-    let mut rows: Vec<Row> = page.rows.iter().map(read).collect();
+    let driven_rows = page.rows.iter().zip(read);
+    let as_driven = |(stored, row): (&InstanceRow, Row)| match driven.includes(&stored.new) {
+        true => row,
+        false => row.undriven(),
+    };
+    let mut rows: Vec<Row> = driven_rows.map(as_driven).collect();
     if args.status.iter().all(|status| matches!(status, StatusArg::Error)) && !args.status.is_empty() {
         let ended_well = [Some(Outcome::Succeeded), Some(Outcome::Cancelled)];
         rows.retain(|row| row.status != InstanceStatus::Ended || !ended_well.contains(&row.outcome));

@@ -176,7 +176,13 @@ statechart:
 fn what_a_child_asks_is_answered_by_its_parents_name() {
     check(
         &[("shop.yaml", PARENT), (".rawko/charts/decision.yaml", CHILD)],
-        &["run shop.yaml --id s-1", "show s-1", "approve s-1 --ask nothing", "approve s-1 --data colour=red"],
+        &[
+            "run shop.yaml --id s-1",
+            "show s-1",
+            "ps",
+            "approve s-1 --ask nothing",
+            "approve s-1 --data colour=red",
+        ],
         expect![[r#"
             $ rawko run shop.yaml --id s-1
             s-1  shop 0.0.0
@@ -200,6 +206,9 @@ fn what_a_child_asks_is_answered_by_its_parents_name() {
                          `rawko approve s-1.decision.0` or `rawko deny s-1.decision.0`
             running    decision statechart:decision, started just now, key s-1/0/0
             children   s-1.decision.0 waiting, step 0, just now
+            $ rawko ps
+            ID   CHART       STATUS   WAITS FOR  STEP  UPDATED   STATES
+            s-1  shop 0.0.0  waiting  person     0     just now  [deciding]
             $ rawko approve s-1 --ask nothing
             --- stderr
             error: instance `s-1` has no pending request
