@@ -13,7 +13,7 @@ use std::process::Stdio;
 use expect_test::expect;
 
 use crate::support::{command, directory};
-use collector::{Collector, tree};
+use collector::{Collector, Seen, tree};
 
 const SHOWN: [&str; 4] =
     ["gen_ai.request.model", "gen_ai.tool.call.id", "gen_ai.response.finish_reasons", "error.type"];
@@ -117,7 +117,13 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
     .assert_eq(&tree(&spans, &SHOWN));
 
     // The attributes of the conventions.
-    let find = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+    // Of calls at the same time, the first one made, not the first to end.
+    let find = |name: &str| {
+        let first = spans.iter().find(|span| span.name == name).unwrap();
+        let instance = |span: &Seen| span.attributes.get("rawko.instance").cloned();
+        let same = spans.iter().filter(|span| span.name == name && instance(span) == instance(first));
+        same.min_by_key(|span| span.attributes.get("rawko.effect").cloned()).unwrap()
+    };
     let shown = |name: &str| {
         let span = find(name);
         let lines =
