@@ -13,7 +13,7 @@ use std::process::Stdio;
 use expect_test::expect;
 
 use crate::support::{command, directory};
-use collector::{Collector, Seen, tree};
+use collector::{Collector, tree};
 
 const SHOWN: [&str; 4] =
     ["gen_ai.request.model", "gen_ai.tool.call.id", "gen_ai.response.finish_reasons", "error.type"];
@@ -120,8 +120,10 @@ fn a_task_is_one_trace_with_agents_completions_and_tools_in_it() {
     // Of calls at the same time, the first one made, not the first to end.
     let find = |name: &str| {
         let first = spans.iter().find(|span| span.name == name).unwrap();
-        let instance = |span: &Seen| span.attributes.get("rawko.instance").cloned();
-        let same = spans.iter().filter(|span| span.name == name && instance(span) == instance(first));
+        let instance = first.attributes.get("rawko.instance");
+        let is_same =
+            |span: &&otlp::Seen| span.name == name && span.attributes.get("rawko.instance") == instance;
+        let same = spans.iter().filter(is_same);
         same.min_by_key(|span| span.attributes.get("rawko.effect").cloned()).unwrap()
     };
     let shown = |name: &str| {
