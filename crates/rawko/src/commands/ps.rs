@@ -237,7 +237,7 @@ fn print_table(args: &Args, page: &Page, rows: Vec<Row>, console: &mut Console) 
             status,
             Cell::new(waits),
             Cell::new(row.step.to_string()),
-            Cell::new(times::ago(row.updated_ms, now_ms)),
+            Cell::new(format!("{:<8}", times::ago(row.updated_ms, now_ms))),
             Cell::painted(format!("[{states}]"), Style::Accent),
             Cell::new(row.title.unwrap_or_default()),
         ]);

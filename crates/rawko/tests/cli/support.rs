@@ -202,9 +202,11 @@ fn without_ages(line: &str) -> String {
     for part in parts {
         let number =
             out.trim_end_matches(['s', 'm']).trim_end_matches(|byte: char| byte.is_ascii_digit()).len();
+        // In a table the cell is as wide as `just now`.
+        let padding = " ".repeat("just now".len().saturating_sub(out.len() - number + " ago".len()));
         out.truncate(number);
         out += "just now";
-        out += part;
+        out += part.strip_prefix(&padding).filter(|rest| rest.starts_with("  ")).unwrap_or(part);
     }
     out
 }
