@@ -1,5 +1,5 @@
-//! `Published`: what the writing side tells readers of the same process without a lock: the length of the unindexed
-//! journal, and a version of everything that lists count.
+//! `Published`: state of the writing side that readers of the same process see without a lock: the length of the
+//! unindexed journal, and a version of everything that lists count.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
