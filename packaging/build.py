@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 import sbom
@@ -49,12 +50,10 @@ class Payload:
 
 def stripped(path):
     """Returns the binary without symbols and debug information."""
-    copy = path.parent / f".{path.name}.{os.getpid()}.stripped"
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "rawko"
         subprocess.run(["strip", "-o", copy, path], check=True)
         return copy.read_bytes()
-    finally:
-        copy.unlink(missing_ok=True)
 
 
 def template(name, values):
