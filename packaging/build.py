@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes every package of rawko around one binary: tarball, npm package, wheel, Debian package, Docker context,
-Homebrew formula, SBOM and checksums. `cargo xtask dist` builds the binary and calls this.
+"""Writes every package of rawko around one binary: tarball (with a Dockerfile), npm package, wheel, Debian
+package, Homebrew formula, SBOM and checksums. `cargo xtask dist` builds the binary and calls this.
 
 Separate from xtask, because Python's standard library has the archive formats, and the tests package the binary they
 have already built. The same inputs give the same bytes: entries are sorted and carry SOURCE_DATE_EPOCH.
@@ -111,6 +111,8 @@ def tarball(payload, values, level):
     folder = f"rawko-{values['VERSION']}-linux-{payload.arch}"
     entries = [("bin/rawko", payload.data, 0o755), ("install.sh", template("install.sh", values), 0o755)]
     entries += documents() + [("CHANGELOG.md", (ROOT / "CHANGELOG.md").read_bytes(), 0o644)]
+    entries += [(f"docker/{name}", template(name, values), 0o644) for name in ("Dockerfile", "compose.yaml")]
+    entries.append(("docker/state/README", b"The state directory of rawko.\n", 0o644))
     return f"{folder}.tar.gz", tar([(f"{folder}/{name}", data, mode) for name, data, mode in entries], level)
 
 
@@ -164,16 +166,6 @@ def debian(payload, values, level):
     )
 
 
-def docker(payload, values, out):
-    """Writes the context of `docker build`: not an archive, because Docker reads a folder."""
-    folder = out / "docker"
-    folder.mkdir(exist_ok=True)
-    (folder / "rawko").write_bytes(payload.data)
-    (folder / "rawko").chmod(0o755)
-    for name in ("Dockerfile", "compose.yaml"):
-        (folder / name).write_bytes(template(name, values))
-
-
 def arguments():
     reader = argparse.ArgumentParser(description="Package a rawko binary", epilog="example: build.py --binary target/release/rawko --out dist")
     reader.add_argument("--binary", type=pathlib.Path, required=True, help="the program to package")
@@ -208,7 +200,6 @@ def main():
     for name, data in sorted(files.items()):
         (out / name).write_bytes(data)
         print(f"{len(data) / 1e6:8.2f} MB  {name}")
-    docker(payload, values, out)
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
     marker.write_text(sums)
     print(f"{len(payload.data) / 1e6:8.2f} MB  the binary, in {out}")
