@@ -23,7 +23,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 11] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -63,6 +63,22 @@ const JOBS: [Job; 9] = [
         variable: "RAWKO_INTERLEAVINGS",
         amount: 1_000_000,
         result: "test result",
+    },
+    Job {
+        name: "spin",
+        package: "rawko-verify",
+        test: "oracle",
+        variable: "RAWKO_SPIN",
+        amount: 500,
+        result: "spin: ",
+    },
+    Job {
+        name: "xstate",
+        package: "rawko-verify",
+        test: "oracle",
+        variable: "RAWKO_MACHINES",
+        amount: 400,
+        result: "xstate: ",
     },
     Job {
         name: "expressions",
@@ -220,7 +236,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, charts, turns, expressions, readers, logs, settings";
+        let jobs = "seeds, kills, fleet, charts, turns, spin, xstate, expressions, readers, logs, settings";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

@@ -16,6 +16,7 @@ use crate::graph::Counterexample;
 use crate::mode::{Detail, Mode};
 use crate::model::{Model, class_of};
 use crate::report::{PropertyReport, Report, Verdict};
+use crate::watch::LEADS_MAX;
 use crate::{inputs, liveness};
 
 /// The size of the first explorations. Charts with more behaviour are tried in general before they are explored further.
@@ -154,6 +155,10 @@ impl Verification<'_> {
     fn judge(&self, question: Question<'_>) -> PropertyReport {
         let report =
             |verdict, bound, trace| PropertyReport { name: question.name.to_owned(), verdict, bound, trace };
+        if let Some((_, Some(LEADS_MAX..))) = question.own {
+            let bound = format!("only the first {LEADS_MAX} `leads_to` properties are judged");
+            return report(Verdict::Unknown, bound, None);
+        }
         for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete) {
             let trace = self.violation(question, run);
             if let Some(trace) = trace.filter(|trace| self.is_sure(question, run, trace)) {

@@ -1,0 +1,10 @@
+//! Verdicts beside those of others: SPIN on random charts with random properties, `@xstate/graph` on the reachable
+//! states of random machines. The translations know nothing of the code under test.
+
+mod chart;
+mod macrostep;
+mod promela;
+mod spin;
+#[path = "../verify/support.rs"]
+mod support;
+mod yaml;
