@@ -19,7 +19,7 @@ use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
 use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
 use crate::inputs::{Choice, Inputs};
-use crate::machine::{Machine, Moment, StepFacts};
+use crate::machine::{Machine, StepFacts};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, Script};

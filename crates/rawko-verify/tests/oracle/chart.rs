@@ -261,6 +261,12 @@ impl Chart {
         of <= node && node <= self.nodes[of].last
     }
 
+    /// The events that a property may mention: those declared, or those handled.
+    pub(crate) fn events(&self) -> Vec<usize> {
+        let is_handled = |event: usize| self.transitions.iter().any(|one| one.trigger == Trigger::Event(event));
+        (0..EVENTS.len()).filter(|event| self.is_declared || is_handled(*event)).collect()
+    }
+
     pub(crate) fn invokes(&self) -> Vec<usize> {
         (0..self.nodes.len()).filter(|at| self.nodes[*at].invoke.is_some()).collect()
     }
@@ -293,13 +299,13 @@ fn properties(random: &mut Random, chart: &Chart) -> Vec<Property> {
 
 /// An expression; only with `is_any` it may negate and read the context.
 fn expr(random: &mut Random, chart: &Chart, depth: usize, is_any: bool) -> Expr {
-    let invokes = chart.invokes();
+    let (invokes, events) = (chart.invokes(), chart.events());
     let inner = |random: &mut Random| Box::new(expr(random, chart, depth - 1, is_any));
     match random.below(100) {
         0..25 if depth > 0 => Expr::And(inner(random), inner(random)),
         25..40 if depth > 0 => Expr::Or(inner(random), inner(random)),
         40..50 if depth > 0 && is_any => Expr::Not(inner(random)),
-        50..60 => Expr::Event(random.below(EVENTS.len())),
+        50..60 if !events.is_empty() => Expr::Event(random.pick(&events)),
         60..68 if !invokes.is_empty() => Expr::Invoked(random.pick(&invokes)),
         68..72 => Expr::Ended,
         72..80 if is_any => Expr::Key(random.below(KEYS), random.below(VALUES)),

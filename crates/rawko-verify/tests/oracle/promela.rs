@@ -44,15 +44,9 @@ pub(crate) fn write(chart: &Chart) -> String {
         }
         timers.extend(node.invoke.as_ref().and_then(|it| it.timeout).map(|delay| Timer::Timeout(at, delay)));
     }
-    let mentioned: Vec<usize> = chart.properties.iter().flat_map(events).collect();
-    let is_known = |event: &usize| match chart.is_declared {
-        true => *event < OUTSIDE,
-        false => {
-            let is_handled = chart.transitions.iter().any(|one| one.trigger == Trigger::Event(*event));
-            is_handled || mentioned.contains(event)
-        }
-    };
-    let outside = (0..EVENTS.len()).filter(is_known).collect();
+    // What is declared as internal does not come from outside.
+    let is_outside = |event: &usize| !chart.is_declared || *event < OUTSIDE;
+    let outside = chart.events().into_iter().filter(is_outside).collect();
     Writer { chart, timers, outside }.model()
 }
 
@@ -302,29 +296,4 @@ impl Writer<'_> {
              static void set(int t, int d) {{ {running} = 1; {left} = d * {PARTS}; {last} = t; {count}++; }}"
         )
     }
-}
-
-fn events(property: &Property) -> Vec<usize> {
-    fn of(expr: &Expr, found: &mut Vec<usize>) {
-        match expr {
-            Expr::Event(event) => found.push(*event),
-            Expr::Not(inner) => of(inner, found),
-            Expr::And(left, right) | Expr::Or(left, right) => {
-                of(left, found);
-                of(right, found);
-            }
-            Expr::In(_) | Expr::Invoked(_) | Expr::Ended | Expr::Key(..) => {}
-        }
-    }
-    let mut found = Vec::new();
-    match property {
-        Property::Never(one) | Property::Always(one) => of(one, &mut found),
-        Property::Before(one, other)
-        | Property::Within(one, other, _)
-        | Property::LeadsTo { from: one, to: other, .. } => {
-            of(one, &mut found);
-            of(other, &mut found);
-        }
-    }
-    found
 }

@@ -81,7 +81,7 @@ impl Model {
 
     fn holds(&self, name: &str) -> bool {
         let pan = self.folder.join("pan");
-        let done = Command::new(pan).args(["-a", "-m2000000", "-N", name]).current_dir(&self.folder).output().unwrap();
+        let done = Command::new(pan).args(["-a", "-m200000", "-w18", "-N", name]).current_dir(&self.folder).output().unwrap();
         let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
         let errors = said.lines().find_map(|line| line.split_once("errors: ").map(|(_, count)| count.trim() != "0"));
         assert!(!said.contains("max search depth too small") && !said.contains("out of memory"), "{said}");
