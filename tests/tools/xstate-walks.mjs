@@ -234,7 +234,9 @@ function reached(config, events) {
   const built = x.createMachine({ ...live(config), options: { maxIterations: 100 } });
   const history = (snapshot) => Object.entries(snapshot.historyValue).map(([id, nodes]) => [id, nodes.map((node) => node.id)]);
   const serializeState = (snapshot) => JSON.stringify([snapshot.value, snapshot.status, history(snapshot)]);
-  const map = getAdjacencyMap(built, { events: events.map((type) => ({ type })), serializeState, limit: 20000 });
+  // The pure function moves machines that are done; an actor does not.
+  const stopWhen = (snapshot) => snapshot.status !== 'active';
+  const map = getAdjacencyMap(built, { events: events.map((type) => ({ type })), serializeState, stopWhen, limit: 20000 });
   const configurations = Object.values(map).map(({ state }) => {
     if (state.status === 'error') throw state.error;
     const leaves = state._nodes.filter((node) => Object.keys(node.states).length === 0);

@@ -218,9 +218,8 @@ impl Search<'_> {
             }
         };
         while let Some(number) = wanted.pop() {
-            let serving = self
-                .inner_edges(component)
-                .find(|edge| ends(&self.graph.edges[*edge as usize], number));
+            let serving =
+                self.inner_edges(component).find(|edge| ends(&self.graph.edges[*edge as usize], number));
             let Some(edge) = serving else { continue };
             let source = self.graph.edges[edge as usize].from;
             if let Some(mut way) = self.graph.way(at, |node| node == source, is_inside) {

@@ -95,7 +95,8 @@ impl Verification<'_> {
         let has_steps = clocks.count > 1 && clocks.tick_ms(2).is_some();
         let (states_max, edges_max) = limits;
         // Times that are sampled have no end. Where steps of time are possible, they decide.
-        let first = if has_steps { (states_max.min(SAMPLED_MAX), edges_max.min(SAMPLED_MAX)) } else { limits };
+        let first =
+            if has_steps { (states_max.min(SAMPLED_MAX), edges_max.min(SAMPLED_MAX)) } else { limits };
         self.run(mode, None, first);
         let mut running = self.last_clocks();
         let mut has_run = false;

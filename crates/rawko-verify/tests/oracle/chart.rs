@@ -200,7 +200,11 @@ impl Chart {
             }
         }
         let timers = self.transitions.iter().filter(|one| matches!(one.trigger, Trigger::After(_))).count()
-            + self.nodes.iter().filter(|node| node.invoke.as_ref().is_some_and(|it| it.timeout.is_some())).count();
+            + self
+                .nodes
+                .iter()
+                .filter(|node| node.invoke.as_ref().is_some_and(|it| it.timeout.is_some()))
+                .count();
         if timers < 2 && random.chance(25) {
             let delay = 1 + random.below(3);
             self.transition(random, at, Trigger::After(delay));
@@ -238,8 +242,7 @@ impl Chart {
             _ if is_always => Some(Guard::Key(random.below(KEYS), true, random.below(VALUES))),
             _ => None,
         };
-        let mut actions: Vec<Action> =
-            (0..random.below(2)).map(|_| self.action(random, has_data)).collect();
+        let mut actions: Vec<Action> = (0..random.below(2)).map(|_| self.action(random, has_data)).collect();
         if target.is_none() && actions.is_empty() {
             actions.push(self.action(random, has_data));
         }
@@ -263,7 +266,8 @@ impl Chart {
 
     /// The events that a property may mention: those declared, or those handled.
     pub(crate) fn events(&self) -> Vec<usize> {
-        let is_handled = |event: usize| self.transitions.iter().any(|one| one.trigger == Trigger::Event(event));
+        let is_handled =
+            |event: usize| self.transitions.iter().any(|one| one.trigger == Trigger::Event(event));
         (0..EVENTS.len()).filter(|event| self.is_declared || is_handled(*event)).collect()
     }
 

@@ -21,27 +21,42 @@ impl Writer<'_> {
         // The phases: 0 a given event, 1 eventless, 2 the queue, then invokes and due timers.
         out.push_str("    if (starting || phase == 0) ;\n    else if (phase == 1) kind = 3;\n");
         out.push_str("    else if (qn > 0) {\n      kind = 1; ev = q[0]; cd = qd[0]; for (i = 0; i + 1 < qn; i++) { q[i] = q[i + 1]; qd[i] = qd[i + 1]; } qn--;\n");
-        let _ = writeln!(out, "      if (ev <= 4) {} = 1;\n      moment();\n    }} else {{", self.seen_event("ev - 1"));
+        let _ = writeln!(
+            out,
+            "      if (ev <= 4) {} = 1;\n      moment();\n    }} else {{",
+            self.seen_event("ev - 1")
+        );
         for at in self.chart.invokes() {
             let timeout = self.timers.iter().enumerate().find_map(|(number, timer)| match timer {
                 Timer::Timeout(of, delay) if *of == at => Some(format!("set({number}, {delay});")),
                 _ => None,
             });
-            let (timeout, pending, invoked) = (timeout.unwrap_or_default(), self.pending(at), self.invoked(at));
-            let _ = writeln!(out, "      if (st[{at}]) {{ st[{at}] = 0; {pending} = 1; {invoked} = 1; {timeout} moment(); }}");
+            let (timeout, pending, invoked) =
+                (timeout.unwrap_or_default(), self.pending(at), self.invoked(at));
+            let _ = writeln!(
+                out,
+                "      if (st[{at}]) {{ st[{at}] = 0; {pending} = 1; {invoked} = 1; {timeout} moment(); }}"
+            );
         }
         if self.timers.is_empty() {
             out.push_str("      break;\n");
         } else {
             let (count, listed) = (self.one(One::TimerCount), self.timer(2, "j"));
             let left = self.timer(0, &listed);
-            let _ = writeln!(out, "      for (j = 0; j < {count} && {left} > 0; j++) ;\n      if (j == {count}) break;");
+            let _ = writeln!(
+                out,
+                "      for (j = 0; j < {count} && {left} > 0; j++) ;\n      if (j == {count}) break;"
+            );
             let _ = writeln!(out, "      kind = 2; tk = {listed}; cancel(tk);");
         }
         for (number, timer) in self.timers.iter().enumerate() {
             if let Timer::Timeout(at, _) = timer {
                 let stop = self.stop_invoke(*at);
-                let _ = writeln!(out, "      if (tk == {number}) {{ {stop} kind = 1; ev = {}; cd = 99; moment(); }}", FAILED + at);
+                let _ = writeln!(
+                    out,
+                    "      if (tk == {number}) {{ {stop} kind = 1; ev = {}; cd = 99; moment(); }}",
+                    FAILED + at
+                );
             }
         }
         out.push_str("    }\n    kn = 0; memset(en, 0, sizeof(en)); memset(k, 0, sizeof(k)); memset(pos, 0, sizeof(pos));\n    if (!starting) {\n");
@@ -76,7 +91,8 @@ impl Writer<'_> {
             let _ = write!(out, "      if ({}) {{ ", self.active(leaf));
             let mut at = leaf;
             loop {
-                for (number, one) in chart.transitions.iter().enumerate().filter(|(_, one)| one.source == at) {
+                for (number, one) in chart.transitions.iter().enumerate().filter(|(_, one)| one.source == at)
+                {
                     let _ = write!(out, "if ({}) {{ {} }} else ", self.is_candidate(one), self.add(number));
                 }
                 if at == 0 {
@@ -160,7 +176,10 @@ impl Writer<'_> {
             if chart.nodes[at].invoke.is_some() {
                 stops.push_str(&self.stop_invoke(at));
             }
-            let _ = writeln!(out, "      if ({active} && ({leaves})) {{ {active} = 0; {exit} {stops} moment(); }}");
+            let _ = writeln!(
+                out,
+                "      if ({active} && ({leaves})) {{ {active} = 0; {exit} {stops} moment(); }}"
+            );
         }
         out.push_str("      for (j = 0; j < kn; j++) {\n");
         for (number, one) in chart.transitions.iter().enumerate() {

@@ -118,22 +118,30 @@ impl Writer<'_> {
     fn input(&self) -> String {
         let mut out = format!("static void finish(int judged) {{\n{}}}\n", self.finish());
         let (up, clock) = (self.one(One::Up), self.one(One::Clock));
-        let _ = writeln!(out, "static void first_step(void) {{ {clock} = 254; clear(); macrostep(1, 1, 0, 0); finish(1); {up} = 1; }}");
+        let _ = writeln!(
+            out,
+            "static void first_step(void) {{ {clock} = 254; clear(); macrostep(1, 1, 0, 0); finish(1); {up} = 1; }}"
+        );
         let _ = writeln!(out, "static void next_step(int inp, int dat) {{\n  int judged = 0, i;");
         (0..self.timers.len()).for_each(|at| _ = writeln!(out, "  {} = 0;", self.timer(3, &at.to_string())));
         self.chart.invokes().iter().for_each(|at| _ = writeln!(out, "  {} = 0;", self.ended_invoke(*at)));
         let (acted, bad2, bad3) = (self.one(One::Acted), self.one(One::Bad2), self.one(One::Bad3));
         let _ = writeln!(out, "  {acted} = 0; {bad2} = 0; {bad3} = 0;\n  if (inp == {TICK}) {{");
-        let _ = writeln!(out, "    if ({clock} == 0) {{ {bad3} = 1; {clock} = 253; }} else if ({clock} < 250) {clock}--;");
+        let _ = writeln!(
+            out,
+            "    if ({clock} == 0) {{ {bad3} = 1; {clock} = 253; }} else if ({clock} < 250) {clock}--;"
+        );
         let (listed, count) = (self.timer(2, "i"), self.one(One::TimerCount));
         let left = self.timer(0, &listed);
-        let _ = writeln!(out, "    for (i = 0; i < {count}; i++) {{ {left}--; if ({left} == 0) judged = 1; }}");
+        let _ =
+            writeln!(out, "    for (i = 0; i < {count}; i++) {{ {left}--; if ({left} == 0) judged = 1; }}");
         let _ = writeln!(out, "    if (judged) {{ clear(); {acted} = 1; macrostep(0, 2, 0, 0); }}");
         let _ = writeln!(out, "  }} else if (inp > 0) {{\n    judged = 1; clear();");
         for at in self.chart.invokes() {
             let codes = (DONE + at, FAILED + at);
             let stop = self.stop_invoke(at);
-            let _ = writeln!(out, "    if (inp == {} || inp == {}) {{ {acted} = 1; {stop} }}", codes.0, codes.1);
+            let _ =
+                writeln!(out, "    if (inp == {} || inp == {}) {{ {acted} = 1; {stop} }}", codes.0, codes.1);
         }
         let _ = writeln!(out, "    if (inp <= 4) {} = 1;\n    moment();", self.seen_event("inp - 1"));
         let _ = writeln!(out, "    if (macrostep(0, 0, inp, dat)) {acted} = 1;\n  }}\n  finish(judged);\n}}");
@@ -189,7 +197,8 @@ impl Writer<'_> {
         for (number, served) in work.iter().enumerate() {
             let _ = writeln!(out, "  if ({token} == {number} && {served}) {token} = {};", number + 1);
         }
-        let _ = writeln!(out, "  if ({token} == {}) {{ {token} = 0; {fair} = 1; }}\n  (void)rest;", work.len());
+        let _ =
+            writeln!(out, "  if ({token} == {}) {{ {token} = 0; {fair} = 1; }}\n  (void)rest;", work.len());
         out
     }
 
@@ -216,7 +225,8 @@ impl Writer<'_> {
         let (first, then) = (self.expr(first), self.expr(then));
         let mut clear = String::new();
         (0..self.chart.nodes.len()).for_each(|at| clear += &format!("{} = 0; ", self.invoked(at)));
-        (0..EVENTS.len()).for_each(|event| clear += &format!("{} = 0; ", self.seen_event(&event.to_string())));
+        (0..EVENTS.len())
+            .for_each(|event| clear += &format!("{} = 0; ", self.seen_event(&event.to_string())));
         format!(
             "static int fa, ta, mn; static uchar st[40];\n\
              static void clear(void) {{ {clear} fa = 0; ta = 0; mn = 1; }}\n\

@@ -52,7 +52,9 @@ fn reachable_configurations_are_those_of_xstate_graph() {
             false => wrong.push(format!("{config}\nXState {expected:?}\nrawko  {found:?}\n")),
         }
     }
-    println!("xstate: {same} machines reach the same {states} configurations; {refused} refused, {invalid} invalid");
+    println!(
+        "xstate: {same} machines reach the same {states} configurations; {refused} refused, {invalid} invalid"
+    );
     assert!(wrong.is_empty(), "{} differ, among them\n{}", wrong.len(), wrong[0]);
     assert!(same * 2 > count, "only {same} of {count} machines were compared");
 }

@@ -13,7 +13,8 @@ pub(crate) fn write(chart: &Chart) -> String {
         text.push_str("events:\n");
         for (number, event) in EVENTS.iter().enumerate() {
             let internal = if number < OUTSIDE { "" } else { "internal: true, " };
-            let data = "data: {type: object, required: [k], properties: {k: {type: integer, enum: [0, 1, 2]}}}";
+            let data =
+                "data: {type: object, required: [k], properties: {k: {type: integer, enum: [0, 1, 2]}}}";
             let _ = writeln!(text, "  {event}: {{{internal}{data}}}");
         }
     }
@@ -84,12 +85,18 @@ fn node(chart: &Chart, at: usize, depth: usize, text: &mut String) {
     if let Some(invoke) = &this.invoke {
         let src = if invoke.is_human { "human" } else { "svc" };
         let timeout = invoke.timeout.map(|units| format!(", timeout: {}ms", units * UNIT_MS));
-        let (done, failed) = (of(&|one| one.trigger == Trigger::Done), of(&|one| one.trigger == Trigger::Failed));
+        let (done, failed) =
+            (of(&|one| one.trigger == Trigger::Done), of(&|one| one.trigger == Trigger::Failed));
         let failed = if invoke.is_human { String::new() } else { format!(", onError: {}", list(&failed)) };
         let timeout = timeout.unwrap_or_default();
-        let _ = writeln!(text, "{pad}invoke: {{id: i{at}, src: {src}{timeout}, onDone: {}{failed}}}", list(&done));
+        let _ = writeln!(
+            text,
+            "{pad}invoke: {{id: i{at}, src: {src}{timeout}, onDone: {}{failed}}}",
+            list(&done)
+        );
     }
-    let children: Vec<usize> = (1..chart.nodes.len()).filter(|child| chart.nodes[*child].parent == at).collect();
+    let children: Vec<usize> =
+        (1..chart.nodes.len()).filter(|child| chart.nodes[*child].parent == at).collect();
     if !children.is_empty() {
         let _ = writeln!(text, "{pad}states:");
         for child in children {
@@ -122,9 +129,8 @@ fn guard(chart: &Chart, guard: Guard) -> String {
 }
 
 fn actions(actions: &[Action]) -> String {
-    let assign = |key: &usize, value: String| {
-        format!("{{type: assign, context_updates: {{x{key}: \"{value}\"}}}}")
-    };
+    let assign =
+        |key: &usize, value: String| format!("{{type: assign, context_updates: {{x{key}: \"{value}\"}}}}");
     let shown = actions.iter().map(|action| match action {
         Action::Set(key, value) => assign(key, value.to_string()),
         Action::Count(key) => assign(key, format!("(context.x{key} + 1) % 3")),

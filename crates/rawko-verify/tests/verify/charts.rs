@@ -41,10 +41,10 @@ fn charts_and_examples_with_their_default_input() {
     ];
     let text: String = paths.iter().map(|path| summary(path, false)).collect();
     expect![[r#"
-        charts/agent_lifecycle.yaml: 15 states, 180 transitions
+        charts/agent_lifecycle.yaml: 22 states, 1320 transitions
         charts/channel.yaml: 2 states, 2 transitions
         charts/dry_run.yaml: 4 states, 82 transitions
-        charts/speaker.yaml: 2 states, 6 transitions
+        charts/speaker.yaml: 3 states, 9 transitions
         examples/traffic-light/traffic-light.yaml: 56 states, 150 transitions
         examples/order/order.yaml: 13 states, 29 transitions
     "#]]

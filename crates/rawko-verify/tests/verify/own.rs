@@ -229,7 +229,10 @@ fn steps_in_which_nothing_happens() {
         &[
             (r#"{never: "in('b') and not event('GO')"}"#, "GO OTHER → b"),
             // Events that nothing handles do not count as those that arrive.
-            (r#"{leads_to: {from: "event('OTHER') and in('b')", to: "in('a')"}, assume: [events_arrive]}"#, "holds"),
+            (
+                r#"{leads_to: {from: "event('OTHER') and in('b')", to: "in('a')"}, assume: [events_arrive]}"#,
+                "holds",
+            ),
             (r#"{leads_to: {from: "event('OTHER') and in('b')", to: "in('a')"}}"#, "GO OTHER → b"),
         ],
     );
