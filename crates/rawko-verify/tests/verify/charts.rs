@@ -56,13 +56,14 @@ fn charts_that_do_the_work_with_any_input() {
     let paths = ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"];
     let text: String = paths.iter().map(|path| summary(path, true)).collect();
     expect![[r#"
-        charts/agent.yaml: 508 states, 18476 transitions
-          approval_respected unknown: the first 1070 states, with the default input
-          bounded_by_budget unknown: the first 1070 states, with the default input
-        charts/orchestrator.yaml: 174 states, 14409 transitions
+        charts/agent.yaml: 544 states, 18476 transitions
+          approval_respected unknown: the first 1086 states, with the default input
+          bounded_by_budget unknown: the first 1086 states, with the default input
+        charts/orchestrator.yaml: 333 states, 27666 transitions
           approval_respected unknown: the first 158 states, with the default input
           bounded_by_budget unknown: the first 158 states, with the default input
-        charts/plan_build.yaml: 62 states, 831 transitions
+          checked_first unknown: the first 158 states, with the default input
+        charts/plan_build.yaml: 71 states, 831 transitions
     "#]]
     .assert_eq(&text);
 }
