@@ -59,10 +59,9 @@ fn charts_that_do_the_work_with_any_input() {
         charts/agent.yaml: 544 states, 18476 transitions
           approval_respected unknown: the first 1086 states, with the default input
           bounded_by_budget unknown: the first 1086 states, with the default input
-        charts/orchestrator.yaml: 333 states, 27666 transitions
+        charts/orchestrator.yaml: 327 states, 27582 transitions
           approval_respected unknown: the first 158 states, with the default input
           bounded_by_budget unknown: the first 158 states, with the default input
-          checked_first unknown: the first 158 states, with the default input
         charts/plan_build.yaml: 71 states, 831 transitions
     "#]]
     .assert_eq(&text);
