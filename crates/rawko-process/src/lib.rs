@@ -49,7 +49,9 @@ mod pins;
 mod processes;
 mod table;
 
-pub use egress::{Connections, Egress, EgressRefusal, common_hosts, covers_host};
+pub use egress::{
+    Connections, Egress, EgressRefusal, HostList, HostRule, HostRules, common_hosts, covers_host,
+};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,

@@ -216,7 +216,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");
         spec.env.extend(environment::read_only(&view.temporary));
     }
-    match &confinement.egress {
+    match confinement.egress.as_ref().filter(|_| launch.profile != Profile::ReadOnly) {
         Some(egress) => spec.env.extend(environment::direct(egress)),
         None => spec.env.extend(environment::offline()),
     }

@@ -199,6 +199,7 @@ async fn egress_is_by_list() {
         egress: Some(rawko_process::Egress {
             hosts: Some(hosts.iter().map(|host| (*host).to_owned()).collect()),
             private: private.to_vec(),
+            ..rawko_process::Egress::default()
         }),
         ..yard.confinement()
     };
