@@ -40,14 +40,13 @@
 //! ```
 #![warn(missing_docs)]
 
-mod contained;
 mod egress;
 mod helper;
 mod launch;
 mod mark;
 mod pins;
+mod platform;
 mod processes;
-mod table;
 
 pub use egress::{
     Connections, Egress, EgressRefusal, HostList, HostRule, HostRules, common_hosts, covers_host,
@@ -60,4 +59,5 @@ pub use launch::{
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use pins::{is_pinned, pin_programs};
+pub use platform::{BeneathLinks, is_portable, open_beneath, path_handle_flags};
 pub use processes::Processes;

@@ -357,7 +357,9 @@ impl Toolbox {
     async fn search(&self, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
         let settings = &self.tools.settings;
         match &settings.search {
-            Some(service) => search(&self.web_egress(grant), service, self.search_model.as_ref(), input).await,
+            Some(service) => {
+                search(&self.web_egress(grant), service, self.search_model.as_ref(), input).await
+            }
             None => Err("no search service is configured: set `tools.search` in .rawko/config.yaml"
                 .to_owned()
                 .into()),

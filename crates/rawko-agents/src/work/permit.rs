@@ -207,7 +207,11 @@ pub(super) fn host_request(
         ("expires", Value::Int(i64::try_from(expires_ms).unwrap_or(i64::MAX))),
     ];
     let request = Value::map(parts.into_iter().chain(details));
-    Some(Value::map([("request", request), ("hosts", value(&hosts)), ("rule", Value::from(rules.join("; ")))]))
+    Some(Value::map([
+        ("request", request),
+        ("hosts", value(&hosts)),
+        ("rule", Value::from(rules.join("; "))),
+    ]))
 }
 
 fn decided(decision: &str, rule: &str) -> Value {

@@ -74,10 +74,8 @@ impl Workshop {
         }
         let egress = Egress { rules: denied, ..tools.web.egress() };
         let own = McpSettings::new(root, settings.environment().clone());
-        let servers = McpServers::start(
-            configs,
-            McpSettings { confinement: confinement.clone(), egress, ..own },
-        );
+        let servers =
+            McpServers::start(configs, McpSettings { confinement: confinement.clone(), egress, ..own });
         let words = ProjectWords::read(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()), words);
         problems.extend(missing_skills(&agents, &words));
         let toolbox = searching(Toolbox::new(root, tools), &providers)

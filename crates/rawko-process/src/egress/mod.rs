@@ -277,7 +277,8 @@ mod tests {
     /// Each row decides on `host`: the settings list `listed.com`, and the rules are those of the row.
     #[test]
     fn a_denial_wins_over_an_approval_and_that_over_a_question() {
-        let rule = |pattern: &str| vec![HostRule { pattern: pattern.to_owned(), source: "a rule".to_owned() }];
+        let rule =
+            |pattern: &str| vec![HostRule { pattern: pattern.to_owned(), source: "a rule".to_owned() }];
         let none = HostRules::default();
         let asking = HostRules { asks_unlisted: true, ..none.clone() };
         let within = |hosts: &[&str]| {

@@ -146,7 +146,8 @@ impl Request {
         // One request a connection: a second one could be for another host.
         let kept = headers.split("\r\n").filter(|header| !header.is_empty()).filter(|header| {
             let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !["proxy-connection", "proxy-authorization", "connection", "keep-alive", "host"].contains(&name.as_str())
+            !["proxy-connection", "proxy-authorization", "connection", "keep-alive", "host"]
+                .contains(&name.as_str())
         });
         let kept: String = kept.map(|header| format!("{header}\r\n")).collect();
         // The host that was checked: a server may serve others by this header.

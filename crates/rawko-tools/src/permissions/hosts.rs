@@ -32,7 +32,9 @@ impl Grant {
                 let parsed = super::judge::rules(texts);
                 let found = parsed.iter().flat_map(|rule| {
                     let source = format!("`{}` in {}", rule.text, set.list(key));
-                    of(&rule.target).into_iter().map(move |pattern| HostRule { pattern, source: source.clone() })
+                    of(&rule.target)
+                        .into_iter()
+                        .map(move |pattern| HostRule { pattern, source: source.clone() })
                 });
                 found.collect()
             };
@@ -142,8 +144,7 @@ mod tests {
 
     #[test]
     fn a_set_that_passed_through_a_chart_is_not_the_persons() {
-        let grant =
-            Grant { permissions: vec![set(Party::User, &["Network"], &[], &[])], ..Grant::default() };
+        let grant = Grant { permissions: vec![set(Party::User, &["Network"], &[], &[])], ..Grant::default() };
         assert_eq!(patterns(&grant.host_rules().approved), ["*"]);
         let text = serde_json::to_string(&grant).unwrap();
         let read: Grant = serde_json::from_str(&text).unwrap();
@@ -152,7 +153,8 @@ mod tests {
 
     #[test]
     fn denials_and_questions_concern_every_door() {
-        let project = set(Party::Project, &[], &["Network"], &["WebFetch(domain:evil.com)", "Network(domain:*.b.c)"]);
+        let project =
+            set(Party::Project, &[], &["Network"], &["WebFetch(domain:evil.com)", "Network(domain:*.b.c)"]);
         let layer = Layer { network: Some(vec!["docs.rs".to_owned()]), ..Layer::default() };
         let grant = Grant { permissions: vec![project], layers: vec![layer] };
         let rules = grant.host_rules();

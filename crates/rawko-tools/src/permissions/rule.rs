@@ -230,7 +230,8 @@ fn is_task(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> RuleProblem {
-    let all: Vec<&str> = Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH, NETWORK]).collect();
+    let all: Vec<&str> =
+        Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH, NETWORK]).collect();
     let help = match nearest(name, all.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(

@@ -10,6 +10,7 @@
 )]
 
 mod authority;
+mod connections;
 mod kernel;
 mod launcher;
 mod means;
