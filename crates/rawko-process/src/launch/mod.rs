@@ -19,6 +19,7 @@ mod needed;
 mod plain;
 mod profile;
 mod regular;
+mod settled;
 mod spec;
 mod start;
 mod view;

@@ -247,26 +247,3 @@ async fn tool_chains_work_inside() {
         assert!(text.contains(expected) || text.contains("passed"), "{name}: {text}");
     }
 }
-
-/// Prints the time that the confinement adds to a start. Run it alone: `cargo test --test launch overhead -- --ignored
-/// --nocapture`.
-#[tokio::test]
-#[ignore = "a measurement"]
-async fn overhead() {
-    let yard = Yard::new();
-    let median = |mut times: Vec<std::time::Duration>| {
-        times.sort();
-        (times[times.len() / 2], times[0])
-    };
-    let mut confined = Vec::new();
-    let mut plain = Vec::new();
-    for _ in 0..100 {
-        let start = std::time::Instant::now();
-        yard.run(Profile::Workspace, "true").await;
-        confined.push(start.elapsed());
-        let start = std::time::Instant::now();
-        tokio::process::Command::new("bash").args(["-c", "true"]).output().await.unwrap();
-        plain.push(start.elapsed());
-    }
-    eprintln!("confined {:?}, plain {:?} (median, least)", median(confined), median(plain));
-}
