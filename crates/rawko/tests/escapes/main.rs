@@ -14,6 +14,7 @@ mod connections;
 mod kernel;
 mod launcher;
 mod means;
+mod portable;
 mod questions;
 mod rules;
 mod shell;
