@@ -43,7 +43,12 @@ async fn measure(project: &std::path::Path) -> Result<(), Box<dyn Error>> {
         without.push(start.elapsed());
     }
     let (with, without) = (median(with), median(without));
-    println!("confined {:.1} ms, plain {:.1} ms, overhead {:.1} ms (median of {CALLS})", ms(with), ms(without), ms(with.saturating_sub(without)));
+    println!(
+        "confined {:.1} ms, plain {:.1} ms, overhead {:.1} ms (median of {CALLS})",
+        ms(with),
+        ms(without),
+        ms(with.saturating_sub(without))
+    );
     Ok(())
 }
 

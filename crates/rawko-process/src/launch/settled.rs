@@ -61,7 +61,8 @@ impl<T> Settled<T> {
         let value = Arc::new(read(path));
         if may_keep && self::stamp(path) == Some(stamp) {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = all.as_mut().and_then(|all| all.get_mut(path)).filter(|it| it.stamp == stamp) {
+            if let Some(known) = all.as_mut().and_then(|all| all.get_mut(path)).filter(|it| it.stamp == stamp)
+            {
                 known.value = Some(Arc::clone(&value));
             }
         }
