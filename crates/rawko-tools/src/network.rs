@@ -7,9 +7,10 @@ use reqwest::Url;
 
 use super::grant::Grant;
 use super::input::text;
+use super::outcome::{Failure, ToolOutcome};
 use super::permissions::Judgement;
 use super::toolbox::{Resolved, Toolbox};
-use super::web::SearchEngine;
+use super::web::{SearchEngine, search};
 
 impl Toolbox {
     /// Returns the hosts for WebFetch, WebSearch and MCP servers over HTTP.
@@ -31,6 +32,19 @@ impl Toolbox {
         let rules = grant.host_rules();
         let has_list = self.settings().web.hosts.is_some() || !rules.within.is_empty();
         !rules.asked.is_empty() || (rules.asks_unlisted && has_list)
+    }
+
+    /// Searches the web by the service of the settings.
+    pub(super) async fn search(&self, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
+        let settings = &self.tools.settings;
+        match &settings.search {
+            Some(service) => {
+                search(&self.web_egress(grant), service, self.search_model.as_ref(), input).await
+            }
+            None => Err("no search service is configured: set `tools.search` in .rawko/config.yaml"
+                .to_owned()
+                .into()),
+        }
     }
 
     /// Adds the decision on the host that a call connects to.

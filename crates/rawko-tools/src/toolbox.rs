@@ -17,7 +17,7 @@ use super::permissions::{
 };
 use super::settings::ToolSettings;
 use super::skill::Skill;
-use super::web::{SearchEngine, SearchModel, SearchSettings, fetch, search};
+use super::web::{SearchEngine, SearchModel, SearchSettings, fetch};
 use super::{ToolSource, alias, files, plan, question, shell, skill, think};
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
@@ -55,7 +55,7 @@ pub struct Toolbox {
     pub(super) tools: Arc<Tools>,
     sources: Vec<Arc<dyn ToolSource>>,
     skills: Vec<Skill>,
-    search_model: Option<SearchModel>,
+    pub(super) search_model: Option<SearchModel>,
     /// True for a copy of the project: servers that work in the project itself must not write for it.
     is_apart: bool,
 }
@@ -351,18 +351,6 @@ impl Toolbox {
             Ok(outcome) => outcome,
             Err(Failure::Refused(refused)) => refused.outcome(""),
             Err(Failure::Said(said)) => ToolOutcome::failed(said),
-        }
-    }
-
-    async fn search(&self, input: &Value, grant: &Grant) -> Result<ToolOutcome, Failure> {
-        let settings = &self.tools.settings;
-        match &settings.search {
-            Some(service) => {
-                search(&self.web_egress(grant), service, self.search_model.as_ref(), input).await
-            }
-            None => Err("no search service is configured: set `tools.search` in .rawko/config.yaml"
-                .to_owned()
-                .into()),
         }
     }
 
