@@ -90,7 +90,7 @@ export async function retry(id) {
 }
 
 /** Forks from a step; values of the context may be others. */
-export function fork(id, step, context) {
+export function fork(id, step, context, view = 'instances') {
   const name = h('input', {
     class: 'input code',
     type: 'text',
@@ -170,8 +170,8 @@ export function fork(id, step, context) {
       for (const [key, input] of edits) set[key] = input.value.trim() || 'null';
       if (edits.size) body.set = set;
       const receipt = await post(path('instances', id, 'fork'), body);
-      notice(`Forked into ${receipt.instance}.`, { link: h('a', { href: href('instances', id, { step }) }, 'back') });
-      go('instances', receipt.instance);
+      notice(`Forked into ${receipt.instance}.`, { link: h('a', { href: href(view, id, view === 'instances' ? { step } : {}) }, 'back') });
+      go(view, receipt.instance);
     },
   });
 }

@@ -3,7 +3,7 @@ import { get, path } from './api.js';
 import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { href } from './route.js';
-import { face } from './transcript.js';
+import { face } from './turns.js';
 import { cost, number } from './words.js';
 
 const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not checked' };

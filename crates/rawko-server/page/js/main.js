@@ -12,6 +12,7 @@ import { empty, failed } from './empty.js';
 import { login } from './login.js';
 import { instances } from './instances.js';
 import { instance } from './instance.js';
+import { task } from './task.js';
 import { tasks } from './tasks.js';
 import { approvals } from './approvals.js';
 import { channels } from './channels.js';
@@ -28,7 +29,7 @@ import { begin } from './start.js';
 
 const VIEWS = {
   instances: (name) => (name === null ? instances : instance),
-  tasks: () => tasks,
+  tasks: (name) => (name === null ? tasks : task),
   approvals: () => approvals,
   channels: (name) => (name === null ? channels : channel),
   charts: (name) => (name === null ? charts : chart),
@@ -90,7 +91,7 @@ function show() {
 }
 
 function enter(mount, route) {
-  live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
+  live.follow(['instances', 'tasks'].includes(route.view) && route.name !== null ? { instance: route.name } : {});
   const { role, required } = page.session;
   // Where there are tokens, they say who speaks.
   const may = { operate: role !== 'read', admin: role === 'admin', claimName: !required };

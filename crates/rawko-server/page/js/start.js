@@ -33,7 +33,7 @@ export function begin({ chart = null } = {}) {
     async work() {
       const receipt = await kinds[chosen].start();
       notice(`Started ${receipt.instance}.`);
-      go('instances', receipt.instance);
+      go(chosen === 0 ? 'tasks' : 'instances', receipt.instance);
     },
   });
 }

@@ -8,7 +8,7 @@ import { icon } from './icons.js';
 import { href } from './route.js';
 import { spentBrief } from './spent.js';
 import { begin } from './start.js';
-import { face } from './transcript.js';
+import { face } from './turns.js';
 import { TONES, plural, tone } from './words.js';
 
 export function tasks(root, _route, { may }) {
@@ -84,7 +84,7 @@ function nothing(may) {
 }
 
 function card(row) {
-  const link = h('a', { class: 'card card-link task', href: href('instances', row.id) });
+  const link = h('a', { class: 'card card-link task', href: href('tasks', row.id) });
   const parts = {
     who: h('span', { class: 'task-who' }),
     text: h('span', { class: 'task-text' }),
