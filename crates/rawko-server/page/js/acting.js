@@ -98,6 +98,7 @@ export function fork(id, step, context, view = 'instances') {
     spellcheck: 'false',
     placeholder: 'generated if empty',
   });
+  const from = h('input', { class: 'input', type: 'number', min: 0, value: String(step) });
   const rows = h('div', { class: 'edits' });
   const edits = new Map();
   const pick = h(
@@ -148,12 +149,13 @@ export function fork(id, step, context, view = 'instances') {
     input.focus();
   }
   ask({
-    title: `Fork from step ${step}`,
-    lead: 'Creates a new instance that continues from this step. This instance is not changed.',
+    title: 'Fork',
+    lead: 'Creates a new instance that continues from a step of this one. This instance is not changed.',
     act: 'Fork',
     wide: true,
     body: [
       field('New instance id', name),
+      field('From step', from, 'Its files are those of the step, in a worktree of its own if they changed since'),
       h(
         'div',
         { class: 'field' },
@@ -164,7 +166,7 @@ export function fork(id, step, context, view = 'instances') {
       ),
     ],
     async work() {
-      const body = { at: step };
+      const body = { at: Math.trunc(Number(from.value)) };
       if (name.value.trim()) body.id = name.value.trim();
       const set = {};
       for (const [key, input] of edits) set[key] = input.value.trim() || 'null';

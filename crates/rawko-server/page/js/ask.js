@@ -78,7 +78,7 @@ export function askCard(ask, { may, origin = false, answered }) {
       'header',
       { class: 'ask-head' },
       h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)),
-      h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`),
+      h(origin ? 'h3' : 'h2', { id, class: 'ask-title' }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`),
       expiry(ask),
     ),
     origin

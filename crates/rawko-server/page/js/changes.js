@@ -137,7 +137,7 @@ export class Changes {
     const hunks = hunksOf(file.diff);
     fill(
       this.diff,
-      h('h3', { class: 'file-title' }, file.path),
+      h('h2', { class: 'file-title' }, file.path),
       this.mixed.has(file.path) ? h('p', { class: 'hint' }, 'Others changed this file in between; the diff includes their changes.') : null,
       file.is_binary
         ? h('p', { class: 'muted pad' }, 'Binary file.')

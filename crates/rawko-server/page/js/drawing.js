@@ -27,6 +27,7 @@ svg.rawko-chart { --rawko-bg: transparent; --rawko-text: var(--text); --rawko-mu
 .finding .pill { stroke: var(--bad); stroke-width: 1.2 }
 .finding.warning > .box, .finding.warning > .route { stroke: var(--warn) }
 .finding.warning > .head { fill: var(--warn) }
+.came > .route { stroke: var(--good); stroke-width: 2.2; vector-effect: non-scaling-stroke } .came > .head { fill: var(--good) }
 .off { opacity: 0.3 } .off .off { opacity: 1 }
 .pointed > .box { stroke: var(--accent); stroke-width: 4 }
 .pointed > .route { stroke: var(--accent); stroke-width: 4 }
@@ -159,7 +160,10 @@ export class Drawing {
     }
     const fade = (elements, is) => elements.forEach((element) => element.classList.toggle('off', is));
     for (const [node, elements] of this.nodes) fade(elements, nodes.size > 0 && node !== '' && !nodes.has(node));
-    for (const [id, elements] of this.transitions) fade(elements, nodes.size > 0 && !transitions.has(id));
+    for (const [id, elements] of this.transitions) {
+      fade(elements, nodes.size > 0 && !transitions.has(id));
+      for (const element of elements) element.classList.toggle('came', transitions.has(id));
+    }
   }
 
   /** A transition happens: something runs along its route. */

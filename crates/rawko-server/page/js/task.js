@@ -44,7 +44,8 @@ class TaskView {
         resume: (button) => doing(button, () => resume(id)),
         pause: (button) => doing(button, () => pause(id)),
         raise: () => raiseLimit(id, this.doc),
-        fork: () => fork(id, this.doc.last_step ?? this.doc.step, this.doc.context, 'tasks'),
+        // A step that ended the task leaves nothing to continue.
+        fork: () => fork(id, Math.max(0, this.doc.last_step - (this.doc.status === 'ended' ? 1 : 0)), this.doc.context, 'tasks'),
         cancel: () => cancel(id),
       },
     });

@@ -5,7 +5,8 @@ import { icon } from './icons.js';
 import { hunksBetween, patch } from './patch.js';
 import { prose } from './prose.js';
 import { treeOf } from './tree.js';
-import { brief, moment } from './words.js';
+import { href } from './route.js';
+import { brief, compact, cost, moment } from './words.js';
 
 /** Diffs of at most this many lines are open. */
 const OPEN_LINES_MAX = 30;
@@ -70,19 +71,29 @@ const item = (turn, small, mark, ...body) =>
 const smallMark = (name) => h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(name, 14));
 const time = (turn) => h('time', { class: 'turn-time number' }, moment(turn.at_ms));
 
-function head(turn, verb, title = null) {
+function head(turn, verb, title = null, more = null) {
   return h(
     'div',
     { class: 'turn-head' },
     h('strong', null, who(turn)),
     verb ? h('span', { class: 'turn-kind' }, verb) : null,
     title ? h('span', { class: 'turn-title' }, title) : null,
+    more,
     time(turn),
   );
 }
 
+/** Tokens of the completion, with a link to the step that has the whole answer. */
+function usage(turn) {
+  const { input_tokens: input, output_tokens: output, cached_tokens: cached, cost_usd: usd } = turn.data?.usage ?? {};
+  if (!input && !output) return null;
+  const parts = [`${compact(input ?? 0)} in`, cached ? `${compact(cached)} cached` : null, `${compact(output ?? 0)} out`, usd ? cost(usd) : null];
+  const words = parts.filter(Boolean).join(' · ');
+  return h('a', { class: 'turn-usage number', href: href('calls', turn.instance, { step: turn.step }), title: 'Tokens of this completion: show the call' }, words);
+}
+
 function words(turn) {
-  return item(turn, false, face(who(turn)), head(turn, ''), h('div', { class: 'turn-words' }, turn.text ? prose(turn.text) : null));
+  return item(turn, false, face(who(turn)), head(turn, '', null, usage(turn)), h('div', { class: 'turn-words' }, turn.text ? prose(turn.text) : null));
 }
 
 function fold(summary, body, open = false) {
@@ -95,7 +106,7 @@ function call(turn) {
   const { result } = turn;
   const failed = result?.kind === 'fails';
   const state = failed ? 'failed' : result ? 'done' : 'running';
-  const outcome = result ? brief((result.text || result.title || '').trim(), 70) : 'running';
+  const outcome = result ? brief(lastLine(name, result), 70) : 'running';
   const line = h(
     'div',
     { class: 'turn-head', data: { state } },
@@ -111,6 +122,12 @@ function call(turn) {
   ];
   const picture = failed ? 'error' : 'tool';
   return item(turn, true, smallMark(picture), fold(line, body, Boolean(diff && diff.lines <= OPEN_LINES_MAX)));
+}
+
+/** The end of a command's output says how it went; other results say it first. */
+function lastLine(name, result) {
+  const lines = (result.text || result.title || '').split('\n').map((line) => line.trim()).filter((line) => /\w/.test(line));
+  return (name === 'Bash' ? lines.at(-1) : lines[0]) ?? '';
 }
 
 /** What was read is of no interest before it is opened. */

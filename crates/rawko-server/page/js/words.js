@@ -85,7 +85,7 @@ export function tone(row) {
     return { succeeded: 'done', failed: 'error' }[row.outcome] ?? row.outcome ?? 'ended';
   if (row.status === 'stalled') return 'stalled';
   if (row.status === 'paused') return 'paused';
-  return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
+  return row.waits_for === 'person' || row.waiting_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
 }
 
 export const TONES = {

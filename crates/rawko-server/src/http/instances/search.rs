@@ -1,6 +1,8 @@
 //! Search over the text of instances: id, title, input, context and output. Separate from the list, which filters by
 //! what the store has in columns.
 
+use std::collections::HashSet;
+
 use axum::extract::State;
 use rawko_store::{Filter, InstanceRow};
 use rawko_view::ViewError;
@@ -56,7 +58,7 @@ struct Match {
 
 /// Search instances
 ///
-/// Over id, title, input, context and output of the latest 5,000 instances.
+/// Over the ids of all instances, and over title, input, context and output of the latest 5,000.
 #[utoipa::path(get, path = "/v1/search", tag = "instances", params(SearchQuery),
     responses((status = 200, body = Found)))]
 pub(super) async fn search(
@@ -81,11 +83,22 @@ pub(super) async fn search(
 fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Result<Found, ViewError> {
     let reader = app.reader();
     let (mut found, mut read) = (Found::default(), 0);
-    loop {
+    // Ids are searched in all instances, by the store.
+    if let [word] = words {
+        let part = Some(word.clone());
+        let page = reader.store().list(&Filter { part, limit: limit + 1, ..filter.clone() })?;
+        let rows = Row::with_states(reader, &page.rows)?;
+        found.results.extend(rows.into_iter().map(|row| Match { excerpt: row.id.clone(), row }));
+    }
+    let by_id: HashSet<String> = found.results.iter().map(|found| found.row.id.clone()).collect();
+    while found.results.len() <= limit {
         let page = reader.store().list(&filter)?;
         let restored = reader.snapshots(&page.rows)?;
         let mut matches: Vec<(InstanceRow, String)> = Vec::new();
         for (row, restored) in page.rows.iter().zip(restored) {
+            if by_id.contains(&*row.new.id) {
+                continue;
+            }
             let mut text = row.new.id.to_string();
             if let Some(restored) = &restored {
                 let (snapshot, chart) = (&restored.snapshot, &restored.chart);
@@ -102,12 +115,14 @@ fn found(app: &App, mut filter: Filter, words: &[String], limit: usize) -> Resul
         found.results.extend(rows.map(|(row, (_, excerpt))| Match { row, excerpt }));
         read += page.rows.len();
         filter.before = page.next;
-        if filter.before.is_none() || found.results.len() > limit || read >= ROWS_MAX {
+        if filter.before.is_none() || read >= ROWS_MAX {
             found.complete = filter.before.is_none() && found.results.len() <= limit;
-            found.results.truncate(limit);
-            return Ok(found);
+            break;
         }
     }
+    found.results.sort_by_key(|found| std::cmp::Reverse(found.row.created_ms));
+    found.results.truncate(limit);
+    Ok(found)
 }
 
 /// Appends all strings of a value, one per line.
