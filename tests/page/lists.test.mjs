@@ -80,7 +80,7 @@ test('search goes over text, and orders and filters hold in it', async () => {
 test('a view is saved, and opened again', async () => {
   const { page, close } = await visit(browser, server.address, '#/instances?filter=stalled');
   await shown(page, ['order-5']);
-  await page.click('role=button[name="Save this view"]');
+  await page.click('role=button[name="Save view"]');
   await page.fill('dialog input', 'Broken orders');
   await page.click('dialog button[type=submit]');
   await page.click('.chip:has-text("All")');

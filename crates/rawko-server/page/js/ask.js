@@ -7,7 +7,7 @@ import { schemaForm, schemaOf } from './forms.js';
 import { icon } from './icons.js';
 import { notice } from './notices.js';
 import { hunksOf, patch } from './patch.js';
-import { prose } from './prose.js';
+import { inline, prose } from './prose.js';
 import { href } from './route.js';
 import { treeOf } from './tree.js';
 import { complaint } from './words.js';
@@ -78,7 +78,7 @@ export function askCard(ask, { may, origin = false, answered }) {
       'header',
       { class: 'ask-head' },
       h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)),
-      h(origin ? 'h3' : 'h2', { id, class: 'ask-title' }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`),
+      h(origin ? 'h3' : 'h2', { id, class: 'ask-title' }, inline(String(input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`))),
       expiry(ask),
     ),
     origin

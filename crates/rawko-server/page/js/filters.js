@@ -1,7 +1,6 @@
 // Filters, orders and saved views of the lists. Separate from the list, because they are data and small controls.
 import { attributes, fill, h, say } from './dom.js';
 import { ask, field } from './dialog.js';
-import { icon } from './icons.js';
 import { compact } from './words.js';
 
 /** Outcomes that a person wants to look into. */
@@ -82,8 +81,8 @@ export function savedViews({ kind, now, open }) {
   };
   const save = h(
     'button',
-    { class: 'button quiet icon-only', type: 'button', 'aria-label': 'Save this view', title: 'Save this view', on: { click: add } },
-    icon('plus'),
+    { class: 'button quiet', type: 'button', title: 'Keep search, filters and order under a name', on: { click: add } },
+    'Save view',
   );
   function add() {
     const name = h('input', { class: 'input', type: 'text', maxlength: 40, required: true });

@@ -70,9 +70,13 @@ export function patch(hunks, { split = false, label = 'Diff' } = {}) {
   return h(
     'div',
     { class: 'patch-scroll', tabindex: 0, role: 'region', 'aria-label': label },
-    h('table', { class: split ? 'patch split' : 'patch' }, hunks.map((hunk) => (split ? columns(hunk) : inline(hunk)))),
+    h('table', { class: split ? 'patch split' : 'patch' }, split ? widths() : null, hunks.map((hunk) => (split ? columns(hunk) : inline(hunk)))),
   );
 }
+
+/** The first row spans all columns, so their widths are given apart. */
+const widths = () =>
+  h('colgroup', null, ['count', 'text', 'count', 'text'].map((kind) => h('col', { class: `patch-col-${kind}` })));
 
 const headRow = (hunk) =>
   hunk.head ? h('tr', { class: 'patch-head' }, h('td', { colspan: 4 }, hunk.head)) : null;

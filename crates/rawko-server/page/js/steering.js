@@ -2,13 +2,14 @@
 // task's view, because what it does depends on the task's status alone.
 import { path, post } from './api.js';
 import { h, say } from './dom.js';
+import { TASK_CHART } from './filters.js';
 import { icon } from './icons.js';
 import { doing, notice } from './notices.js';
 import { go } from './route.js';
 
 export class Steering {
   constructor(id, { may, sent }) {
-    Object.assign(this, { id, sent, over: false });
+    Object.assign(this, { id, may, sent, over: false });
     this.area = h('textarea', { class: 'input', rows: 2, 'aria-label': 'Message to the agents' });
     this.word = h('span', null, 'Send');
     this.button = h('button', { class: 'button primary', type: 'submit' }, icon('send'), this.word);
@@ -30,6 +31,8 @@ export class Steering {
   }
 
   show(doc) {
+    // An agent is steered through its task.
+    this.element.hidden = !this.may.operate || doc.chart !== TASK_CHART;
     this.over = doc.status === 'ended';
     const paused = doc.status === 'paused';
     say(this.word, this.over ? 'Continue' : paused ? 'Send and resume' : 'Send');

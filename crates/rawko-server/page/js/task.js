@@ -50,6 +50,11 @@ class TaskView {
       },
     });
     this.scroll = h('div', { class: 'talk-scroll', tabindex: 0, role: 'log', 'aria-label': 'Conversation', 'aria-live': 'off' }, this.transcript.element);
+    // A request or a longer message leaves less room: the end stays in sight.
+    this.atEnd = true;
+    this.scroll.addEventListener('scroll', () => (this.atEnd = this.transcript.pinned()), { passive: true });
+    this.room = new ResizeObserver(() => this.atEnd && this.transcript.scroll());
+    this.room.observe(this.scroll);
     this.talk = h('div', { class: 'talk' }, this.scroll, this.asks, this.steering.element);
     this.left = h('section', { class: 'task-talk', 'aria-label': 'Conversation' });
     this.panels = new Panels({
@@ -122,7 +127,7 @@ class TaskView {
 
   async read() {
     const doc = await get(path('instances', this.id));
-    if (this.gone_) return;
+    if (this.isClosed) return;
     this.doc = doc;
     if (doc.title && this.title !== doc.title) {
       this.title = doc.title;
@@ -132,7 +137,7 @@ class TaskView {
     this.overview.show(doc);
     this.steering.show(doc);
     const asks = doc.waits?.asks ?? [];
-    keyed(this.asks, asks, askKey, (ask) => askCard(ask, { may: this.may, brief: true, answered: () => this.refresh() }));
+    keyed(this.asks, asks, askKey, (ask) => askCard(ask, { may: this.may, answered: () => this.refresh() }));
     this.panels.count('talk', asks.length, 'person');
     this.journal.begin(doc.forked_from?.step ?? 0);
     this.journal.grow(doc.last_step ?? doc.step);
@@ -207,10 +212,11 @@ class TaskView {
   }
 
   gone() {
-    this.gone_ = true;
+    this.isClosed = true;
     this.unbind();
     this.refresh.cancel();
     this.reread.cancel();
+    this.room.disconnect();
     this.narrow.removeEventListener('change', this.fitted);
     for (const part of [this.journal, this.drawing]) part.destroy();
   }

@@ -24,6 +24,8 @@ export function face(name) {
   );
 }
 
+/** A plan is shown by itself; the calls that wrote it say nothing more. */
+const isPlanCall = (turn) => turn.kind === 'calls' && PLAN_TOOLS.includes(turn.data?.name);
 const isResult = (turn) => ['gets', 'fails'].includes(turn.kind) && typeof turn.data?.id === 'string';
 
 /**
@@ -46,16 +48,19 @@ export function arranged(turns) {
       calls.delete(key);
     } else if (turn.kind === 'plan') {
       if (plan !== null && JSON.stringify(plan) === JSON.stringify(turn.data)) continue;
-      shown.push({ ...turn, before: plan });
+      const last = shown.findLast((it) => !isPlanCall(it));
+      // Several steps ticked in a row are one update.
+      if (last?.kind === 'plan' && last.before && last.instance === turn.instance) Object.assign(last, { ...turn, before: last.before });
+      else shown.push({ ...turn, before: plan });
       plan = turn.data;
     } else if (turn.kind !== 'note' || !HIDDEN_NOTES.includes(turn.title)) shown.push(turn);
   }
-  // A plan is shown by itself; the calls that wrote it say nothing more.
-  return shown.filter((turn) => !(turn.kind === 'calls' && PLAN_TOOLS.includes(turn.data?.name) && turn.result?.kind === 'gets'));
+  return shown.filter((turn) => !isPlanCall(turn) || turn.result?.kind !== 'gets');
 }
 
 /** Changes when the element of a turn has to be built again. */
-export const stateOf = (turn) => (turn.kind === 'calls' ? (turn.result?.kind ?? 'open') : '');
+export const stateOf = (turn) =>
+  turn.kind === 'calls' ? (turn.result?.kind ?? 'open') : turn.kind === 'plan' ? String(turn.seq) : '';
 
 const who = (turn) =>
   turn.kind === 'decision' ? 'arbiter' : turn.kind === 'message' ? 'you' : (turn.agent ?? 'task');
