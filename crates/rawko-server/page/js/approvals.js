@@ -6,7 +6,7 @@ import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { TASK_CHART } from './filters.js';
 import { notifyButton } from './notify.js';
-import { forget, originOf } from './origins.js';
+import { forget, originNow, readOrigins } from './origins.js';
 import { prose } from './prose.js';
 import { href } from './route.js';
 import { plural } from './words.js';
@@ -29,8 +29,8 @@ export function approvals(root, _route, { may }) {
     try {
       const { asks, total } = await everything();
       known = true;
-      for (const ask of asks) ask.origin = await originOf(ask.id);
       if (!left) show(asks, total);
+      if ((await readOrigins(asks.map((ask) => ask.id))) && !left) show(asks, total);
     } catch (error) {
       if (!known && !left) fill(body, failed(error, read));
     } finally {
@@ -48,6 +48,7 @@ export function approvals(root, _route, { may }) {
     const soonest = [...asks].sort((a, b) => (a.expires_ms ?? Infinity) - (b.expires_ms ?? Infinity));
     const groups = new Map();
     for (const ask of soonest) {
+      ask.origin = originNow(ask.id);
       const key = ask.origin.root;
       if (!groups.has(key)) groups.set(key, { ...ask.origin, asks: [] });
       groups.get(key).asks.push(ask);

@@ -3,19 +3,30 @@
 import { get, path } from './api.js';
 
 const DEPTH_MAX = 8;
-const known = new Map();
 const KNOWN_MAX = 300;
+const READ_MAX = 40;
+const AT_ONCE = 4;
+const settled = new Map();
 
-/** @returns {Promise<{root: string, title: string, chart: string, said: string | null}>} */
-export function originOf(id) {
-  if (known.size > KNOWN_MAX) known.clear();
-  if (!known.has(id)) known.set(id, read(id).catch(() => ({ root: id, title: id, chart: '', said: null })));
-  return known.get(id);
+/** What is known about the origin of a request without asking. A top-level instance is its own. */
+export const originNow = (id) => settled.get(id) ?? { root: id, title: id, chart: '', said: null };
+
+/** Reads the origins of requests of descendants, a few at a time. Returns whether there is something new. */
+export async function readOrigins(ids) {
+  const missing = [...new Set(ids)].filter((id) => id.includes('.') && !settled.has(id)).slice(0, READ_MAX);
+  if (settled.size > KNOWN_MAX) settled.clear();
+  const some = missing.length > 0;
+  const worker = async () => {
+    for (let id = missing.shift(); id; id = missing.shift())
+      settled.set(id, await read(id).catch(() => ({ root: id, title: id, chart: '', said: null })));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return some;
 }
 
 /** Forgets what an instance said, because it may have said more. */
 export function forget(id) {
-  known.delete(id);
+  settled.delete(id);
 }
 
 async function read(id) {
