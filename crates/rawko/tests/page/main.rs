@@ -31,6 +31,11 @@ fn a_task_is_steered_paused_answered_undone_raised_and_continued() {
 }
 
 #[test]
+fn completions_usage_audit_and_two_runs_are_looked_at() {
+    drive("insight", &[]);
+}
+
+#[test]
 fn lists_are_searched_sorted_and_acted_on() {
     drive("lists", &[]);
 }
