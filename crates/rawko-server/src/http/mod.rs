@@ -41,7 +41,8 @@ pub use project::{
 };
 pub use settings::{Rate, ServerSettings};
 pub use work::{
-    ChangedFile, Changes, ChangesRequest, CheckpointInfo, ContinueRequest, NewLimits, RaiseRequest, UndoRequest, Undone,
+    ChangedFile, Changes, ChangesRequest, CheckpointInfo, ContinueRequest, NewLimits, RaiseRequest,
+    UndoRequest, Undone,
 };
 
 /// Router of one noun.

@@ -106,7 +106,9 @@ impl InstanceChanges {
     pub(crate) async fn files(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
         let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
         let both = net.changes.iter().zip(sides);
-        Ok(both.filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref())).collect())
+        Ok(both
+            .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))
+            .collect())
     }
 
     /// Returns the changes that an undo takes back: those after the step.

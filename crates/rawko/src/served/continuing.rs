@@ -60,8 +60,7 @@ impl ServedProject {
         if limits.max_budget_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
             return Err(invalid("`max_budget_usd` must be greater than zero".to_owned()));
         }
-        let raised =
-            Raised { iterations: limits.max_iterations, budget_usd: limits.max_budget_usd, more_ms };
+        let raised = Raised { iterations: limits.max_iterations, budget_usd: limits.max_budget_usd, more_ms };
         if !raised.is_any() {
             return Err(invalid("name a limit: `max_iterations`, `max_budget_usd` or `timeout`".to_owned()));
         }

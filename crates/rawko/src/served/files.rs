@@ -60,8 +60,7 @@ impl ServedProject {
         // Changes of a call that was killed become part of the history.
         changes.history.now().await.map_err(|error| problem(crate::checkpoints::unreadable(&error)))?;
         let entries = changes.entries().map_err(problem)?;
-        let none =
-            || Problem::new(ProblemCode::NotPossible, format!("`{id}` has no undo to take back"));
+        let none = || Problem::new(ProblemCode::NotPossible, format!("`{id}` has no undo to take back"));
         let net =
             if redo { changes.to_redo(&id, &entries).ok_or_else(none)? } else { changes.to_undo(&entries) };
         let (kind, label) = if redo { (EntryKind::Redo, "redo") } else { (EntryKind::Undo, "undo") };

@@ -40,8 +40,7 @@ impl Partials {
             let silent = self.calls.iter().min_by_key(|(_, call)| call.heard).map(|(key, _)| key.clone());
             silent.into_iter().for_each(|key| drop(self.calls.remove(&key)));
         }
-        let new =
-            || Partial { name: Arc::clone(&told.name), step: told.step, text: String::new(), heard: 0 };
+        let new = || Partial { name: Arc::clone(&told.name), step: told.step, text: String::new(), heard: 0 };
         let call = self.calls.entry(key).or_insert_with(new);
         if call.step != told.step {
             // The same invoke was started again.
@@ -93,6 +92,8 @@ mod tests {
         let long = "x".repeat(TEXT_MAX);
         partials.note(&delta(1, &long));
         partials.note(&delta(1, "y"));
-        assert!(partials.so_far().iter().all(|told| told.data.get("text").as_str().unwrap().len() <= TEXT_MAX));
+        assert!(
+            partials.so_far().iter().all(|told| told.data.get("text").as_str().unwrap().len() <= TEXT_MAX)
+        );
     }
 }
