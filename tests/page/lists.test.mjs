@@ -24,7 +24,7 @@ before(async () => {
   await server.post('instances', { chart: 'order', id: 'order-5', input: { amount: 12 } });
   await until('order-5', 'stalled');
   rmSync(join(made.root, 'card_service_is_down'));
-  // No agent has this name, so the request fails; one with a limit of one run ends there.
+  // A task that ends at its limit.
   await server.post('tasks', { task: 'Leave punctuation out of slugs', id: 'short', agent: 'planner', max_iterations: 1 });
   await until('short', 'ended');
 });
