@@ -120,6 +120,8 @@ pub struct Filter {
     pub driven: Driven,
     /// The chart's id.
     pub chart: Option<String>,
+    /// No instances of these charts.
+    pub except: Vec<String>,
     /// A part of the id, ignoring ASCII case.
     pub part: Option<String>,
     /// Only instances without a parent.

@@ -43,7 +43,7 @@ pub struct Turn {
     pub step: u64,
     /// Time of its record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
-    /// `says`, `calls`, `gets`, `decision`, `plan`, `note`, `fails`.
+    /// `says`, `calls`, `gets`, `decision`, `plan`, `message` (of a person), `note`, `fails`.
     pub kind: &'static str,
     /// Short description in one line.
     pub title: String,
@@ -110,6 +110,11 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
         What::Migrated { by, .. } => {
             let title = words::headline(&entry.what, false);
             told.push(("note", title.trim_start_matches("> ").to_owned(), String::new(), by.to_json()));
+        }
+        // A person's message to a task, which passes it on to the agent at work.
+        What::Event { name, data, .. } if entry.agent.is_none() && &**name == "MESSAGE" => {
+            let text = data.get("text").as_str().or_else(|| data.as_str()).unwrap_or_default();
+            told.push(("message", "message".to_owned(), text.to_owned(), data.to_json()));
         }
         What::Event { name, data, .. } if entry.agent.is_some() => {
             told.push(("note", name.to_string(), String::new(), data.to_json()));

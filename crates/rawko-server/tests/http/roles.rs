@@ -78,6 +78,7 @@ async fn every_route_with_every_role() {
         GET    /v1/instances/{id}                 token? role? in in in
         POST   /v1/instances/{id}/answer          token? role? role? in in
         POST   /v1/instances/{id}/cancel          token? role? role? in in
+        GET    /v1/instances/{id}/changes         token? role? in in in
         GET    /v1/instances/{id}/children        token? role? in in in
         GET    /v1/instances/{id}/drawing         token? role? in in in
         POST   /v1/instances/{id}/events          token? role? role? in in
@@ -88,12 +89,16 @@ async fn every_route_with_every_role() {
         POST   /v1/instances/{id}/resume          token? role? role? in in
         POST   /v1/instances/{id}/retry           token? role? role? in in
         GET    /v1/instances/{id}/transcript      token? role? in in in
+        POST   /v1/instances/{id}/undo            token? role? role? in in
+        GET    /v1/search                         token? role? in in in
         DELETE /v1/session                        in in in in in
         GET    /v1/session                        in in in in in
         POST   /v1/session                        in in in in in
         GET    /v1/stream                         token? role? in in in
         GET    /v1/tasks                          token? role? in in in
         POST   /v1/tasks                          token? role? role? in in
+        POST   /v1/tasks/{id}/continue            token? role? role? in in
+        POST   /v1/tasks/{id}/raise               token? role? role? in in
     "#]]
     .assert_eq(&table);
     server.stop().await;

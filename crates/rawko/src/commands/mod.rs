@@ -11,7 +11,7 @@ pub(crate) mod charts;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
-mod continuing;
+pub(crate) mod continuing;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;

@@ -166,6 +166,7 @@ impl Args {
             outcomes: self.outcome.iter().map(|outcome| outcome.outcome()).collect(),
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
+            except: Vec::new(),
             part: None,
             // A search for pending requests includes those of children.
             roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),

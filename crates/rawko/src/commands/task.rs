@@ -215,7 +215,7 @@ fn follow_up(continued: &Continued, place: &Place) -> Result<(String, Value), Fa
 }
 
 /// Returns an input with the kept parts that it does not set itself.
-fn merged(kept: &Value, input: &Value) -> Value {
+pub(crate) fn merged(kept: &Value, input: &Value) -> Value {
     let mut all = kept.as_map().cloned().unwrap_or_default();
     for (key, value) in input.as_map().into_iter().flatten() {
         all.insert(key.clone(), value.clone());

@@ -1,6 +1,6 @@
 //! `rawko undo`: restores the files that an instance changed.
 
-use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, NetChanges, net_changes};
+use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, NetChanges};
 use rawko_store::InstanceStatus;
 use serde_json::json;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         let entries = changes.entries()?;
         let net = chosen(args, &changes, &entries)?;
-        let files = diff::files(&changes, &net).await?;
+        let files = changes.files(&net).await?;
         if args.dry_run {
             return shown(args, &net, None, &files, console);
         }
@@ -105,14 +105,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 /// Returns the net changes to take back.
 fn chosen(args: &Args, changes: &InstanceChanges, entries: &[Entry]) -> Result<NetChanges, Failure> {
     if !args.redo {
-        return Ok(net_changes(entries, |entry| changes.is_own(entry) && changes.is_later(entry)));
+        return Ok(changes.to_undo(entries));
     }
-    let own = |entry: &&Entry| entry.author.instance == args.id;
-    let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
-    match last.filter(|entry| entry.author.kind == EntryKind::Undo) {
-        Some(undo) => Ok(net_changes(entries, |entry| entry.number == undo.number)),
-        None => Err(Failure::Usage(format!("`{}` has no undo to take back", args.id))),
-    }
+    let none = || Failure::Usage(format!("`{}` has no undo to take back", args.id));
+    changes.to_redo(&args.id, entries).ok_or_else(none)
 }
 
 fn shown(

@@ -118,7 +118,8 @@ pub(crate) struct ForkBody {
 
 /// Fork an instance
 ///
-/// Creates an instance that continues from a past step of this one.
+/// Creates an instance that continues from a past step of this one. If this one changed files after that step, the new
+/// one works in a worktree with the files as they were.
 #[utoipa::path(post, path = "/v1/instances/{id}/fork", tag = "instances", params(("id" = String, Path)),
     request_body = ForkBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
@@ -129,5 +130,5 @@ pub(super) async fn fork(
 ) -> Result<Response, Problem> {
     check_id(new.as_deref())?;
     let fork = Fork { at, set: set.into_iter().collect(), id: new };
-    app.engine().fork(id, fork).await.map(created).map_err(Problem::from)
+    app.project().fork(std::sync::Arc::clone(app.engine()), id, fork).await.map(created)
 }
