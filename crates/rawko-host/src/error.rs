@@ -68,11 +68,12 @@ pub enum HostError {
 impl HostError {
     /// Converts the error of loading a child's chart for its parent.
     pub fn as_chart_error(&self) -> ServiceError {
-        let category = match self {
-            HostError::NoChart(_) | HostError::NoVersion { .. } | HostError::BadRange(_) => Category::Unknown,
-            _ => Category::Host,
-        };
-        ServiceError::new(category, self.to_string())
+        match self {
+            HostError::NoChart(id) => ServiceError::no_chart(id),
+            HostError::NoVersion { id, wanted, known } => ServiceError::no_chart_version(id, wanted, known),
+            HostError::BadRange(wanted) => ServiceError::bad_chart_range(wanted),
+            _ => ServiceError::new(Category::Host, self.to_string()),
+        }
     }
 
     /// Returns true if the same request may succeed later.

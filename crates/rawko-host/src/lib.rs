@@ -18,6 +18,7 @@ mod past;
 mod progress;
 mod project;
 mod reader;
+mod row_states;
 mod services;
 mod settings;
 mod warden;
@@ -46,6 +47,7 @@ pub use rawko_instance::{
     PersonAnswer, Question, Receipt, Spent, image,
 };
 pub use reader::{Reader, Restored};
+pub use row_states::RowState;
 pub use services::{
     Answer, AttemptOutcome, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services,
     closure, function,

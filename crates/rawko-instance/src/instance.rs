@@ -47,9 +47,18 @@ pub struct Instance {
 pub(crate) struct Pace {
     /// Steps since the last external cause or the last time that passed.
     pub(crate) zero_delay_steps: u32,
+    /// Failed calls since the last success, external cause, or time that passed.
+    pub(crate) failed_calls: u32,
     /// The second of the last started children, and their number.
     pub(crate) children_second: i64,
     pub(crate) children: u32,
+}
+
+impl Pace {
+    /// Something from outside or the passing of time moves the instance: it is no runaway loop.
+    pub(crate) fn restart(&mut self) {
+        (self.zero_delay_steps, self.failed_calls) = (0, 0);
+    }
 }
 
 /// The data that a driver keeps of an instance between two inputs, beside its snapshot.

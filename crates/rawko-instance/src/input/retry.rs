@@ -19,7 +19,7 @@ impl Instance {
         self.refuse_if_paused()?;
         self.can_retry()?;
         self.refuse_if_over()?;
-        self.pace.zero_delay_steps = 0;
+        self.pace.restart();
         let failures = self.snapshot.failures().iter();
         self.retrying = failures.filter_map(|failure| Some(failure.invocation()?.id)).collect();
         let receipt = self.deliver(Event::RetryRequested, env, now_ms, tx);

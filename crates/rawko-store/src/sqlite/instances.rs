@@ -43,11 +43,15 @@ pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>>
     statement.query_map([], |row| Ok((InstanceKey(row.get(0)?), row.get(1)?)))?.collect()
 }
 
-pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
-    let mut wanted = Wanted::new(filter);
+/// Counts the instances on all pages of a list.
+pub(super) fn total(connection: &Connection, filter: &Filter) -> Result<i64> {
+    let wanted = Wanted::new(filter);
     let count = format!("SELECT count(*) FROM instances WHERE {}", wanted.condition);
-    let total: i64 =
-        connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))?;
+    connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))
+}
+
+pub(super) fn list(connection: &Connection, filter: &Filter, total: i64) -> Result<Page> {
+    let mut wanted = Wanted::new(filter);
     if let Some(before) = filter.before {
         wanted.and("key < ?", [before.0.into()]);
     }
