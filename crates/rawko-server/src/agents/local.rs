@@ -16,6 +16,8 @@ use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
 /// Queue size between an agent of this process and its connection.
 const QUEUE: usize = 64;
+/// The reason of a suspended turn, of [`ToAgent::TurnSuspended`].
+const CHANNEL_PAUSED: &str = "channel_paused";
 
 /// Takes turns for agents of this process.
 pub trait TurnTaker: Send + Sync {
@@ -107,6 +109,9 @@ struct Running {
     injected: Vec<WireMessage>,
     asked: u32,
     task: Option<JoinHandle<()>>,
+    /// The channel is paused, and the result of a call that ended meanwhile.
+    is_paused: bool,
+    held: Option<Taken>,
 }
 
 impl Drop for Running {
@@ -131,7 +136,7 @@ impl Speaker {
         loop {
             tokio::select! {
                 text = from_server.recv() => match text.map(|text| serde_json::from_str(&text)) {
-                    Some(Ok(message)) => self.hear(message, &done),
+                    Some(Ok(message)) => self.hear(message, &done).await,
                     Some(Err(_)) => {}
                     None => return,
                 },
@@ -145,18 +150,33 @@ impl Speaker {
         let _ = self.to_server.send(serde_json::to_string(message).unwrap_or_default()).await;
     }
 
-    fn hear(&mut self, message: ToAgent, done: &Done) {
+    async fn hear(&mut self, message: ToAgent, done: &Done) {
         match message {
             ToAgent::TurnGranted { channel, turn, deadline, messages, .. } => {
-                let running = Running { turn, deadline, injected: messages, asked: 0, task: None };
+                // Without a deadline the turn is suspended: `resumed` follows.
+                let is_suspended = deadline.is_none();
+                let running =
+                    Running { turn, deadline, injected: messages, asked: 0, task: None, is_paused: false, held: None };
                 self.turns.insert(channel.clone(), running);
-                self.ask(&channel, done);
+                if !is_suspended {
+                    self.ask(&channel, done);
+                }
             }
             ToAgent::Resumed { channel, turn, deadline, messages } => {
                 if let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) {
                     running.deadline = Some(deadline);
                     running.injected.extend(messages);
-                    self.ask(&channel, done);
+                    running.is_paused = false;
+                    match running.held.take() {
+                        Some(taken) => self.finish(channel, turn, taken, done).await,
+                        None => self.ask(&channel, done),
+                    }
+                }
+            }
+            ToAgent::TurnSuspended { channel, turn, why } => {
+                let running = self.turns.get_mut(&channel).filter(|running| running.turn == turn);
+                if let Some(running) = running.filter(|_| why == CHANNEL_PAUSED) {
+                    running.is_paused = true;
                 }
             }
             ToAgent::Message { channel, message, observing: false } => {
@@ -174,7 +194,6 @@ impl Speaker {
             | ToAgent::Heartbeat {}
             | ToAgent::Assigned { .. }
             | ToAgent::Message { observing: true, .. }
-            | ToAgent::TurnSuspended { .. }
             | ToAgent::Waiting { .. }
             | ToAgent::Accepted { .. }
             | ToAgent::History { .. }
@@ -211,6 +230,11 @@ impl Speaker {
             return;
         };
         running.task = None;
+        // A paused channel accepts no message: the result is sent when it continues.
+        if running.is_paused {
+            running.held = Some(taken);
+            return;
+        }
         let more = !running.injected.is_empty();
         let id = Some(format!("{turn}-{}", running.asked));
         let text = match taken {
