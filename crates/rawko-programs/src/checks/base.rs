@@ -199,14 +199,19 @@ fn failing(name: &str, why: &str) -> CheckResult {
     }
 }
 
-fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
+/// Reads patterns; the settings report wrong ones.
+pub(super) fn globs(patterns: &[String]) -> globset::GlobSet {
     let mut set = globset::GlobSetBuilder::new();
     for pattern in patterns {
         if let Ok(glob) = globset::Glob::new(pattern) {
             set.add(glob);
         }
     }
-    let Ok(set) = set.build() else { return Vec::new() };
+    set.build().unwrap_or_default()
+}
+
+fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
+    let set = globs(patterns);
     if set.is_empty() {
         return Vec::new();
     }

@@ -14,6 +14,7 @@ mod process;
 mod report;
 mod run;
 mod settings_of;
+mod tools;
 mod tree;
 
 pub use base::{Base, KeptFile};
