@@ -174,3 +174,19 @@ fn answers(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
     }
     all
 }
+
+/// The time of a pause is not time of the task.
+#[test]
+fn a_pause_delays_the_deadline_of_a_task() {
+    let (chart, world) = (chart(), world());
+    let input = Value::from_json(json!({"task": "t", "timeoutMs": 1000}));
+    let mut snapshot = start(&chart, input, Now::new(0, &world)).unwrap().0;
+    let first = |snapshot: &Snapshot| snapshot.timers().iter().map(|timer| timer.due_ms).min();
+    assert_eq!(first(&snapshot), Some(1000));
+    let by = Value::str("kim");
+    let pause = Event::PauseRequested { by: by.clone() };
+    step(&chart, &mut snapshot, pause, Now::new(400, &world)).unwrap();
+    let resume = Event::ResumeRequested { by, paused_ms: 60_000 };
+    step(&chart, &mut snapshot, resume, Now::new(60_400, &world)).unwrap();
+    assert_eq!(first(&snapshot), Some(61_000));
+}
