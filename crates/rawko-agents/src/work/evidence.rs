@@ -105,10 +105,9 @@ pub(super) async fn close(workshop: &Workshop, call: &Call) -> Result<Value, Ser
         Some(known) if restored.is_empty() => Evidence { changes, ..known },
         Some(known) => Evidence { changes, restored, ..known },
         None => {
-            let why = "not run since the last change";
+            let why = "the files changed since its last run";
             let checks = checks.iter().map(|check| CheckResult::not_run(check, why)).collect();
-            let report = CheckReport::of(checks);
-            let text = text(&report);
+            let (report, text) = (CheckReport::of(checks), "they did not run since the last change".to_owned());
             Evidence { verified: false, clean: report.clean, tree, report, text, restored, changes }
         }
     };

@@ -127,6 +127,7 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         let (style, word) = match check.get("ok").as_bool() {
             Some(true) => (Style::Good, "passed"),
             Some(false) | None if is_advice => (Style::Notice, "advice"),
+            Some(false) if check.get("errors").as_i64() == Some(0) => (Style::Notice, "not run"),
             Some(false) | None => (Style::Bad, "failed"),
         };
         let word = console.paint(style, word);
