@@ -107,7 +107,8 @@ pub(super) async fn close(workshop: &Workshop, call: &Call) -> Result<Value, Ser
         None => {
             let why = "the files changed since its last run";
             let checks = checks.iter().map(|check| CheckResult::not_run(check, why)).collect();
-            let (report, text) = (CheckReport::of(checks), "they did not run since the last change".to_owned());
+            let (report, text) =
+                (CheckReport::of(checks), "they did not run since the last change".to_owned());
             Evidence { verified: false, clean: report.clean, tree, report, text, restored, changes }
         }
     };

@@ -7,9 +7,7 @@ use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
-use super::settings::{
-    MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts,
-};
+use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
 use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use crate::words::{ProjectWords, WordSettings};

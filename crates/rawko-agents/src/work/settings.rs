@@ -46,12 +46,16 @@ pub(super) fn checks_section(
     reader: &mut SettingsReader<'_>,
     sections: &[&Section],
 ) -> (Vec<String>, Duration) {
-    let (mut all, mut start_time) = (Vec::new(), None);
+    let (mut all, mut start_time, mut at_start) = (Vec::new(), None, None);
     for section in sections {
-        for entry in reader.record(&section.document, "`checks`", &["protected", "start_time"]) {
+        for entry in reader.record(&section.document, "`checks`", &["protected", "at_start", "start_time"]) {
+            // The nearest section wins.
             if entry.key == "start_time" {
-                // The nearest section wins.
                 start_time = start_time.or(reader.duration(&entry.value, "`start_time` of `checks`"));
+                continue;
+            }
+            if entry.key == "at_start" {
+                at_start = at_start.or(reader.flag(&entry.value, "`at_start` of `checks`"));
                 continue;
             }
             let patterns = reader.texts(&entry.value, "`protected` of `checks`");
@@ -66,7 +70,8 @@ pub(super) fn checks_section(
             }
         }
     }
-    (all, start_time.unwrap_or(START_TIME))
+    let start_time = start_time.unwrap_or(START_TIME);
+    (all, if at_start == Some(false) { Duration::ZERO } else { start_time })
 }
 
 /// Reads `worktrees:`. A nearer file only lowers the limit.

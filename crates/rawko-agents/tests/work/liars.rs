@@ -64,7 +64,9 @@ async fn agents_that_only_look_busy_end_within_six_rounds() {
     let table: Vec<(&str, &str, Acting)> = vec![
         ("break first, repair slowly", &one, |turn| {
             go_on(turn).unwrap_or_else(|| match (turn.round, turn.call) {
-                (1, 0) => bash("mkdir -p broken; for n in 1 2 3 4 5 6 7 8 9; do touch broken/$n; done".into()),
+                (1, 0) => {
+                    bash("mkdir -p broken; for n in 1 2 3 4 5 6 7 8 9; do touch broken/$n; done".into())
+                }
                 (round, 0) => bash(format!("rm broken/{}", round - 1)),
                 _ => say("One less."),
             })

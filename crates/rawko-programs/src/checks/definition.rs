@@ -60,7 +60,8 @@ pub enum Format {
 const FORMATS: [&str; 10] =
     ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go", "lsp"];
 const KEYS: [&str; 11] = [
-    "name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env", "decides", "sources",
+    "name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env", "decides",
+    "sources",
 ];
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";

@@ -80,7 +80,9 @@ impl Doubts {
             }
             base.files.remove(path);
             match &doubt.before {
-                None => drop(base.absent.insert(path.clone())),
+                None => {
+                    base.absent.insert(path.clone());
+                }
                 Some(before) => {
                     let kept = KeptFile { hash: before.clone(), text: None, mode: None, link: None };
                     base.files.insert(path.clone(), kept);

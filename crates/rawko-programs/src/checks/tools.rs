@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// Folders with programs, by path in the project.
-const FOLDERS: [&str; 5] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin", "bin"];
+const FOLDERS: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
 /// Virtual environments.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 /// Files of a virtual environment that Python runs at every start.
@@ -19,7 +19,9 @@ pub(super) fn programs(root: &Path, cwd: &Path, words: &[String]) -> Vec<String>
     for folder in folders(cwd) {
         let names = words.iter().filter(|word| !word.is_empty() && !word.contains('/'));
         let paths = names.map(|word| folder.join(word)).filter(|path| root.join(path).is_file());
-        found.extend(paths.filter_map(|path| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned())));
+        found.extend(
+            paths.filter_map(|path| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned())),
+        );
     }
     found
 }
@@ -37,7 +39,9 @@ pub(super) fn packages(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
     for environment in ENVIRONMENTS.map(|name| folder.join(name)).iter().filter(|path| path.is_dir()) {
         let Some(site) = site_packages(environment) else { continue };
         found.push((format!("the start-up files of `{}`", shown(folder, environment)), startup(&site)));
-        for word in words.iter().filter(|word| word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')) {
+        for word in
+            words.iter().filter(|word| word.chars().all(|letter| letter.is_alphanumeric() || letter == '_'))
+        {
             let parts = [site.join(word), site.join(format!("_{word}")), site.join(format!("{word}.py"))];
             let is_there = parts.iter().any(|part| part.exists());
             if is_there && !word.is_empty() {

@@ -16,8 +16,6 @@ use crate::protocol::{FromAgent, PROTOCOL, ToAgent, WireMessage};
 
 /// Queue size between an agent of this process and its connection.
 const QUEUE: usize = 64;
-/// The reason of a suspended turn, of [`ToAgent::TurnSuspended`].
-const CHANNEL_PAUSED: &str = "channel_paused";
 
 /// Takes turns for agents of this process.
 pub trait TurnTaker: Send + Sync {
@@ -109,9 +107,8 @@ struct Running {
     injected: Vec<WireMessage>,
     asked: u32,
     task: Option<JoinHandle<()>>,
-    /// The channel is paused, and the result of a call that ended meanwhile.
-    is_paused: bool,
-    held: Option<Taken>,
+    /// The last answer and its id. A paused channel refuses it; it is sent again when the channel continues.
+    sent: Option<(String, Option<String>)>,
 }
 
 impl Drop for Running {
@@ -156,7 +153,7 @@ impl Speaker {
                 // Without a deadline the turn is suspended: `resumed` follows.
                 let is_suspended = deadline.is_none();
                 let running =
-                    Running { turn, deadline, injected: messages, asked: 0, task: None, is_paused: false, held: None };
+                    Running { turn, deadline, injected: messages, asked: 0, task: None, sent: None };
                 self.turns.insert(channel.clone(), running);
                 if !is_suspended {
                     self.ask(&channel, done);
@@ -166,17 +163,10 @@ impl Speaker {
                 if let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) {
                     running.deadline = Some(deadline);
                     running.injected.extend(messages);
-                    running.is_paused = false;
-                    match running.held.take() {
-                        Some(taken) => self.finish(channel, turn, taken, done).await,
+                    match running.sent.take().filter(|_| running.injected.is_empty()) {
+                        Some((text, id)) => self.complete(channel, turn, text, id).await,
                         None => self.ask(&channel, done),
                     }
-                }
-            }
-            ToAgent::TurnSuspended { channel, turn, why } => {
-                let running = self.turns.get_mut(&channel).filter(|running| running.turn == turn);
-                if let Some(running) = running.filter(|_| why == CHANNEL_PAUSED) {
-                    running.is_paused = true;
                 }
             }
             ToAgent::Message { channel, message, observing: false } => {
@@ -194,6 +184,7 @@ impl Speaker {
             | ToAgent::Heartbeat {}
             | ToAgent::Assigned { .. }
             | ToAgent::Message { observing: true, .. }
+            | ToAgent::TurnSuspended { .. }
             | ToAgent::Waiting { .. }
             | ToAgent::Accepted { .. }
             | ToAgent::History { .. }
@@ -230,11 +221,6 @@ impl Speaker {
             return;
         };
         running.task = None;
-        // A paused channel accepts no message: the result is sent when it continues.
-        if running.is_paused {
-            running.held = Some(taken);
-            return;
-        }
         let more = !running.injected.is_empty();
         let id = Some(format!("{turn}-{}", running.asked));
         let text = match taken {
@@ -249,14 +235,25 @@ impl Speaker {
                     .await;
             }
         };
-        if !text.trim().is_empty() {
-            let message = FromAgent::Message { channel: channel.clone(), text, turn: Some(turn), id };
-            self.say(&message).await;
-        }
         if more {
+            self.post(&channel, turn, text, id).await;
             self.ask(&channel, done);
         } else {
-            self.say(&FromAgent::TurnComplete { channel, turn: Some(turn), id: None }).await;
+            running.sent = Some((text.clone(), id.clone()));
+            self.complete(channel, turn, text, id).await;
+        }
+    }
+
+    /// Posts the answer and ends the turn.
+    async fn complete(&self, channel: String, turn: u64, text: String, id: Option<String>) {
+        self.post(&channel, turn, text, id).await;
+        self.say(&FromAgent::TurnComplete { channel, turn: Some(turn), id: None }).await;
+    }
+
+    async fn post(&self, channel: &str, turn: u64, text: String, id: Option<String>) {
+        if !text.trim().is_empty() {
+            let (channel, turn) = (channel.to_owned(), Some(turn));
+            self.say(&FromAgent::Message { channel, text, turn, id }).await;
         }
     }
 }

@@ -114,7 +114,10 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
         kept.map_err(|error| Failure::Failed(format!("{}: {error}", files::shown(&folder))))?;
         return console.line(&format!("accepted: {}", names.join(", ")));
     }
-    let text = format!("agents changed what checks depend on: {}; accept it with `rawko trust --yes`", names.join(", "));
+    let text = format!(
+        "agents changed what checks depend on: {}; accept it with `rawko trust --yes`",
+        names.join(", ")
+    );
     console.note(Style::Notice, "note", &text);
     Ok(())
 }
