@@ -166,7 +166,7 @@ async fn agents_that_only_look_busy_end_within_six_rounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn honest_work_goes_on() {
-    let (one, six, none) = (breakable(1), breakable(6), NO_CHECKS.to_owned());
+    let (one, three, six, none) = (breakable(1), breakable(3), breakable(6), NO_CHECKS.to_owned());
     let table: Vec<(&str, &str, i64, Acting)> = vec![
         ("a review that reads one file a step", &none, 9, |turn| {
             until(turn, 9).or_else(|| plan(turn, 9)).unwrap_or_else(|| match (turn.round, turn.call) {
@@ -198,7 +198,7 @@ async fn honest_work_goes_on() {
         ("the first round fixes one already", &six, 6, |turn| {
             until(turn, 6).unwrap_or_else(|| fix(turn, turn.round))
         }),
-        ("one error every third round", &breakable(3), 9, |turn| {
+        ("one error every third round", &three, 9, |turn| {
             until(turn, 9).unwrap_or_else(|| match turn.round % 3 {
                 0 => fix(turn, turn.round),
                 _ => Act::Say(format!("Reading {}.", turn.round)),

@@ -121,7 +121,6 @@ fn shown(folder: &Path, path: &Path) -> String {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use super::*;
     use crate::checks::{Base, detect};
 
     /// A project with a runner in each tool folder, and the files that an agent would rewrite.
