@@ -66,7 +66,7 @@ impl Doubts {
         std::fs::rename(draft, place)
     }
 
-    /// Lets a new base begin with what was there before, where the project is still as the agents left it. A person who
+    /// Lets a new base begin with the state before the agents, where the project is still as the agents left it. A person who
     /// changed it since then has decided.
     pub fn apply(&self, base: &mut Base, root: &Path) {
         for (name, doubt) in &self.settings {

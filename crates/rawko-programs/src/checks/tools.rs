@@ -1,5 +1,5 @@
 //! Programs that a check runs from folders of the project: `node_modules/.bin`, a virtual environment, `vendor/bin`. Git
-//! ignores them, so an agent that rewrites one would change what the check says without a trace.
+//! ignores them, so an agent that rewrites one would change the result of the check without a trace.
 
 use std::path::{Path, PathBuf};
 

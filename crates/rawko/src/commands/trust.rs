@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(verdict)
 }
 
-/// Names what agents left changed of the project's checks, and accepts it if the person says so.
+/// Names what agents left changed of the project's checks, and accepts it with `--yes`.
 fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Result<(), Failure> {
     let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
     let folder = state.project(root);
