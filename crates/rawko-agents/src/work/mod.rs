@@ -96,6 +96,8 @@ pub struct Workshop {
     pub checks: Option<Vec<Check>>,
     /// Patterns of files that agents may not change for a check to count.
     pub protected: Vec<String>,
+    /// Time for running the checks before a task begins; zero leaves that out.
+    pub start_time: std::time::Duration,
     pub arbiter: ArbiterSettings,
     pub prompts: Prompts,
     /// Defaults of a task's input.

@@ -7,7 +7,7 @@ use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
-use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts, protected};
+use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
 use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use crate::words::{ProjectWords, WordSettings};
@@ -49,7 +49,7 @@ impl Workshop {
         });
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let protected = said.read("checks", protected);
+        let (protected, start_time) = said.read("checks", checks_section);
         let LayeredTools { settings: tools, layers } = said.read("tools", |reader, sections| {
             misspelt::in_tools(reader, sections);
             LayeredTools::read(reader, sections)
@@ -95,6 +95,7 @@ impl Workshop {
             loops,
             checks,
             protected,
+            start_time,
             arbiter,
             prompts,
             task,

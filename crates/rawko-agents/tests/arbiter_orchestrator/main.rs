@@ -120,8 +120,8 @@ fn every_state_and_event_has_a_stated_outcome() {
     expect![[r#"
                                 idle              preparing         selecting         executing         remembering       checking          evaluating        verifying         asking            backing_off
         START_TASK              → preparing       -                 -                 -                 -                 -                 -                 -                 -                 -
-        CANCEL                  → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled
-        RESET                   noted             → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle
+        CANCEL                  → cancelled       → cancelled       → cancelled       → closing         → closing         → closing         → closing         → cancelled       → cancelled       → cancelled
+        RESET                   noted             → idle            → idle            → closing         → closing         → closing         → closing         → idle            → idle            → idle
         AGENT_SELECTED          -                 -                 -                 -                 -                 -                 -                 -                 -                 -
         AGENT_SELECTION_FAILED  -                 -                 -                 -                 -                 -                 -                 -                 -                 -
         AGENT_MESSAGE           -                 -                 -                 noted             -                 -                 -                 -                 -                 -
@@ -134,7 +134,7 @@ fn every_state_and_event_has_a_stated_outcome() {
         FORCE_AGENT             noted             noted             → executing       ↻ executeAgent    → executing       → executing       → executing       → executing       → executing       → executing
         SKIP_STEP               -                 -                 ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent
         RETRY                   -                 -                 ↻ selectAgent     ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    → executing       → executing       ↻ selectAgent
-        DEADLINE                -                 → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached
+        DEADLINE                -                 → limit_reached   → limit_reached   → closing         → closing         → closing         → closing         → limit_reached   → limit_reached   → limit_reached
     "#]].assert_eq(&table);
 }
 
@@ -434,5 +434,5 @@ fn every_state_is_in_a_table_or_never_rests() {
     let paths = chart.node_ids().map(|node| chart.node(node).path.to_string());
     let missing: Vec<String> =
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
-    expect!["error_handling"].assert_eq(&missing.join(" "));
+    expect!["error_handling closing closed"].assert_eq(&missing.join(" "));
 }

@@ -24,11 +24,15 @@ pub(crate) struct Pty {
 
 impl Pty {
     /// Starts `rawko ARGS` on a terminal of this size.
-    pub(crate) fn start(dir: &Path, args: &[&str], (columns, rows): (u16, u16)) -> Pty {
+    pub(crate) fn start(dir: &Path, args: &[&str], size: (u16, u16)) -> Pty {
+        Self::spawn(command(dir, args), size)
+    }
+
+    /// Starts a prepared command on a terminal of this size.
+    pub(crate) fn spawn(mut command: std::process::Command, (columns, rows): (u16, u16)) -> Pty {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let ends = openpty(Some(&size), None).unwrap();
         let stdio = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
-        let mut command = command(dir, args);
         command.env("TERM", "xterm-256color").env_remove("CI");
         let command = command.stdin(stdio(&ends.slave)).stdout(stdio(&ends.slave)).stderr(stdio(&ends.slave));
         let child = command.spawn().unwrap();
