@@ -1,10 +1,12 @@
-//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo` and `fork`.
+//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo`, `fork` and the session.
+
+pub(crate) mod reverting;
 
 use std::collections::HashMap;
 
 use rawko_agents::work::project_history;
 use rawko_host::Reader;
-use rawko_programs::checkpoints::{Checkpoints, Entry, EntryKind};
+use rawko_programs::checkpoints::{Checkpoints, Entry, EntryKind, FileDiff, NetChanges, file_diff};
 use rawko_store::InstanceRow;
 
 use crate::failure::Failure;
@@ -53,6 +55,13 @@ impl InstanceChanges {
 
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
         self.history.entries().map_err(|error| unreadable(&error))
+    }
+
+    /// Returns the diffs of net changes.
+    pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
+        let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
+        let both = net.changes.iter().zip(sides);
+        Ok(both.filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref())).collect())
     }
 
     /// Returns true for the entries of the instance and its descendants.

@@ -3,6 +3,7 @@
 use rawko_core::Status;
 use rawko_store::Wait;
 
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -111,7 +112,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if is_task && session::is_wanted(manner, args.no_input) {
             let plan = standing.snapshot.context_map(&standing.chart).get("plan").clone();
-            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place);
+            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place)
+                .continued(&reader, beginning(&reader, &standing.row)?)?;
             let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
             return TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }
                 .tell(manner.format, console);

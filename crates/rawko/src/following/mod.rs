@@ -4,10 +4,12 @@
 mod ending;
 mod narrator;
 mod options;
+mod requests;
 pub(crate) mod signals;
 mod stream;
 mod task;
 
+pub(crate) use requests::{answer_option, request_lines};
 pub(crate) use ending::{Ended, Ending, which};
 pub(crate) use narrator::{Narrator, is_own};
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};

@@ -4,9 +4,12 @@
 
 mod acting;
 mod commands;
+mod completion;
 mod editor;
+mod execution;
 mod fields;
 mod frame;
+mod highlight;
 pub(crate) mod keys;
 mod markdown;
 mod prompt;
@@ -22,6 +25,7 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{Progress, Reader};
+use rawko_store::InstanceRow;
 use tokio::sync::{broadcast, mpsc};
 
 use crate::console::{Console, abandon_session, terminal_size};
@@ -118,6 +122,20 @@ impl<'a> Session<'a> {
             ticks: 0,
             looked_at: None,
         }
+    }
+
+    /// Takes what was printed before, so that the output continues: calls without a result, and models.
+    pub(crate) fn continued(mut self, reader: &Reader, first: u64) -> Result<Session<'a>, Failure> {
+        let until = self.tail.seq();
+        let mut before = Tail::after(first, reader, Tree::below(&self.id), None);
+        let scroll = &mut self.scroll;
+        before.read(|entry, _| {
+            if entry.seq <= until {
+                scroll.learn(entry);
+            }
+            Ok::<(), Failure>(())
+        })?;
+        Ok(self)
     }
 
     /// Joins an instance of another command: leaving does not pause it.
@@ -248,6 +266,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Stops this process and its group as Ctrl-Z does elsewhere, and returns when it is continued.
+    async fn suspend(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let cannot = |error: io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
+        console.end_live();
+        terminal::leave();
+        terminal::suspend().await.map_err(cannot)?;
+        terminal::enter().map_err(cannot)?;
+        self.size = terminal_size();
+        console.begin_live(self.size)
+    }
+
     /// Prints new entries of the journal.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
         let Self { tail, scroll, .. } = self;
@@ -271,6 +300,20 @@ impl<'a> Session<'a> {
         }
         Ok(())
     }
+}
+
+/// Prints the past of an instance as a session shows it.
+pub(crate) fn print_past(
+    place: &Place,
+    reader: &Reader,
+    row: &InstanceRow,
+    first: u64,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let mut scroll = Scroll::new(&row.new.chart_id, Value::Null, place.root.clone());
+    scroll.resize(console.size().map_or(usize::MAX, |(columns, _)| columns));
+    Tail::after(first, reader, Tree::below(&row.new.id), None)
+        .read(|entry, name| scroll.tell(entry, name, console))
 }
 
 /// Returns true for an instance below another, or itself.
