@@ -61,7 +61,9 @@ impl InstanceChanges {
     pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
         let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
         let both = net.changes.iter().zip(sides);
-        Ok(both.filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref())).collect())
+        Ok(both
+            .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))
+            .collect())
     }
 
     /// Returns true for the entries of the instance and its descendants.

@@ -66,14 +66,13 @@ impl InstanceChanges {
                 Ok((net, label(&taken.collect::<Vec<_>>())))
             }
             Scope::LastCall => match calls.last() {
-                Some((last, _)) => {
-                    Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last])))
-                }
+                Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
                 None => Err(Failure::Usage(format!("`{id}` has no changes to undo"))),
             },
             Scope::Redo => {
                 let own = |entry: &&Entry| entry.author.instance == id;
-                let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
+                let last =
+                    entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
                 match last.filter(|entry| entry.author.kind == EntryKind::Undo) {
                     Some(undo) => {
                         Ok((net_changes(entries, |entry| entry.number == undo.number), "redo".to_owned()))
@@ -94,8 +93,9 @@ fn effective<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<(u64, &'a Entr
             EntryKind::Call | EntryKind::Merge => calls.push((entry.number, entry)),
             EntryKind::Undo => {
                 let taken = numbers(&entry.author.label);
-                let (gone, left) =
-                    calls.into_iter().partition(|(number, _)| taken.as_ref().is_none_or(|it| it.contains(number)));
+                let (gone, left) = calls
+                    .into_iter()
+                    .partition(|(number, _)| taken.as_ref().is_none_or(|it| it.contains(number)));
                 calls = left;
                 undone.push(gone);
             }

@@ -116,7 +116,8 @@ fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
 /// Shows the changes of the task, undoes them and restores them.
 fn take_back(dir: &Path, console: &mut Console) -> Result<(), Failure> {
     console.line("")?;
-    console.line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
+    console
+        .line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
     let walk: [(&[&str], &str); 3] = [
         (&["diff", DEMO_ID], "Press Enter to see what the task changed."),
         (&["undo", DEMO_ID], "Press Enter to undo it, Ctrl-C to keep it."),

@@ -167,6 +167,11 @@ fn raise(
 
 /// Prints the status of the instance before it continues.
 fn say_where(standing: &Standing, console: &mut Console) -> Result<(), Failure> {
+    if is_own(standing.chart.id()) && !standing.snapshot.status().is_over() {
+        let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
+        let id = console.paint(Style::Bold, standing.id());
+        return console.line(format!("{id}  {title}").trim_end());
+    }
     let head = console.paint(Style::Bold, &format!("{:<28}", standing.id()));
     let states = console.paint(Style::Accent, &format!("[{}]", standing.configuration().join(", ")));
     console.line(&format!("{head} {states}"))?;

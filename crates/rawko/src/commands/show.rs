@@ -229,7 +229,10 @@ impl Page<'_> {
                 None => lines.push(format!("{}{input}{expiry}", ask.invoke)),
             }
             let (which, option) = (which(&standing.asks, ask), answer_option(ask));
-            lines.push(format!("  `rawko approve {0}{which}{option}` or `rawko deny {0}{which}`", ask.instance));
+            lines.push(format!(
+                "  `rawko approve {0}{which}{option}` or `rawko deny {0}{which}`",
+                ask.instance
+            ));
         }
         self.section("requests", &lines)
     }

@@ -14,7 +14,9 @@ pub(crate) enum Command {
     Plan,
     Diff,
     /// Takes back the changes of the last call, or all of them.
-    Undo { all: bool },
+    Undo {
+        all: bool,
+    },
     Redo,
     /// Prints a tool call in full; `None`: the last one.
     Open(Option<usize>),

@@ -129,7 +129,8 @@ impl Session<'_> {
                 console.line(&format!("    {line}"))?;
             }
             if lines.len() > DIFF_LINES_MAX {
-                let more = format!("    … {} more lines: rawko diff {}", lines.len() - DIFF_LINES_MAX, self.id);
+                let more =
+                    format!("    … {} more lines: rawko diff {}", lines.len() - DIFF_LINES_MAX, self.id);
                 console.line(&console.paint(Style::Dim, &more))?;
             }
         }
@@ -164,9 +165,9 @@ impl Session<'_> {
                     self.scroll.say(title, &line, Style::Notice, console)?;
                 }
                 Some(match scope {
-                    Scope::Redo => format!("I restored changes that I had undone. Files: {paths}."),
-                    Scope::All => format!("I undid all changes of this task. Files: {paths}. Read them again."),
-                    Scope::LastCall => format!("I undid your last change. Files: {paths}. Read them again."),
+                    Scope::Redo => format!("I restored the change that I had undone: {paths}."),
+                    Scope::All => format!("I undid all changes of this task: {paths}."),
+                    Scope::LastCall => format!("I undid the last change of files: {paths}."),
                 })
             }
             Err(_) => None,

@@ -15,12 +15,10 @@ struct Family {
     quotes: &'static [char],
 }
 
-const C: Family =
-    Family { line: &["//"], block: Some(("/*", "*/")), long: &["`"], quotes: &['"', '\''] };
+const C: Family = Family { line: &["//"], block: Some(("/*", "*/")), long: &["`"], quotes: &['"', '\''] };
 /// A single quote is a lifetime or a character.
 const RUST: Family = Family { quotes: &['"'], long: &[], ..C };
-const PYTHON: Family =
-    Family { line: &["#"], block: None, long: &["\"\"\"", "'''"], quotes: &['"', '\''] };
+const PYTHON: Family = Family { line: &["#"], block: None, long: &["\"\"\"", "'''"], quotes: &['"', '\''] };
 const SHELL: Family = Family { line: &["# ", "#!"], block: None, long: &[], quotes: &['"', '\''] };
 const SQL: Family = Family { line: &["--"], block: Some(("/*", "*/")), long: &[], quotes: &['\''] };
 const MARKUP: Family = Family { line: &[], block: Some(("<!--", "-->")), long: &[], quotes: &['"'] };
@@ -34,20 +32,107 @@ const FAMILIES: [(&[&str], Family); 6] = [
     (&["html", "xml", "svg", "vue"], MARKUP),
     (
         &[
-            "c", "cpp", "c++", "h", "java", "js", "javascript", "ts", "typescript", "tsx", "jsx", "go", "kotlin",
-            "swift", "cs", "csharp", "css", "scss", "php", "scala", "zig", "json", "jsonc", "dart",
+            "c",
+            "cpp",
+            "c++",
+            "h",
+            "java",
+            "js",
+            "javascript",
+            "ts",
+            "typescript",
+            "tsx",
+            "jsx",
+            "go",
+            "kotlin",
+            "swift",
+            "cs",
+            "csharp",
+            "css",
+            "scss",
+            "php",
+            "scala",
+            "zig",
+            "json",
+            "jsonc",
+            "dart",
         ],
         C,
     ),
 ];
 
 const KEYWORDS: [&str; 71] = [
-    "False", "None", "SELECT", "True", "abstract", "and", "as", "async", "await", "begin", "bool", "break", "case",
-    "catch", "class", "const", "continue", "def", "default", "do", "done", "elif", "else", "end", "enum", "esac",
-    "except", "export", "extends", "false", "fi", "final", "finally", "fn", "for", "from", "func", "function", "if",
-    "impl", "implements", "import", "in", "interface", "is", "let", "match", "mod", "mut", "new", "nil", "not", "null",
-    "or", "package", "private", "pub", "public", "return", "self", "static", "struct", "switch", "then", "this",
-    "throw", "trait", "true", "type", "use", "while",
+    "False",
+    "None",
+    "SELECT",
+    "True",
+    "abstract",
+    "and",
+    "as",
+    "async",
+    "await",
+    "begin",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "def",
+    "default",
+    "do",
+    "done",
+    "elif",
+    "else",
+    "end",
+    "enum",
+    "esac",
+    "except",
+    "export",
+    "extends",
+    "false",
+    "fi",
+    "final",
+    "finally",
+    "fn",
+    "for",
+    "from",
+    "func",
+    "function",
+    "if",
+    "impl",
+    "implements",
+    "import",
+    "in",
+    "interface",
+    "is",
+    "let",
+    "match",
+    "mod",
+    "mut",
+    "new",
+    "nil",
+    "not",
+    "null",
+    "or",
+    "package",
+    "private",
+    "pub",
+    "public",
+    "return",
+    "self",
+    "static",
+    "struct",
+    "switch",
+    "then",
+    "this",
+    "throw",
+    "trait",
+    "true",
+    "type",
+    "use",
+    "while",
 ];
 
 /// Colours the lines of one block of code.
@@ -176,7 +261,8 @@ mod tests {
         ];
         for (language, line, expected) in table {
             let found = styled(&mut Highlighter::of(language), line);
-            let found: Vec<(&str, Style)> = found.iter().map(|(text, style)| (text.as_str(), *style)).collect();
+            let found: Vec<(&str, Style)> =
+                found.iter().map(|(text, style)| (text.as_str(), *style)).collect();
             assert_eq!(found, expected, "{language}: {line}");
         }
     }
@@ -186,10 +272,10 @@ mod tests {
         let mut c = Highlighter::of("c");
         assert_eq!(styled(&mut c, "a /* b"), [("/* b".to_owned(), Style::Dim)]);
         assert_eq!(styled(&mut c, "if"), [("if".to_owned(), Style::Dim)]);
-        assert_eq!(styled(&mut c, "c */ if"), [
-            ("c */".to_owned(), Style::Dim),
-            ("if".to_owned(), Style::Accent)
-        ]);
+        assert_eq!(
+            styled(&mut c, "c */ if"),
+            [("c */".to_owned(), Style::Dim), ("if".to_owned(), Style::Accent)]
+        );
         let mut python = Highlighter::of("py");
         assert_eq!(styled(&mut python, "\"\"\"one").len(), 1);
         assert_eq!(styled(&mut python, "two\"\"\" + x"), [("two\"\"\"".to_owned(), Style::Good)]);

@@ -49,8 +49,10 @@ impl Markdown {
             return Vec::new();
         }
         let mut lines = self.table(console);
-        let mark: String =
-            trimmed.chars().take_while(|letter| trimmed.starts_with(*letter) && "`~".contains(*letter)).collect();
+        let mark: String = trimmed
+            .chars()
+            .take_while(|letter| trimmed.starts_with(*letter) && "`~".contains(*letter))
+            .collect();
         if mark.len() >= 3 {
             let language = trimmed[mark.len()..].split_whitespace().next().unwrap_or_default().to_lowercase();
             let code = Highlighter::of(&language);
@@ -83,7 +85,8 @@ impl Markdown {
             }
         }
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let wide = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0);
+        let wide =
+            |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         let line = |row: &Vec<String>| {
             let cells = row.iter().zip(&widths).map(|(cell, wide)| {
@@ -140,7 +143,8 @@ fn inline(text: &str, console: &Console) -> String {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let is_word_before = out.chars().next_back().is_some_and(char::is_alphanumeric);
-        let (rendered, length) = span(rest, is_word_before, console).unwrap_or_else(|| (rest[..1].to_owned(), 1));
+        let (rendered, length) =
+            span(rest, is_word_before, console).unwrap_or_else(|| (rest[..1].to_owned(), 1));
         out.push_str(&rendered);
         rest = &rest[length..];
     }

@@ -207,7 +207,13 @@ impl Prompt {
     }
 
     /// Returns the lines of the prompt, at most `rows`.
-    pub(crate) fn lines(&self, columns: usize, rows: usize, others: &[&Ask], console: &Console) -> Vec<String> {
+    pub(crate) fn lines(
+        &self,
+        columns: usize,
+        rows: usize,
+        others: &[&Ask],
+        console: &Console,
+    ) -> Vec<String> {
         let input = &self.ask.input;
         let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
         let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))

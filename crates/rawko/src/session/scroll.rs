@@ -240,7 +240,9 @@ impl Scroll {
                 }
                 return Ok(());
             }
-            What::Answered { invoke, data } if invoke == "collect" => return self.tell_group(entry, data, console),
+            What::Answered { invoke, data } if invoke == "collect" => {
+                return self.tell_group(entry, data, console);
+            }
             What::Answered { invoke, data } if invoke.starts_with("permission") => {
                 return self.tell_answer(data, console);
             }

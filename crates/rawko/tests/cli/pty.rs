@@ -83,8 +83,9 @@ impl Pty {
         let screen = parser.screen();
         let (rows, columns) = screen.size();
         let lines = screen.rows(0, columns).take(rows.into());
-        let (row, column) =
-            lines.enumerate().find_map(|(row, line)| Some((row, line[..line.find(text)?].chars().count())))?;
+        let (row, column) = lines
+            .enumerate()
+            .find_map(|(row, line)| Some((row, line[..line.find(text)?].chars().count())))?;
         screen.cell(row.try_into().unwrap(), column.try_into().unwrap()).map(vt100::Cell::fgcolor)
     }
 

@@ -17,7 +17,8 @@ phases: {validate: {checks: []}}
 permissions: {ask: ['Bash(touch:*)']}
 ";
 
-const AGENT: &str = "---\nname: worker\nwhenToUse: Always.\ntransitions: {onSuccess: complete}\n---\nYou are the worker.\n";
+const AGENT: &str =
+    "---\nname: worker\nwhenToUse: Always.\ntransitions: {onSuccess: complete}\n---\nYou are the worker.\n";
 
 const SCRIPT: &str = r#"
 - agent: worker

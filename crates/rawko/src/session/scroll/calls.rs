@@ -30,7 +30,12 @@ impl Scroll {
     }
 
     /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
-    pub(super) fn tell_group(&mut self, entry: &Entry, data: &Value, console: &mut Console) -> Result<(), Failure> {
+    pub(super) fn tell_group(
+        &mut self,
+        entry: &Entry,
+        data: &Value,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
         for result in data.get("results").as_list().unwrap_or_default() {
             let id = result.get("id").as_str().unwrap_or_default();
             if let Some((call, diff)) = self.calls.remove(id) {
@@ -67,7 +72,8 @@ impl Scroll {
         let number = self.folds.add(call, content, diff);
         let has_more = match is_edit {
             true => diff.lines().count() > DIFF_LINES_MAX,
-            false => is_quiet && !is_plan && !["", NO_OUTPUT].contains(&content.trim()) || content.trim().lines().count() > 1,
+            false if is_plan || ["", NO_OUTPUT].contains(&content.trim()) => false,
+            false => is_quiet || content.trim().lines().count() > 1,
         };
         let line = match has_more {
             true => format!("{line} {}", console.paint(Style::Dim, &format!("[{number}]"))),

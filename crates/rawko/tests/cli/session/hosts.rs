@@ -54,7 +54,8 @@ fn a_prompt_of_a_dead_terminal_is_open_on_the_page_and_in_attached_terminals() {
     for terminal in terminals {
         let (code, text) = terminal.end();
         assert_eq!(code, Some(0), "{text}");
-        for wanted in ["allowed by", "✓ Bash touch made.txt", "It is there.", "complete  after 1 iteration"] {
+        for wanted in ["allowed by", "✓ Bash touch made.txt", "It is there.", "complete  after 1 iteration"]
+        {
             assert!(text.contains(wanted), "{wanted}\n{text}");
         }
     }

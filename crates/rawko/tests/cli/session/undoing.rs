@@ -10,7 +10,7 @@ const WRITES: &str = r#"
     - tool_calls: [{name: Write, input: {path: note.txt, content: "second line\n"}}]
     - delay_ms: 5000
       tool_calls: [{name: Read, input: {path: stock.py}}]
-    - expect: "I undid your last change. Files: note.txt."
+    - expect: "I undid the last change of files: note.txt."
       text: I saw the undo.
 "#;
 
@@ -45,7 +45,7 @@ fn changes_are_shown_undone_and_redone_and_the_model_reads_it() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("I saw the undo."), "{text}");
     let history = run(dir.path(), &["history", "t", "--json"], "");
-    assert!(history.stdout.contains("I undid your last change"), "the undo is in the journal");
+    assert!(history.stdout.contains("I undid the last change"), "the undo is in the journal");
 }
 
 const LONG: &str = r#"
@@ -66,7 +66,10 @@ fn a_tool_call_folds_out() {
     pty.wait_for("thinking");
     pty.press("/open 1\r");
     let shown = pty.wait_for("      three");
-    assert!(shown.contains("    command echo one; echo two; echo three\n    result\n      one\n      two\n"), "{shown}");
+    assert!(
+        shown.contains("    command echo one; echo two; echo three\n    result\n      one\n      two\n"),
+        "{shown}"
+    );
     pty.press("\u{f}");
     pty.wait_for("[2] Read");
     pty.press("/open 7\r");
@@ -144,7 +147,13 @@ const CODE: &str = r#"
 
 #[test]
 fn a_plan_is_ticked_and_markdown_is_rendered_with_colours() {
-    let dir = one_worker("permissions: {ask: ['Bash']}\n", &CODE.replace("    - text: |", "    - tool_calls: [{name: Bash, input: {command: ls}}]\n      text: |"));
+    let dir = one_worker(
+        "permissions: {ask: ['Bash']}\n",
+        &CODE.replace(
+            "    - text: |",
+            "    - tool_calls: [{name: Bash, input: {command: ls}}]\n      text: |",
+        ),
+    );
     let mut pty = task(&dir, &[]);
     let shown = pty.wait_for("allow once");
     for wanted in [
