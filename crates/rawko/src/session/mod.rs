@@ -175,6 +175,11 @@ impl<'a> Session<'a> {
         let outcome = loop {
             let progress = heard.take().or_else(|| access.progress());
             match self.watch(&mut access, progress, &mut keys, signals, console).await {
+                // The store is left to the next host, such as a server that starts again.
+                Ok(Left::Gone) if !self.is_own => {
+                    let message = "the process that hosted it has ended".to_owned();
+                    break Ok(Ended::Rest(Rest::Stuck { message, transient: true }));
+                }
                 Ok(Left::Gone) => {
                     let next = Access::open(self.place, &[], console).await?;
                     self.tail = Tail::after(self.tail.seq(), &next.reader(), Tree::below(&self.id), None);

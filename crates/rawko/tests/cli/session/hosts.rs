@@ -38,18 +38,18 @@ fn a_prompt_of_a_dead_terminal_is_open_on_the_page_and_in_attached_terminals() {
     assert_eq!(open[0]["input"]["command"], "touch made.txt", "{open:?}");
 
     // Two terminals join the task of the server, and see the same.
-    let mut terminals = [0, 1].map(|_| Pty::start(dir.path(), &["attach", "t"], SIZE));
-    for terminal in &mut terminals {
-        let shown = terminal.wait_for("deny with a reason");
-        for wanted in ["● worker", "I make the file.", "? Run `touch made.txt`", "› y  allow once"] {
-            assert!(shown.contains(wanted), "{wanted}\n{shown}");
-        }
-    }
-    // A restart of the server leaves it open.
+    let mut terminals = joined(dir.path());
+    // A restart of the server leaves the request open, and the terminals do not take the store from it.
     serving.signal("-KILL");
     serving.end();
+    for terminal in terminals {
+        let (code, text) = terminal.end();
+        assert_eq!(code, Some(3), "{text}");
+        assert!(text.contains("rawko resume t"), "{text}");
+    }
     let serving = serve(dir.path());
     assert_eq!(approvals(dir.path(), &serving).len(), 1);
+    terminals = joined(dir.path());
     terminals[1].press("y");
     for terminal in terminals {
         let (code, text) = terminal.end();
@@ -62,6 +62,18 @@ fn a_prompt_of_a_dead_terminal_is_open_on_the_page_and_in_attached_terminals() {
     assert!(dir.path().join("made.txt").exists());
     serving.signal("-TERM");
     serving.end();
+}
+
+/// Joins the task from two terminals, which show the same.
+fn joined(dir: &std::path::Path) -> [Pty; 2] {
+    let mut terminals = [0, 1].map(|_| Pty::start(dir, &["attach", "t"], SIZE));
+    for terminal in &mut terminals {
+        let shown = terminal.wait_for("deny with a reason");
+        for wanted in ["● worker", "I make the file.", "? Run `touch made.txt`", "› y  allow once"] {
+            assert!(shown.contains(wanted), "{wanted}\n{shown}");
+        }
+    }
+    terminals
 }
 
 const TEAM: &str = r#"
