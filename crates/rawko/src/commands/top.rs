@@ -161,7 +161,10 @@ impl Top<'_> {
                 let standing = Standing::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
                 // Its agents wait for a person, so it does, too.
                 if let Some(ask) = standing.asks.first() {
-                    (read.status, read.waiting_for) = (InstanceStatus::Waiting, Some("person".to_owned()));
+                    if read.status != InstanceStatus::Paused {
+                        (read.status, read.waiting_for) =
+                            (InstanceStatus::Waiting, Some("person".to_owned()));
+                    }
                     request = request.or((place == self.selected).then(|| ask.clone()));
                 }
             }

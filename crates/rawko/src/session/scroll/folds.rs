@@ -51,10 +51,12 @@ impl Folds {
 
     /// Returns the lines of a call; without a number, those of the last one, or of the one before the last opened.
     pub(super) fn open(&mut self, number: Option<usize>, console: &Console) -> Option<Vec<String>> {
-        let number =
+        let chosen =
             number.unwrap_or_else(|| self.opened.map_or(self.count, |opened| opened.saturating_sub(1)));
-        let fold = self.calls.iter().find(|fold| fold.number == number)?;
-        self.opened = Some(number);
+        let fold = self.calls.iter().find(|fold| fold.number == chosen)?;
+        if number.is_none() {
+            self.opened = Some(chosen);
+        }
         Some(fold.lines(console))
     }
 }
