@@ -106,11 +106,13 @@ impl<'a> Session<'a> {
         place: &'a Place,
     ) -> Session<'a> {
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), None);
+        // What another process did before is read late.
+        let past = access.reader().store().last_seq().unwrap_or(seq);
         Session {
             place,
             id: id.to_owned(),
             tail,
-            scroll: Scroll::new(chart, plan, place.root.clone()),
+            scroll: Scroll::new(chart, plan, place.root.clone()).past_until(past),
             view: View::default(),
             editor: Editor::default(),
             prompt: None,
@@ -315,7 +317,8 @@ pub(crate) fn print_past(
     first: u64,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let mut scroll = Scroll::new(&row.new.chart_id, Value::Null, place.root.clone());
+    let scroll = Scroll::new(&row.new.chart_id, Value::Null, place.root.clone());
+    let mut scroll = scroll.past_until(u64::MAX);
     scroll.resize(console.size().map_or(usize::MAX, |(columns, _)| columns));
     Tail::after(first, reader, Tree::below(&row.new.id), None)
         .read(|entry, name| scroll.tell(entry, name, console))

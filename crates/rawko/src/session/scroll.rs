@@ -45,6 +45,8 @@ pub(crate) struct Scroll {
     /// The model of each agent's last completion.
     models: HashMap<Arc<str>, String>,
     folds: Folds,
+    /// Files have changed since the records until this one, so that the diffs of their calls are not made from files.
+    past_until: u64,
 }
 
 /// The received part of a response. The journal may contain the whole response before its last piece arrives.
@@ -73,7 +75,13 @@ impl Scroll {
             calls: HashMap::new(),
             models: HashMap::new(),
             folds: Folds::default(),
+            past_until: 0,
         }
+    }
+
+    /// Sets the last record that is read late.
+    pub(crate) fn past_until(self, seq: u64) -> Self {
+        Self { past_until: seq, ..self }
     }
 
     /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
@@ -89,7 +97,7 @@ impl Scroll {
     fn take_calls(&mut self, entry: &Entry, data: &Value) {
         for call in data.get("tool_calls").as_list().unwrap_or_default() {
             let id = call.get("id").as_str().unwrap_or_default().to_owned();
-            self.calls.insert(id, (call.clone(), self.diff_of(call)));
+            self.calls.insert(id, (call.clone(), self.diff_of(call, entry.seq)));
         }
         if let Some(model) = data.get("model").as_str() {
             self.models.insert(Arc::clone(&entry.instance), model.to_owned());

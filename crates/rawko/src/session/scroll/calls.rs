@@ -1,5 +1,6 @@
 //! Tool calls in the output: one line each with the beginning of its result, and the diff of an edit.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rawko_core::Value;
@@ -15,6 +16,9 @@ use crate::journal::{Entry, What, agent};
 const DIFF_LINES_MAX: usize = 40;
 /// The result of a command that prints nothing.
 const NO_OUTPUT: &str = "[no output]";
+
+/// A root that has no files.
+const NO_FILES: &str = "/dev/null";
 
 impl Scroll {
     /// Returns the call and the result, if the entry is a result of a tool.
@@ -98,12 +102,14 @@ impl Scroll {
     }
 
     /// Returns the lines that an edit changes.
-    pub(super) fn diff_of(&self, call: &Value) -> String {
+    pub(super) fn diff_of(&self, call: &Value, seq: u64) -> String {
         let tool = call.get("name").as_str().unwrap_or_default();
         if !["Edit", "Write"].contains(&tool) {
             return String::new();
         }
-        let (_, details) = shown(tool, call.get("input"), &self.root);
+        // Without its file, a diff has the lines of the call only.
+        let root = if seq <= self.past_until { Path::new(NO_FILES) } else { &self.root };
+        let (_, details) = shown(tool, call.get("input"), root);
         let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
         let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
         if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }

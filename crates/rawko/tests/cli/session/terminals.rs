@@ -136,9 +136,9 @@ fn top_pauses_resumes_and_sends_questions_to_the_session() {
     top.wait_for("? Which colour?");
     top.press("p");
     top.wait_for("paused");
-    first.wait_for("Enter: continue");
+    first.wait_for("· paused");
     top.press("r");
-    first.wait_while("Enter: continue");
+    first.wait_while("· paused");
     top.wait_while("paused");
     top.press("y");
     top.wait_for("this is a question; press Enter to answer it");

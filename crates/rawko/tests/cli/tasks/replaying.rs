@@ -14,7 +14,9 @@ fn a_task_is_replayed_in_the_words_of_its_session() {
         "✓ Edit stock.py",
         "+    return name.strip(), int(count)",
         "plan [x] Ignore spaces",
-        "All tests pass.",
+        // The lines of the call, although the file has changed since.
+        "-        counts[name] = count\n    +        counts[name] = counts.get(name, 0) + count\n",
+        "Equal names are added up.",
         "complete  after",
         "changed  stock.py",
     ] {
