@@ -108,7 +108,7 @@ impl Scroll {
             return String::new();
         }
         // Without its file, a diff has the lines of the call only.
-        let root = if seq <= self.past_until { Path::new(NO_FILES) } else { &self.root };
+        let root: &Path = if seq <= self.past_until { Path::new(NO_FILES) } else { &self.root };
         let (_, details) = shown(tool, call.get("input"), root);
         let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
         let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
