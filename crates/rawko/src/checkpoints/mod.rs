@@ -1,6 +1,7 @@
-//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo`, `fork` and the server.
+//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo`, `fork`, the session and the server.
 
 mod files_of_step;
+pub(crate) mod reverting;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -76,6 +77,15 @@ impl InstanceChanges {
         self.history.entries().map_err(|error| unreadable(&error))
     }
 
+    /// Returns the diffs of net changes.
+    pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
+        let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
+        let both = net.changes.iter().zip(sides);
+        Ok(both
+            .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))
+            .collect())
+    }
+
     /// Returns true for the entries of the instance and its descendants.
     pub(crate) fn is_own(&self, entry: &Entry) -> bool {
         !matches!(entry.author.kind, EntryKind::Base | EntryKind::Outside)
@@ -102,15 +112,6 @@ impl InstanceChanges {
 }
 
 impl InstanceChanges {
-    /// Returns the diffs of net changes.
-    pub(crate) async fn files(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
-        let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
-        let both = net.changes.iter().zip(sides);
-        Ok(both
-            .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))
-            .collect())
-    }
-
     /// Returns the changes that an undo takes back: those after the step.
     pub(crate) fn to_undo(&self, entries: &[Entry]) -> NetChanges {
         net_changes(entries, |entry| self.is_own(entry) && self.is_later(entry))

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let entries = changes.entries()?;
     let is_chosen = |entry: &Entry| changes.is_own(entry) && (args.at.is_none() || !changes.is_later(entry));
     let net = net_changes(&entries, is_chosen);
-    let files = hosting::block_on(async { changes.files(&net).await })?;
+    let files = hosting::block_on(async { changes.diffs(&net).await })?;
     if args.json {
         let chosen: Vec<_> = entries.iter().filter(|entry| is_chosen(entry)).collect();
         console.line(&as_json(args, &changes, &chosen, &files, &net).to_string())?;
@@ -89,7 +89,7 @@ fn as_json(
 }
 
 /// Formats `M  src/main.rs  +3 -1`.
-pub(super) fn stat(file: &FileDiff, console: &Console) -> String {
+pub(crate) fn stat(file: &FileDiff, console: &Console) -> String {
     let mark = match file.status {
         rawko_programs::changes::ChangeStatus::Added => "A",
         rawko_programs::changes::ChangeStatus::Modified => "M",

@@ -3,6 +3,7 @@
 use rawko_core::Status;
 use rawko_store::Wait;
 
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -111,7 +112,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
         if is_task && session::is_wanted(manner, args.no_input) {
             let plan = standing.snapshot.context_map(&standing.chart).get("plan").clone();
-            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place);
+            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place)
+                .continued(&reader, beginning(&reader, &standing.row)?)?;
             let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
             return TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }
                 .tell(manner.format, console);
@@ -165,6 +167,11 @@ fn raise(
 
 /// Prints the status of the instance before it continues.
 fn say_where(standing: &Standing, console: &mut Console) -> Result<(), Failure> {
+    if is_own(standing.chart.id()) && !standing.snapshot.status().is_over() {
+        let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
+        let id = console.paint(Style::Bold, standing.id());
+        return console.line(format!("{id}  {title}").trim_end());
+    }
     let head = console.paint(Style::Bold, &format!("{:<28}", standing.id()));
     let states = console.paint(Style::Accent, &format!("[{}]", standing.configuration().join(", ")));
     console.line(&format!("{head} {states}"))?;

@@ -35,7 +35,7 @@ impl ServedProject {
                 && (at.is_none() || !changes.is_later(entry))
         };
         let net = net_changes(&entries, is_chosen);
-        let files = changes.files(&net).await.map_err(problem)?;
+        let files = changes.diffs(&net).await.map_err(problem)?;
         let own = entries.iter().filter(|entry| changes.is_own(entry));
         Ok(Changes {
             files: files.into_iter().map(file).collect(),

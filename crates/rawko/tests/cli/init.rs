@@ -303,7 +303,7 @@ fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
         command.env(name, "http://127.0.0.1:9");
     }
-    let mut terminal = Pty::spawn(command, (100, 40));
+    let mut terminal = Pty::of(command, (100, 40));
     terminal.wait_for("number, or Enter to skip");
     terminal.press("99\r");
     terminal.wait_for("a number from 1 to");
@@ -324,7 +324,7 @@ fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
 #[test]
 fn on_a_terminal_the_questions_can_be_skipped() {
     let dir = directory(&[]);
-    let mut terminal = Pty::spawn(without_keys(dir.path(), &["init"]), (100, 40));
+    let mut terminal = Pty::of(without_keys(dir.path(), &["init"]), (100, 40));
     terminal.wait_for("number, or Enter to skip");
     terminal.press("\r");
     let (code, text) = terminal.end();

@@ -26,6 +26,10 @@ mod load;
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
 mod paused;
+#[path = "../cli/pty.rs"]
+#[allow(dead_code, reason = "the other tests need more of it")]
+mod pty;
 mod rollout;
+mod session;
 mod support;
 mod telemetry;
