@@ -60,6 +60,7 @@ const ELSEWHERE: &[&str] = &[
     "server",
     "telemetry",
     "task",
+    "queue",
     "arbiter",
     "memories",
     "instructions",
