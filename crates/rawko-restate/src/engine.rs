@@ -17,8 +17,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::client::{ClientError, Restate, Target};
 use crate::layout::{
-    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, Live, PersonAsk, Reply, StartAsk,
-    handler, hex,
+    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, Live, PersonAsk, Reply,
+    StartAsk, handler, hex,
 };
 use crate::store::RestateStore;
 

@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff,
-    doctor, fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, queue, replay, restore,
-    resume, run, schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker,
+    doctor, fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, queue, replay,
+    restore, resume, run, schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker,
     worktrees,
 };
 

@@ -179,8 +179,10 @@ fn a_retry_of_one_item_repeats_no_other() {
     walk.deliver(Event::ItemRetryRequested { item: "job[1]".into() });
     expect![""].assert_eq(&walk.effects());
     walk.done("job[0]", "0").done("job[2]", "2");
-    expect![[r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#]]
-        .assert_eq(&walk.end());
+    expect![[
+        r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#
+    ]]
+    .assert_eq(&walk.end());
 }
 
 #[test]
@@ -192,8 +194,10 @@ fn a_retried_item_waits_for_a_place() {
     walk.done("job[1]", "1");
     expect!["+job[0] svc null"].assert_eq(&walk.effects());
     walk.done("job[0]", "0").done("job[2]", "2");
-    expect![[r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#]]
-        .assert_eq(&walk.end());
+    expect![[
+        r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#
+    ]]
+    .assert_eq(&walk.end());
 }
 
 #[test]

@@ -16,8 +16,8 @@ use super::state::WorkerState;
 use super::take::InstanceInput;
 use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, Live, MigrateAsk, PersonAsk, Post,
-    Refusal, Reply, StartAsk, from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, Live, MigrateAsk, PersonAsk,
+    Post, Refusal, Reply, StartAsk, from_hex, handler, key,
 };
 
 /// Size after which a response with blobs ends.

@@ -113,7 +113,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let access = Access::open(&place, &[], console).await?;
         let outcome = match listen(plan, &place, &access).await {
             Ok(server) => {
-                let scheduler = access.engine().map(|engine| tokio::spawn(Scheduler::new(engine, at_once).serve()));
+                let scheduler =
+                    access.engine().map(|engine| tokio::spawn(Scheduler::new(engine, at_once).serve()));
                 console.line(&format!("http://{}", server.address()))?;
                 console.line(&new_link(&server.inviter(&operator))?)?;
                 console.flush()?;

@@ -17,8 +17,8 @@ use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, Task
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::known;
 use crate::loading;
-use crate::raising::{read_dollars, read_ms};
 use crate::queue::{self, QueuedTask};
+use crate::raising::{read_dollars, read_ms};
 use crate::session::{self, Session};
 use crate::standing::Standing;
 use crate::times;

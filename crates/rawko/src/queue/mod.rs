@@ -53,7 +53,8 @@ impl Queue {
         let restored = reader.snapshot(&row, None)?;
         let context = restored.snapshot.context_map(&restored.chart);
         let tasks = |key: &str| list(context.get(key)).iter().filter_map(QueuedTask::of).collect();
-        let refused = list(context.get("refused")).iter().map(|entry| (text(entry, "id"), text(entry, "problem")));
+        let refused =
+            list(context.get("refused")).iter().map(|entry| (text(entry, "id"), text(entry, "problem")));
         Ok(Some(Queue {
             at_once: context.get("at_once").as_i64().unwrap_or(1),
             waiting: tasks("waiting"),
@@ -87,9 +88,10 @@ impl QueuedTask {
     }
 
     fn data(&self) -> Value {
-        let charts = self.charts.iter().map(|chart| {
-            Value::map([("name", Value::str(&chart.name)), ("text", Value::str(&chart.text))])
-        });
+        let charts = self
+            .charts
+            .iter()
+            .map(|chart| Value::map([("name", Value::str(&chart.name)), ("text", Value::str(&chart.text))]));
         Value::map([
             ("id", Value::str(&self.id)),
             ("task", Value::str(&self.task)),

@@ -56,7 +56,10 @@ impl Scheduler {
     }
 
     /// Serves the queue until it is empty. `ended` receives each task that leaves it.
-    pub(crate) async fn drain(&mut self, ended: &mut (dyn FnMut(&Row) + Send)) -> Result<Standstill, HostError> {
+    pub(crate) async fn drain(
+        &mut self,
+        ended: &mut (dyn FnMut(&Row) + Send),
+    ) -> Result<Standstill, HostError> {
         let mut changes = self.engine.changes();
         let mut standstill = Standstill::default();
         loop {
@@ -83,7 +86,8 @@ impl Scheduler {
     async fn pass(&mut self) -> Result<(Vec<Row>, bool), HostError> {
         let Some(queue) = self.read().await? else { return Ok((Vec::new(), true)) };
         if queue.at_once != i64::from(self.at_once) && !queue.is_empty() {
-            self.send("QUEUE_LIMIT", Value::map([("at_once", Value::Int(self.at_once.into()))]), None).await?;
+            self.send("QUEUE_LIMIT", Value::map([("at_once", Value::Int(self.at_once.into()))]), None)
+                .await?;
             // A lower limit takes effect as tasks end; a higher one admits tasks now.
             return Box::pin(self.admitted()).await;
         }

@@ -86,10 +86,7 @@ pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Don
 #[utoipa::path(post, path = "/v1/instances/{id}/items/{item}/retry", tag = "instances",
     params(("id" = String, Path), ("item" = String, Path, description = "Name of the item: `reviews[3]`.")),
     responses((status = 200, body = ReceiptBody)))]
-pub(super) async fn retry_item(
-    State(app): State<App>,
-    Path((id, item)): Path<(String, String)>,
-) -> Done {
+pub(super) async fn retry_item(State(app): State<App>, Path((id, item)): Path<(String, String)>) -> Done {
     Ok(axum::Json(app.engine().retry_item(id, item).await?.into()))
 }
 
