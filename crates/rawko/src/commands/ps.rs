@@ -222,7 +222,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         rows.retain(|row| row.status != InstanceStatus::Ended || !ended_well.contains(&row.outcome));
     }
     if let Some(reader) = reader.as_ref().filter(|_| args.shows_queued()) {
-        rows.splice(0..0, Queue::read(reader)?.unwrap_or_default().rows().into_iter().rev());
+        rows.splice(0..0, Queue::read(reader)?.unwrap_or_default().rows());
     }
     if args.json {
         print_json(&page, &rows, console)?;

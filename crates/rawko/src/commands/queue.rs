@@ -133,7 +133,7 @@ fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
             "v": 1,
             "at_once": queue.at_once,
             "running": queue.running.iter().map(task).collect::<Vec<_>>(),
-            "waiting": queue.waiting.iter().map(task).collect::<Vec<_>>(),
+            "waiting": queue.unstarted().map(task).collect::<Vec<_>>(),
             "refused": refused.collect::<Vec<_>>(),
         });
         console.line(&format!("{document:#}"))?;
@@ -142,18 +142,17 @@ fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
     for (id, problem) in &queue.refused {
         console.note(Style::Notice, "warning", &format!("{id} could not start: {problem}"));
     }
-    if queue.running.is_empty() && queue.waiting.is_empty() {
+    if queue.is_empty() {
         console.note(Style::Dim, "none", "the queue is empty; add a task with `rawko task \"…\" --queue`");
         return Ok(Verdict::Done);
     }
     let mut table = Table::new(&["ID", "STATUS", "PRIORITY", "QUEUED", "TASK"]);
     let now_ms = times::now_ms();
-    let running = queue.running.iter().map(|task| (task, "next"));
-    for (task, word) in running.chain(queue.waiting.iter().map(|task| (task, "queued"))) {
-        let started = word == "next" && is_started(&place, &task.id)?;
+    let words = [("running", &queue.running), ("next", &queue.next), ("queued", &queue.waiting)];
+    for (word, task) in words.iter().flat_map(|(word, tasks)| tasks.iter().map(move |task| (*word, task))) {
         table.add(vec![
             Cell::painted(&*task.id, Style::Bold),
-            Cell::new(if started { "running" } else { word }),
+            Cell::new(word),
             Cell::new(task.priority.to_string()),
             Cell::new(times::ago(task.queued_ms, now_ms)),
             Cell::new(task.task.lines().next().unwrap_or_default().to_owned()),
@@ -161,13 +160,6 @@ fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
     }
     table.print(console)?;
     Ok(Verdict::Done)
-}
-
-fn is_started(place: &Place, id: &str) -> Result<bool, Failure> {
-    Ok(match place.reader()? {
-        Some(reader) => reader.store().find(id)?.is_some(),
-        None => false,
-    })
 }
 
 fn read(reader: Option<&Reader>) -> Result<Queue, Failure> {
@@ -258,6 +250,9 @@ fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<Verdict, Failu
     let place = Place::here(&args.store)?;
     let queue = read(place.reader()?.as_ref())?;
     insist_on_waiting(&queue, &args.id)?;
+    if queue.next.iter().any(|task| task.id == args.id) {
+        return Err(Failure::Usage(format!("task `{}` is next; it starts when the queue runs", args.id)));
+    }
     let others = || queue.waiting.iter().filter(|task| task.id != args.id).map(|task| task.priority);
     let priority = match (args.priority, args.first) {
         (Some(priority), _) => priority,
@@ -293,19 +288,20 @@ pub(crate) async fn removed(
 ) -> Result<(), Failure> {
     for id in ids {
         let receipt = asked(access, queue::remove(id)).await?;
-        insist_on_change(id, receipt.handled)?;
+        // A host may have started it at the same moment.
+        let is_started = access.reader().store().find(id)?.is_some();
+        insist_on_change(id, receipt.handled && !is_started)?;
         console.line(&format!("{}  removed from the queue", console.paint(Style::Bold, id)))?;
     }
     Ok(())
 }
 
 fn insist_on_waiting(queue: &Queue, id: &str) -> Result<(), Failure> {
-    if queue.waiting.iter().any(|task| task.id == id) {
+    if queue.unstarted().any(|task| task.id == id) {
         return Ok(());
     }
     if queue.running.iter().any(|task| task.id == id) {
-        let help = format!("stop it with `rawko cancel {id}`");
-        return Err(Failure::Usage(format!("task `{id}` is next or running; {help}")));
+        return Err(Failure::Usage(format!("task `{id}` is running; stop it with `rawko cancel {id}`")));
     }
     Err(Failure::Usage(format!("task `{id}` is not in the queue; list it with `rawko queue`")))
 }

@@ -38,6 +38,8 @@ pub(crate) struct QueuedTask {
 pub(crate) struct Queue {
     pub(crate) at_once: i64,
     pub(crate) waiting: Vec<QueuedTask>,
+    /// Admitted tasks that have not started.
+    pub(crate) next: Vec<QueuedTask>,
     pub(crate) running: Vec<QueuedTask>,
     /// Tasks that could not start, with the reason.
     pub(crate) refused: Vec<(String, String)>,
@@ -55,21 +57,36 @@ impl Queue {
         let tasks = |key: &str| list(context.get(key)).iter().filter_map(QueuedTask::of).collect();
         let refused =
             list(context.get("refused")).iter().map(|entry| (text(entry, "id"), text(entry, "problem")));
-        Ok(Some(Queue {
+        let admitted: Vec<QueuedTask> = tasks("running");
+        let mut queue = Queue {
             at_once: context.get("at_once").as_i64().unwrap_or(1),
             waiting: tasks("waiting"),
-            running: tasks("running"),
+            next: Vec::new(),
+            running: Vec::new(),
             refused: refused.collect(),
-        }))
+        };
+        for task in admitted {
+            let is_started = reader.store().find(&task.id)?.is_some();
+            let list = if is_started { &mut queue.running } else { &mut queue.next };
+            list.push(task);
+        }
+        Ok(Some(queue))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.running.is_empty()
+        self.unstarted().next().is_none() && self.running.is_empty()
     }
 
-    /// Returns the rows of `rawko ps` for the waiting tasks, the next one first.
+    /// Returns the tasks that have not started, the next one first.
+    pub(crate) fn unstarted(&self) -> impl Iterator<Item = &QueuedTask> {
+        self.next.iter().chain(&self.waiting)
+    }
+
+    /// Returns the rows of `rawko ps` for the tasks that have not started, the last one first.
     pub(crate) fn rows(&self) -> Vec<Row> {
-        self.waiting.iter().map(QueuedTask::row).collect()
+        let mut rows: Vec<Row> = self.unstarted().map(QueuedTask::row).collect();
+        rows.reverse();
+        rows
     }
 }
 
@@ -154,9 +171,10 @@ fn event(name: &str, data: Value, key: Option<String>) -> Request {
     Request::Send { id: QUEUE.to_owned(), event: name.to_owned(), data, key }
 }
 
-/// Returns the waiting task with this id, if it is queued.
+/// Returns the task with this id, if it is queued and has not started.
 pub(crate) fn find(reader: &Reader, id: &str) -> Result<Option<QueuedTask>, Failure> {
-    Ok(Queue::read(reader)?.and_then(|queue| queue.waiting.into_iter().find(|task| task.id == id)))
+    let queue = Queue::read(reader)?.unwrap_or_default();
+    Ok(queue.unstarted().find(|task| task.id == id).cloned())
 }
 
 fn list(value: &Value) -> &[Value] {

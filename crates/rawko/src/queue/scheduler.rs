@@ -104,7 +104,7 @@ impl Scheduler {
     async fn move_running(&mut self, queue: Queue) -> Result<(Vec<Row>, bool), HostError> {
         let is_empty = queue.is_empty();
         let mut left = Vec::new();
-        for task in queue.running {
+        for task in queue.running.into_iter().chain(queue.next) {
             match self.row(&task.id).await? {
                 None => self.start(task).await?,
                 Some(row) if is_at_rest(&row) => {

@@ -141,7 +141,7 @@ statechart:
 #[test]
 fn one_failed_item_is_retried_and_no_other() {
     let chart = CHART
-        .replace("max_concurrent: 2", "max_concurrent: 3, join: settled")
+        .replace("max_concurrent: 2", "max_concurrent: 3\n        join: settled")
         .replace("each: context.list", "each: '[10, 11, 12]'");
     // Item 1 fails until there is a file; item 2 waits for another one.
     let work = format!(

@@ -17,6 +17,7 @@ const SETTINGS: &str = "\
 services:
   work: {command: [sh, work.sh], on_restart: retry}
 governance: {allow: [work]}
+providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
 ";
 
 /// Notes the begin and the end of each task, and how many run. A file `hold` keeps a task running.
@@ -42,7 +43,8 @@ statechart:
 
 fn project(more: &str) -> TempDir {
     let settings = format!("{SETTINGS}{more}");
-    directory(&[("job.yaml", CHART), ("work.sh", WORK), (".rawko/config.yaml", settings.as_str())])
+    let files = [("job.yaml", CHART), ("work.sh", WORK), (".rawko/script.yaml", "[]\n")];
+    directory(&[&files[..], &[(".rawko/config.yaml", settings.as_str())]].concat())
 }
 
 fn queue(dir: &Path, name: &str, more: &[&str]) {
@@ -83,7 +85,7 @@ fn queued_tasks_run_by_priority_and_can_be_moved_and_removed() {
     let rows = shown["instances"].as_array().unwrap().iter();
     let waiting: Vec<_> =
         rows.filter(|row| row["waiting_for"] == "queue").map(|row| row["id"].clone()).collect();
-    assert_eq!(waiting, ["e", "d", "b", "c"], "the newest first; `a` is admitted");
+    assert_eq!(waiting, ["e", "d", "b", "c", "a"], "the last one first");
     assert_eq!(run(dir, &["queue", "move", "e", "--first"], "").code, Some(0));
     assert_eq!(run(dir, &["queue", "remove", "b"], "").code, Some(0));
     let cancelled = run(dir, &["cancel", "d"], "");
@@ -183,23 +185,20 @@ fn a_task_that_needs_a_person_does_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_task_that_cannot_start_is_reported_and_the_next_one_runs() {
+fn a_task_runs_the_chart_that_was_queued_and_one_that_cannot_start_is_reported() {
     let dir = project("");
     let dir = dir.path();
     queue(dir, "a", &[]);
+    let broken =
+        r#"{"id": "x", "priority": 9, "rank": -9, "charts": [{"name": "x.yaml", "text": "nonsense"}]}"#;
+    run(dir, &["send", "task-queue", "QUEUE_ADD", "--data", broken], "");
     queue(dir, "b", &[]);
-    // Another instance takes the id before the task starts.
-    let broken = CHART.replace("src: work", "src: nothing");
-    fs::write(dir.join("job.yaml"), broken).unwrap();
+    fs::write(dir.join("job.yaml"), CHART.replace("src: work", "src: nothing")).unwrap();
     let ran = run(dir, &["queue", "run"], "");
-    assert_eq!(
-        ran.code,
-        Some(0),
-        "the text that was queued runs, not the file: {}{}",
-        ran.stdout,
-        ran.stderr
-    );
-    assert_eq!(log(dir).len(), 4);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(log(dir), ["begin a", "end a", "begin b", "end b"]);
+    let listed = run(dir, &["queue"], "");
+    assert!(listed.stderr.contains("x could not start: "), "{}", listed.stderr);
 }
 
 #[test]

@@ -15,6 +15,7 @@ const SETTINGS: &str = "\
 services:
   work: {command: [sh, work.sh], on_restart: retry}
 governance: {allow: [work]}
+providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
 ";
 
 /// Notes each call, and answers with its number; number 1 fails until there is a file `fixed`.
@@ -47,7 +48,8 @@ fn fan(items: usize, join: &str) -> String {
 
 fn project(items: usize, join: &str) -> TempDir {
     let fan = fan(items, join);
-    directory(&[("fan.yaml", &*fan), ("job.yaml", JOB), ("work.sh", WORK), (".rawko/config.yaml", SETTINGS)])
+    let project = [(".rawko/config.yaml", SETTINGS), (".rawko/script.yaml", "[]\n")];
+    directory(&[&project[..], &[("fan.yaml", &*fan), ("job.yaml", JOB), ("work.sh", WORK)]].concat())
 }
 
 fn ran(dir: &Path) -> usize {
