@@ -91,7 +91,7 @@ fn check(dir: &Path, agents: usize) {
     let shown: Json = serde_json::from_str(&shown.stdout).unwrap();
     let expected: Vec<String> = (0..agents).map(|number| format!("result {number}")).collect();
     assert_eq!(shown["output"]["texts"], json!(expected), "results are lost or out of order");
-    let history = run(dir, &["history", "f", "--json"], "").stdout;
+    let history = run(dir, &["history", "f", "--json", "--limit", "0"], "").stdout;
     let mut started: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&history).iter().filter(|line| line["type"] == "invoked" && line["id"] == "f") {
         *started.entry(line["invoke"].as_str().unwrap().to_owned()).or_default() += 1;

@@ -61,7 +61,7 @@ fn shown(site: &Site, id: &str) -> Json {
 }
 
 fn started(site: &Site, id: &str) -> BTreeMap<String, usize> {
-    let history = site.place.run(&format!("history {id} --json")).stdout;
+    let history = site.place.run(&format!("history {id} --json --limit 0")).stdout;
     let mut started = BTreeMap::new();
     for line in history.lines() {
         let line: Json = serde_json::from_str(line).unwrap();
