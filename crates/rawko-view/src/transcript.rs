@@ -123,7 +123,7 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
         | What::Event { .. }
         | What::Forked { .. }
         | What::Timer(_)
-        | What::Retried
+        | What::Retried { .. }
         | What::Unreadable(_) => {}
     }
     told.extend(decided(entry));

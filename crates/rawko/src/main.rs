@@ -20,6 +20,7 @@ mod known;
 mod live_area;
 mod loading;
 mod project;
+mod queue;
 mod raising;
 mod retention;
 mod scenario;

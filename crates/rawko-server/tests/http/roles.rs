@@ -83,6 +83,7 @@ async fn every_route_with_every_role() {
         GET    /v1/instances/{id}/drawing         token? role? in in in
         POST   /v1/instances/{id}/events          token? role? role? in in
         POST   /v1/instances/{id}/fork            token? role? role? in in
+        POST   /v1/instances/{id}/items/{item}/retry token? role? role? in in
         GET    /v1/instances/{id}/journal         token? role? in in in
         POST   /v1/instances/{id}/migrate         token? role? role? in in
         POST   /v1/instances/{id}/pause           token? role? role? in in

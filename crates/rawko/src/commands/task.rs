@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_core::Value;
-use rawko_host::Edition;
+use rawko_host::{Edition, made_up_id};
 use rawko_model::Part;
+use rawko_store::Lock;
 use rawko_tools::{IMAGE_BYTES_MAX, image_part};
 
 use crate::console::{Console, Style};
@@ -16,6 +17,7 @@ use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, Task
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::known;
 use crate::loading;
+use crate::queue::{self, QueuedTask};
 use crate::raising::{read_dollars, read_ms};
 use crate::session::{self, Session};
 use crate::standing::Standing;
@@ -54,6 +56,7 @@ Examples:
   rawko task \"Make the page look like this\" --image mock.png
   rawko task \"Explain @src/parser.rs\"
   rawko task \"Make the tests pass\" --chart my_flow.yaml
+  rawko task \"Fix issue 13\" --queue --priority 5
   rawko task --continue fix-1 \"Now update the changelog\"
   rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
 
@@ -114,6 +117,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
+    /// Add the task to the queue and return; see `rawko queue`
+    #[arg(long, conflicts_with_all = ["continue_task", "dry_run", "no_input"])]
+    queue: bool,
+
+    /// Priority in the queue; higher runs earlier [default: 0]
+    #[arg(long, value_name = "N", requires = "queue", allow_negative_numbers = true)]
+    priority: Option<i64>,
+
     /// Print plain text and read no keys, also on a terminal
     #[arg(long)]
     no_input: bool,
@@ -161,12 +172,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut access = Access::open(&place, &charts, console).await?;
         let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let money = args.max_budget_usd.map(|most| ("cost_usd", Value::float(most)));
-        let is_session = session::is_wanted(manner, args.no_input);
+        let is_session = !args.queue && session::is_wanted(manner, args.no_input);
         // A person at the terminal can be asked.
         let mode = args.permission_mode.as_deref().or(is_session.then_some("wait"));
         let mode = mode.map(|mode| ("permission_mode", Value::str(mode)));
         let limits: Vec<_> = money.into_iter().chain(mode).collect();
         let budget = (!limits.is_empty()).then(|| Value::map(limits));
+        if args.queue {
+            let budget = budget.unwrap_or_default();
+            let outcome = enqueued(args, &charts, input, budget, &mut access, &place, console).await;
+            access.close(console).await;
+            return outcome;
+        }
         let request = Request::Start {
             charts: texts(&charts),
             input,
@@ -201,6 +218,61 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         TaskEnding { place: &place, reader: &reader, id: &started.instance, ended, other }
             .tell(manner.format, console)
     })
+}
+
+/// Adds the task to the queue instead of starting it.
+async fn enqueued(
+    args: &Args,
+    charts: &[Edition],
+    input: Value,
+    budget: Value,
+    access: &mut Access,
+    place: &Place,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let queue = place.named(queue::CHART)?;
+    let at_once = queue::at_once(&place.settings, None)?;
+    let start = Request::Start {
+        charts: texts(&[queue]),
+        input: Value::map([("at_once", Value::Int(at_once.into()))]),
+        id: Some(queue::QUEUE.to_owned()),
+        budget: Value::Null,
+    };
+    if access.reader().store().find(queue::QUEUE)?.is_none() {
+        // Another command may create it at the same time.
+        let started = asked(access, start).await;
+        if access.reader().store().find(queue::QUEUE)?.is_none() {
+            started?;
+        }
+    }
+    let id = args.id.clone().unwrap_or_else(|| made_up_id(charts[0].chart.id()));
+    if access.reader().store().find(&id)?.is_some() || queue::find(&access.reader(), &id)?.is_some() {
+        return Err(Failure::Usage(format!("instance `{id}` already exists; choose another --id")));
+    }
+    let task = QueuedTask {
+        id,
+        task: args.task.trim().to_owned(),
+        priority: args.priority.unwrap_or_default(),
+        charts: texts(charts),
+        input,
+        budget,
+        queued_ms: times::now_ms(),
+    };
+    asked(access, task.add()).await?;
+    match args.follow.manner().format {
+        OutputFormat::Text => {
+            let id = console.paint(Style::Bold, &task.id);
+            console.line(&format!("{id}  queued  {}", task.task))?;
+            if !Lock::holder(&place.store).is_some_and(|holder| holder.drives.is_none()) {
+                console.note(Style::Dim, "next", "run queued tasks with `rawko queue run` or `rawko serve`");
+            }
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let document = serde_json::json!({"type": "queued", "id": task.id, "priority": task.priority});
+            console.line(&document.to_string())?;
+        }
+    }
+    Ok(Verdict::Done)
 }
 
 /// Returns the task that follows up on a finished one, and the parts of its context that are kept.
@@ -259,7 +331,7 @@ fn wish(args: &Args) -> Result<Wish, Failure> {
         provider: args.provider.clone().filter(|_| args.model.is_none()),
         model: model(args),
         attachments: args.image.iter().map(|path| image(path)).collect::<Result<_, _>>()?,
-        ask_people: io::stdin().is_terminal() && io::stderr().is_terminal(),
+        ask_people: !args.queue && io::stdin().is_terminal() && io::stderr().is_terminal(),
     })
 }
 

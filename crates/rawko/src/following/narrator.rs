@@ -297,7 +297,7 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
         | What::Event { .. }
         | What::Timer(_)
         | What::Answered { .. }
-        | What::Retried
+        | What::Retried { .. }
         | What::Cancelled { .. }
         | What::Unreadable(_) => {}
     }

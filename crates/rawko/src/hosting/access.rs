@@ -184,12 +184,12 @@ impl Access {
         }
     }
 
-    /// Returns the remote host, if there is one.
-    #[cfg(feature = "server")]
-    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
+    /// Returns the engine that this process can use by itself; `None` if another process hosts.
+    pub(crate) fn engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
         match self {
+            Access::Here(hosting) => Some(Arc::new(hosting.host.clone())),
             Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn rawko_host::Engine>),
-            Access::Here(_) | Access::There { .. } => None,
+            Access::There { .. } => None,
         }
     }
 

@@ -49,6 +49,7 @@ pub(super) async fn obey_engine(
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(engine.cancel(id, reason).await?)),
         Request::Retry { id } => Ok(Answer::Receipt(engine.retry(id).await?)),
+        Request::RetryItem { id, item } => Ok(Answer::Receipt(engine.retry_item(id, item).await?)),
         Request::Pause { id } => Ok(Answer::Receipt(engine.pause(id, Value::str(person)).await?)),
         Request::Resume { id } => Ok(Answer::Receipt(engine.resume(id, Value::str(person)).await?)),
         Request::Fork { id, at, set, new_id, budget } => {

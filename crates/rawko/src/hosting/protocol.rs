@@ -58,6 +58,11 @@ pub(crate) enum Request {
     Retry {
         id: String,
     },
+    /// Retries one failed item of an `each`: `reviews[3]`.
+    RetryItem {
+        id: String,
+        item: String,
+    },
     /// Pauses an instance and its descendants.
     Pause {
         id: String,

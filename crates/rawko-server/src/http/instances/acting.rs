@@ -79,6 +79,17 @@ pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Don
     Ok(axum::Json(app.engine().retry(id).await?.into()))
 }
 
+/// Retry one item
+///
+/// Restarts one failed item of an `each` (`reviews[3]`, percent-encoded), while the others run or after all of it has
+/// failed. Items that are done are not repeated.
+#[utoipa::path(post, path = "/v1/instances/{id}/items/{item}/retry", tag = "instances",
+    params(("id" = String, Path), ("item" = String, Path, description = "Name of the item: `reviews[3]`.")),
+    responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn retry_item(State(app): State<App>, Path((id, item)): Path<(String, String)>) -> Done {
+    Ok(axum::Json(app.engine().retry_item(id, item).await?.into()))
+}
+
 /// Pause an instance
 ///
 /// With its descendants. It moves only when it is resumed: calls that are safe to repeat are stopped, timers stand still,

@@ -32,6 +32,7 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(acting::send))
         .routes(routes!(acting::cancel))
         .routes(routes!(acting::retry))
+        .routes(routes!(acting::retry_item))
         .routes(routes!(acting::pause))
         .routes(routes!(acting::resume))
         .routes(routes!(acting::fork))
