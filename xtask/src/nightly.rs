@@ -23,7 +23,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 10] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -47,6 +47,14 @@ const JOBS: [Job; 9] = [
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet: ",
+    },
+    Job {
+        name: "outside",
+        package: "rawko",
+        test: "embed",
+        variable: "RAWKO_OUTSIDE",
+        amount: 1,
+        result: "outside: ",
     },
     Job {
         name: "charts",

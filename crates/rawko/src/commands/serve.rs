@@ -195,7 +195,7 @@ fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> 
 /// channels.
 async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
     if let Some(engine) = access.elsewhere_engine() {
-        return Ok((engine, Arc::new(place.workshop().0), None));
+        return Ok((engine, place.workshop().0, None));
     }
     let Some(desk) = access.desk() else {
         let (store, other) = (place.shown(), access.other().unwrap_or_default());

@@ -247,11 +247,6 @@ fn tell_agent(
     Ok(())
 }
 
-/// Returns true for charts that are printed without their states.
-pub(crate) fn is_own(chart: &str) -> bool {
-    ["rawko", DRY_RUN].contains(&chart)
-}
-
 fn title(step: &Value) -> String {
     step.get("title").as_str().or_else(|| step.get("description").as_str()).unwrap_or_default().to_owned()
 }
