@@ -3,7 +3,7 @@
 #![doc = include_str!("docs/crate.md")]
 #![warn(missing_docs)]
 
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod authority;
 #[cfg(feature = "cli")]
 mod channel;
@@ -24,9 +24,9 @@ mod doctor;
 #[cfg(feature = "cli")]
 mod durations;
 mod embed;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod failure;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod files;
 #[cfg(feature = "cli")]
 mod following;
@@ -40,9 +40,9 @@ mod journal;
 mod known;
 #[cfg(feature = "cli")]
 mod live_area;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod loading;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod project;
 #[cfg(feature = "cli")]
 mod raising;
@@ -62,21 +62,21 @@ mod setup;
 mod simulation;
 #[cfg(feature = "cli")]
 mod sizes;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod state_directory;
 #[cfg(feature = "cli")]
 mod table;
 #[cfg(feature = "cli")]
 mod templates;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod trust;
 #[cfg(feature = "cli")]
 mod verification;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod walk;
 #[cfg(feature = "cli")]
 mod watching;
-#[cfg_attr(not(feature = "cli"), allow(dead_code))]
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod wish;
 
 #[cfg(feature = "cli")]

@@ -114,7 +114,7 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
         gate.allow(&pattern, &Arc::from(PROGRAM)).map_err(|error| Error::Usage(error.to_string()))?;
     }
     for service in &options.services {
-        registry.add_service(&service.spec().name);
+        registry.add_service(&*service.spec().name);
         registry.add_spec(service.spec().clone());
         services = services.add(&*service.spec().name, service.service());
     }

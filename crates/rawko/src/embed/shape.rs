@@ -141,10 +141,10 @@ impl Tracer<'_> {
 }
 
 macro_rules! scalar {
-    ($($method:ident => $kind:literal, $visit:ident($value:expr);)*) => {
+    ($($method:ident => $kind:literal, $visit:ident($($value:expr)?);)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
             self.note(Shape::Scalar($kind));
-            visitor.$visit($value)
+            visitor.$visit($($value)?)
         })*
     };
 }
