@@ -14,9 +14,10 @@ use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
+use rawko_process::{Egress, HostRule, HostRules};
 use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{LayeredTools, SearchEngine, SearchModel, Toolbox};
+use rawko_tools::{Grant, LayeredTools, Permissions, SearchEngine, SearchModel, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -68,12 +69,17 @@ impl Workshop {
         problems.extend(memory_problems(root));
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
-        let confinement = tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+        let mut confinement =
+            tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+        // A server is started before anyone can be asked: trust covers its address. Denied hosts stay denied.
+        let denied = HostRules { denied: denied_hosts(&permissions), ..HostRules::default() };
+        if let Some(egress) = &mut confinement.egress {
+            egress.rules = denied.clone();
+        }
+        let egress = Egress { rules: denied, ..tools.web.egress() };
         let own = McpSettings::new(root, settings.environment().clone());
-        let servers = McpServers::start(
-            configs,
-            McpSettings { confinement: confinement.clone(), egress: tools.web.egress(), ..own },
-        );
+        let servers =
+            McpServers::start(configs, McpSettings { confinement: confinement.clone(), egress, ..own });
         let words = ProjectWords::read(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()), words);
         problems.extend(missing_skills(&agents, &words));
         let toolbox = searching(Toolbox::new(root, tools), &providers)
@@ -166,6 +172,11 @@ impl Workshop {
         };
         Health { about, ok, text }
     }
+}
+
+/// Returns the hosts that rules of the settings deny.
+fn denied_hosts(permissions: &[Permissions]) -> Vec<HostRule> {
+    Grant { permissions: permissions.to_vec(), ..Grant::default() }.host_rules().denied
 }
 
 /// Adds the model that searches, if the settings choose one and it can be used.
