@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 12] = [
+const JOBS: [Job; 13] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -63,6 +63,15 @@ const JOBS: [Job; 12] = [
         result: "fleet on Restate: ",
     },
     Job {
+        name: "outside",
+        package: "rawko",
+        test: "embed",
+        filter: "",
+        variable: "RAWKO_OUTSIDE",
+        amount: 1,
+        result: "outside: ",
+    },
+    Job {
         name: "charts",
         package: "rawko-core",
         test: "properties",
@@ -84,6 +93,7 @@ const JOBS: [Job; 12] = [
         name: "spin",
         package: "rawko-verify",
         test: "oracle",
+        filter: "verdicts_are_those_of_spin",
         variable: "RAWKO_SPIN",
         amount: 500,
         result: "spin: ",
@@ -92,6 +102,7 @@ const JOBS: [Job; 12] = [
         name: "xstate",
         package: "rawko-verify",
         test: "oracle",
+        filter: "reachable_configurations",
         variable: "RAWKO_MACHINES",
         amount: 400,
         result: "xstate: ",
@@ -262,7 +273,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, fleet-restate, charts, turns, spin, xstate, expressions, readers, logs, settings";
+        let jobs = "seeds, kills, fleet, fleet-restate, outside, charts, turns, spin, xstate, expressions, readers, logs, settings";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use rawko_core::Status;
 
 use crate::StoreError;
+use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, InstanceStatus,
     NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, Wait,
@@ -91,6 +92,12 @@ pub trait Store: Send + Sync {
     fn blob(&self, hash: &[u8; 16]) -> Result<Option<Blob>, StoreError>;
     /// Returns the last lines of the audit, oldest first, of one instance or of all.
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
+
+    /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Stores without their own
+    /// journal refuse.
+    fn family(&self, _id: &str) -> Result<Option<Family>, StoreError> {
+        Err(StoreError::Refused("instances of this store cannot be exported".to_owned()))
+    }
 
     /// Returns the highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;

@@ -33,8 +33,12 @@ pub struct Health {
 impl Workshop {
     /// Reads everything agents need from a project. Unreadable parts are reported and left out.
     pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
+        Self::read_with(root, settings, Agents::read(root, settings.environment()))
+    }
+
+    /// Like [`Workshop::read`], with the agent files as they were read before, and their problems.
+    pub fn read_with(root: &Path, settings: &Settings, (agents, wrong): (Agents, Problems)) -> (Self, Problems) {
         let mut problems = Problems::new();
-        let (agents, wrong) = Agents::read(root, settings.environment());
         let agents = agents.with_built_in();
         problems.extend(wrong);
         let mut said = Said { settings, root, problems: &mut problems };

@@ -32,11 +32,11 @@ pub(super) struct State {
 
 /// One instance.
 pub(super) struct InstanceState {
-    new: NewInstance,
-    head: Head,
+    pub(super) new: NewInstance,
+    pub(super) head: Head,
     /// Positions of its records in the journal.
     records: Vec<usize>,
-    snapshots: BTreeMap<u64, SavedSnapshot>,
+    pub(super) snapshots: BTreeMap<u64, SavedSnapshot>,
     pub(super) deliveries: FxHashMap<Arc<str>, u64>,
 }
 

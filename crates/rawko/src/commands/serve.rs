@@ -207,7 +207,7 @@ fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> 
 async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
     let Some(desk) = access.desk() else {
         if let Some(engine) = access.engine() {
-            return Ok((engine, Arc::new(place.workshop().0), None));
+            return Ok((engine, place.workshop().0, None));
         }
         let (store, other) = (place.shown(), access.other().unwrap_or_default());
         let help = "stop that process first";

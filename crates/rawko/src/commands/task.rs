@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_core::Value;
@@ -155,9 +156,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     };
     hosting::block_on(async {
         let input = {
-            // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
-            insist_on_gate(&place.settings, &chart)?;
+            insist_on_gate(&place.settings.gate(), &chart)?;
             insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
             let task = continued.as_ref().map(|(task, _)| task.clone());
             let wish = Wish { task: task.unwrap_or_else(|| args.task.clone()), ..wish(args)? };
@@ -309,12 +309,12 @@ fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, F
 }
 
 /// Reads agents and settings and fails on problems, which would otherwise surface later and cost money.
-fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
+fn workshop(place: &Place, console: &mut Console) -> Result<Arc<Workshop>, Failure> {
     let (workshop, problems) = place.workshop();
-    for (source, findings) in &problems {
+    for (source, findings) in problems {
         console.report_aside(findings, source);
     }
-    if is_broken(&problems) {
+    if is_broken(problems) {
         let message = "the agents or settings of this project are invalid; fix the problems above";
         return Err(Failure::Invalid(message.to_owned()));
     }

@@ -57,7 +57,7 @@ impl Narrator {
     pub(crate) fn reading(chart: &str) -> Self {
         Self {
             is_live: false,
-            is_foreign: !is_own(chart),
+            is_foreign: !crate::wish::is_own(chart),
             is_plan_only: chart == DRY_RUN,
             plan: Value::Null,
             speaking: None,
@@ -245,11 +245,6 @@ fn tell_agent(
         }
     }
     Ok(())
-}
-
-/// Returns true for charts that are printed without their states.
-pub(crate) fn is_own(chart: &str) -> bool {
-    ["rawko", DRY_RUN].contains(&chart)
 }
 
 fn title(step: &Value) -> String {

@@ -75,7 +75,7 @@ impl ServedProject {
             attachments,
             ask_people: false,
         };
-        insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        insist_on_gate(&self.settings.gate(), &chart).map_err(problem)?;
         insist_on_managed(&self.settings, wish.max_iterations, wish.timeout_ms).map_err(problem)?;
         if !budget.get("cost_usd").is_null() {
             insist_on_prices(&self.workshop, &wish).map_err(problem)?;
