@@ -155,7 +155,10 @@ fn failing(chart: &str, after_ms: u64) -> Simulation {
 fn a_service_that_fails_at_once_and_is_called_again_is_a_runaway() {
     let line = failing(BROKEN, 0).start();
     assert_eq!((line.error_kind, &*line.status), (Some(ErrorKind::Runaway), "error"));
-    assert!(line.error.as_deref().is_some_and(|error| error.contains("1000 calls in a row failed")), "{line:?}");
+    assert!(
+        line.error.as_deref().is_some_and(|error| error.contains("1000 calls in a row failed")),
+        "{line:?}"
+    );
     assert_eq!(line.invoked.len(), 1_001);
 
     let handled = BROKEN.replace("EXTRA", "error.execution");

@@ -11,7 +11,9 @@ use rawko_core::{Chart, Value, World};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 
 fn chart(text: &str) -> Arc<Chart> {
-    Arc::new(load(&Source::new("c.yaml", text), &Registry::default()).chart.expect("the chart is well formed"))
+    Arc::new(
+        load(&Source::new("c.yaml", text), &Registry::default()).chart.expect("the chart is well formed"),
+    )
 }
 
 fn parent(reference: &str) -> Arc<Chart> {
@@ -24,7 +26,9 @@ fn parent(reference: &str) -> Arc<Chart> {
 
 fn simulation(reference: &str) -> Simulation {
     let child = |version: &str| {
-        chart(&format!("{{id: child, version: {version}, initial: v, states: {{v: {{entry: [{{type: log, message: \"'{version}'\"}}], always: w}}, w: {{type: final}}}}}}"))
+        chart(&format!(
+            "{{id: child, version: {version}, initial: v, states: {{v: {{entry: [{{type: log, message: 'version {version}'}}], always: w}}, w: {{type: final}}}}}}"
+        ))
     };
     let others = vec![child("1.1.0"), child("1.10.0"), child("2.0.0")];
     Simulation::new(parent(reference), others, Stubs::default(), World::default(), Value::Null)
@@ -33,19 +37,27 @@ fn simulation(reference: &str) -> Simulation {
 #[test]
 fn references_mean_what_they_mean_on_a_host() {
     let mut text = String::new();
-    for reference in
-        ["child", "child@latest", "child@^1", "child@1.1.0", "child@~1.1", "child@>=1 <2", "child@3", "child@?", "kid"]
-    {
+    for reference in [
+        "child",
+        "child@latest",
+        "child@^1",
+        "child@1.1.0",
+        "child@~1.1",
+        "child@>=1 <2",
+        "child@3",
+        "child@?",
+        "kid",
+    ] {
         let Line { log, .. } = simulation(reference).with_stimuli([]).start();
         text.push_str(&format!("{reference:15} {}\n", log.join(", ")));
     }
     expect![[r#"
-        child           2.0.0
-        child@latest    2.0.0
-        child@^1        1.10.0
-        child@1.1.0     1.1.0
-        child@~1.1      1.1.0
-        child@>=1 <2    1.10.0
+        child           version 2.0.0
+        child@latest    version 2.0.0
+        child@^1        version 1.10.0
+        child@1.1.0     version 1.1.0
+        child@~1.1      version 1.1.0
+        child@>=1 <2    version 1.10.0
         child@3         unknown chart_version_not_found: no version of chart `child` matches `3`; available: 1.1.0, 1.10.0, 2.0.0
         child@?         unknown invalid_version_range: `?` is not a version or version range
         kid             unknown chart_not_found: chart `kid` not found

@@ -69,7 +69,9 @@ statechart:
   states:
     a: {invoke: {id: q, src: down, onError: {target: a, reenter: true}}}
 ";
-    for (chart, text) in [("by_events", by_events), ("by_refusals", by_refusals), ("by_failures", by_failures)] {
+    for (chart, text) in
+        [("by_events", by_events), ("by_refusals", by_refusals), ("by_failures", by_failures)]
+    {
         let mut bench = bench(&[text]).service("down", &[Act::Fail(Category::Failed, "down")]);
         bench.limits = Limits { zero_delay_steps_max: 100, failed_calls_max: 50, ..Limits::default() };
         let host = bench.host().await;
