@@ -92,7 +92,7 @@ impl Queue {
 
 impl QueuedTask {
     fn of(entry: &Value) -> Option<QueuedTask> {
-        let chart = |chart: &Value| ChartText { name: text(chart, "name"), text: text(chart, "text") };
+        let chart = |chart: &Value| ChartText::new(&text(chart, "name"), &text(chart, "text"));
         Some(QueuedTask {
             id: entry.get("id").as_str()?.to_owned(),
             task: text(entry, "task"),
@@ -127,7 +127,7 @@ impl QueuedTask {
     }
 
     fn row(&self) -> Row {
-        let chart = self.charts.first().map(|chart| chart.name.clone()).unwrap_or_default();
+        let chart = self.charts.first().map(|chart| chart.name.to_string()).unwrap_or_default();
         Row {
             id: self.id.clone(),
             chart,

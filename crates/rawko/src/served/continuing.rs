@@ -46,7 +46,7 @@ impl ServedProject {
             return Err(invalid("`text` is required: the task has ended, say what to do next".to_owned()));
         };
         let chart = self.engine.library().resolve(ORCHESTRATOR)?;
-        insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        insist_on_gate(&self.settings.gate(), &chart).map_err(problem)?;
         let wish = Wish { task: continued.task(standing, text), ..Wish::default() };
         let input = wish.input(&self.workshop, &chart).map_err(problem)?;
         let input = merged(&continued.kept(standing), &input);
