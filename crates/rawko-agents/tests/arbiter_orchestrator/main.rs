@@ -172,7 +172,7 @@ fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
         (
             "loop_detected",
             reached(
-                json!({"work:select": selected, "checks:base": based(), "agent:planner": {"error": {"category": "loop", "message": "no"}}}),
+                json!({"work:select": selected, "checks:base": based(), "agent:planner": {"error": {"category": "loop", "message": "no"}}, "checks:close": {"done": {"evidence": {}}}}),
                 once,
             ),
         ),
@@ -327,7 +327,14 @@ fn every_result_has_a_stated_outcome() {
                 Err(_) => Event::InvokeFailed { invocation, error: value },
             };
             step(&chart, &mut after, event, Now::new(0, &world)).unwrap();
-            let place = configuration(&chart, &after);
+            let place = match configuration(&chart, &after).as_str() {
+                // The end that follows it.
+                "closing" => {
+                    let ending = after.context_map(&chart).get("ending").clone();
+                    format!("closing {}", ending.as_str().unwrap_or_default())
+                }
+                place => place.to_owned(),
+            };
             table += &format!("{state:<12}{:<21}{word:<6}{:<31}→ {place}\n", text(&more), shown(data));
         }
     }
