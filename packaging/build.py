@@ -167,7 +167,8 @@ def debian(payload, values, level):
 
 
 def arguments():
-    reader = argparse.ArgumentParser(description="Package a rawko binary", epilog="example: build.py --binary target/release/rawko --out dist")
+    example = "example: build.py --binary target/release/rawko --out dist"
+    reader = argparse.ArgumentParser(description="Package a rawko binary", epilog=example)
     reader.add_argument("--binary", type=pathlib.Path, required=True, help="the program to package")
     reader.add_argument("--out", type=pathlib.Path, required=True, help="folder for the packages (replaced)")
     reader.add_argument("--metadata", type=pathlib.Path, help="output of `cargo metadata` [default: run it]")
