@@ -37,7 +37,11 @@ impl Workshop {
     }
 
     /// Like [`Workshop::read`], with the agent files as they were read before, and their problems.
-    pub fn read_with(root: &Path, settings: &Settings, (agents, wrong): (Agents, Problems)) -> (Self, Problems) {
+    pub fn read_with(
+        root: &Path,
+        settings: &Settings,
+        (agents, wrong): (Agents, Problems),
+    ) -> (Self, Problems) {
         let mut problems = Problems::new();
         let agents = agents.with_built_in();
         problems.extend(wrong);

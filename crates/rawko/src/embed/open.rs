@@ -227,9 +227,9 @@ fn refuse(problems: &work::Problems) -> Result<()> {
     if !work::is_broken(problems) {
         return Ok(());
     }
-    let wrong = problems.iter().filter(|(_, findings)| {
-        findings.iter().any(|finding| finding.severity >= Severity::Error)
-    });
+    let wrong = problems
+        .iter()
+        .filter(|(_, findings)| findings.iter().any(|finding| finding.severity >= Severity::Error));
     let texts = wrong.map(|(source, findings)| Error::from(loading::unusable(source, findings)).to_string());
     Err(Error::Invalid(texts.collect::<Vec<_>>().join("\n")))
 }

@@ -21,7 +21,8 @@ pub struct PersistedSnapshot {
 impl PersistedSnapshot {
     pub(super) fn of(family: &Family) -> Result<PersistedSnapshot> {
         let mut text = Vec::new();
-        let cannot = |error: std::io::Error| Error::Usage(format!("the instance cannot be exported: {error}"));
+        let cannot =
+            |error: std::io::Error| Error::Usage(format!("the instance cannot be exported: {error}"));
         family.write(&mut text, times::now_ms()).map_err(cannot)?;
         let root = family.members.first().map(|root| &root.new);
         Ok(PersistedSnapshot {

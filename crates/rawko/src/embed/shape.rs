@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor, value::Error,
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
+    SeqAccess, VariantAccess, Visitor, value::Error,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -29,7 +29,8 @@ pub(super) fn schema_of<T: DeserializeOwned>() -> Json {
     }
     trace.borrow_mut().chosen.clear();
     if is_read && run() {
-        for (path, field) in trace.borrow().fields().into_iter().take(RUNS_MAX) {
+        let fields = trace.borrow().fields();
+        for (path, field) in fields.into_iter().take(RUNS_MAX) {
             trace.borrow_mut().omitted = Some((path.clone(), field));
             if !run() {
                 trace.borrow_mut().required.push((path, field));
@@ -104,8 +105,7 @@ impl Trace {
             Some(Shape::Tuple) => json!({"type": kind("array")}),
             Some(Shape::Map) => json!({"type": kind("object")}),
             Some(Shape::Record(fields)) => {
-                let property =
-                    |field: &&str| ((*field).to_owned(), self.schema(&format!("{path}/{field}")));
+                let property = |field: &&str| ((*field).to_owned(), self.schema(&format!("{path}/{field}")));
                 let properties: Map<String, Json> = fields.iter().map(property).collect();
                 let is_required =
                     |field: &&&str| self.required.iter().any(|(at, name)| at == path && name == *field);
@@ -280,10 +280,13 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         while let Some((field, rest)) = self.left.split_first() {
             self.left = rest;
-            let is_omitted =
-                self.of.trace.borrow().omitted.as_ref().is_some_and(|(path, name)| {
-                    *path == self.of.path && name == field
-                });
+            let is_omitted = self
+                .of
+                .trace
+                .borrow()
+                .omitted
+                .as_ref()
+                .is_some_and(|(path, name)| *path == self.of.path && name == field);
             if !is_omitted {
                 self.value = Some(field);
                 return seed.deserialize((*field).into_deserializer()).map(Some);

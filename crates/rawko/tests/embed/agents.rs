@@ -84,7 +84,8 @@ async fn files_that_nobody_trusted_are_not_used() {
 #[tokio::test]
 async fn invalid_agents_and_settings_are_reported_with_their_places() {
     let dir = project();
-    std::fs::write(dir.path().join(".rawko/agents/broken.md"), "---\nname: broken\ntols: [Read]\n---\nx\n").unwrap();
+    std::fs::write(dir.path().join(".rawko/agents/broken.md"), "---\nname: broken\ntols: [Read]\n---\nx\n")
+        .unwrap();
     let (options, _) = options("- {agent: writer, text: hello}");
     match options.open(dir.path()).await {
         Err(Error::Invalid(findings)) => assert!(findings.contains("tols"), "{findings}"),
