@@ -29,7 +29,8 @@ pub(super) fn schema_of<T: DeserializeOwned>() -> Json {
     }
     trace.borrow_mut().chosen.clear();
     if is_read && run() {
-        for (path, field) in trace.borrow().fields().into_iter().take(RUNS_MAX) {
+        let fields = trace.borrow().fields();
+        for (path, field) in fields.into_iter().take(RUNS_MAX) {
             trace.borrow_mut().omitted = Some((path.clone(), field));
             if !run() {
                 trace.borrow_mut().required.push((path, field));
