@@ -56,7 +56,7 @@ fn charts_that_do_the_work_with_any_input() {
     let paths = ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"];
     let text: String = paths.iter().map(|path| summary(path, true)).collect();
     expect![[r#"
-        charts/agent.yaml: 508 states, 18476 transitions
+        charts/agent.yaml: 508 states, 18512 transitions
           approval_respected unknown: the first 1070 states, with the default input
           bounded_by_budget unknown: the first 1070 states, with the default input
         charts/orchestrator.yaml: 174 states, 14409 transitions
