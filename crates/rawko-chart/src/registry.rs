@@ -132,12 +132,21 @@ impl Registry {
     /// Returns the newest version of a chart within a range (`^1.2`, `~1.2`, `1.x`, `>=1 <3`, `1.2.0`, `latest` or
     /// nothing).
     pub fn resolve(&self, id: &str, range: &str) -> Resolution {
-        let Some(versions) = self.charts.get(id) else { return Resolution::Unknown };
+        Resolution::among(self.charts.get(id).map(Vec::as_slice).unwrap_or_default(), range)
+    }
+}
+
+impl Resolution {
+    /// Returns the newest of a chart's versions within a range; `Unknown` if there are none.
+    pub fn among(versions: &[String], range: &str) -> Resolution {
+        if versions.is_empty() {
+            return Resolution::Unknown;
+        }
         let Some(range) = Range::parse(range) else { return Resolution::BadRange };
         let parsed = versions.iter().filter_map(|text| Some((Version::parse(text)?, text)));
         let newest = parsed.filter(|(version, _)| range.contains(version)).max();
         newest.map_or_else(
-            || Resolution::NoVersion(versions.clone()),
+            || Resolution::NoVersion(versions.to_vec()),
             |(_, text)| Resolution::Found(text.clone()),
         )
     }

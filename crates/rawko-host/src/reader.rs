@@ -9,12 +9,14 @@ use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError,
 
 use crate::error::HostError;
 use crate::library::Library;
+use crate::row_states::RowStates;
 
 /// Rebuilds snapshots from stored records.
 #[derive(Clone)]
 pub struct Reader {
     store: Arc<dyn Store>,
     library: Arc<Library>,
+    pub(crate) row_states: Arc<RowStates>,
 }
 
 /// A snapshot after some step, with its chart.
@@ -35,7 +37,7 @@ impl Reader {
     }
 
     pub(crate) fn with_library(store: Arc<dyn Store>, library: Arc<Library>) -> Self {
-        Self { store, library }
+        Self { store, library, row_states: Arc::default() }
     }
 
     pub fn store(&self) -> &Arc<dyn Store> {

@@ -50,9 +50,14 @@ async fn by_status() {
         "408 Request Timeout",
         "409 Conflict",
         "413 Content Too Large",
+        "421 Misdirected Request",
         "422 Unprocessable Content",
+        "424 Failed Dependency",
         "425 Too Early",
         "429 Too Many Requests",
+        "431 Request Header Fields Too Large",
+        "451 Unavailable For Legal Reasons",
+        "460 Client Closed",
         "499 Closed",
         "500 Internal Server Error",
         "501 Not Implemented",
@@ -76,12 +81,17 @@ async fn by_status() {
         403 Forbidden                                 failed          definite
         404 Not Found                                 failed          definite
         408 Request Timeout                           failed          unknown
-        409 Conflict                                  failed          definite
+        409 Conflict                                  failed          unknown
         413 Content Too Large                         failed          definite
+        421 Misdirected Request                       failed          definite
         422 Unprocessable Content                     failed          definite
-        425 Too Early                                 failed          definite
+        424 Failed Dependency                         failed          definite
+        425 Too Early                                 failed          unknown
         429 Too Many Requests                         failed          unknown
-        499 Closed                                    failed          definite
+        431 Request Header Fields Too Large           failed          definite
+        451 Unavailable For Legal Reasons             failed          definite
+        460 Client Closed                             failed          unknown
+        499 Closed                                    failed          unknown
         500 Internal Server Error                     failed          unknown
         501 Not Implemented                           failed          unknown
         502 Bad Gateway                               failed          unknown

@@ -16,6 +16,18 @@ pub struct ServiceError {
     pub details: Value,
 }
 
+impl From<&str> for ServiceError {
+    fn from(message: &str) -> Self {
+        ServiceError::new(Category::Failed, message)
+    }
+}
+
+impl From<String> for ServiceError {
+    fn from(message: String) -> Self {
+        ServiceError::new(Category::Failed, message)
+    }
+}
+
 /// The certainty about the effect of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
@@ -148,6 +160,26 @@ impl ServiceError {
     pub fn not_here(message: impl Into<String>) -> Self {
         let error = Self::new(Category::Host, message).with_outcome(AttemptOutcome::Definite);
         Self { retryable: Some(false), ..error }
+    }
+
+    /// No chart has this id. Drivers resolve references themselves; a chart hears the same of each.
+    pub fn no_chart(id: &str) -> Self {
+        Self::of_reference("chart_not_found", format!("chart `{id}` not found"))
+    }
+
+    /// The chart exists, but not in a matching version.
+    pub fn no_chart_version(id: &str, wanted: &str, known: &str) -> Self {
+        let message = format!("no version of chart `{id}` matches `{wanted}`; available: {known}");
+        Self::of_reference("chart_version_not_found", message)
+    }
+
+    /// The text after the `@` is not a version range.
+    pub fn bad_chart_range(wanted: &str) -> Self {
+        Self::of_reference("invalid_version_range", format!("`{wanted}` is not a version or version range"))
+    }
+
+    fn of_reference(code: &str, message: String) -> Self {
+        Self::new(Category::Unknown, message).with_details(Value::map([("code", Value::str(code))]))
     }
 
     /// Returns the `event.data` for the chart.

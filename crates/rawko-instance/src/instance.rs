@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, FailedWork, NodeId, Snapshot, Status, Value};
+use rawko_core::{Chart, FailedWork, ItemState, NodeId, Snapshot, Status, Value};
 
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
@@ -47,9 +47,18 @@ pub struct Instance {
 pub(crate) struct Pace {
     /// Steps since the last external cause or the last time that passed.
     pub(crate) zero_delay_steps: u32,
+    /// Failed calls since the last success, external cause, or time that passed.
+    pub(crate) failed_calls: u32,
     /// The second of the last started children, and their number.
     pub(crate) children_second: i64,
     pub(crate) children: u32,
+}
+
+impl Pace {
+    /// Something from outside or the passing of time moves the instance: it is no runaway loop.
+    pub(crate) fn restart(&mut self) {
+        (self.zero_delay_steps, self.failed_calls) = (0, 0);
+    }
 }
 
 /// The data that a driver keeps of an instance between two inputs, beside its snapshot.
@@ -210,7 +219,17 @@ impl Instance {
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
         let mut failed = self.snapshot.failures().iter().filter_map(|failure| failure.invocation());
         let failed = failed.any(|failed| failed.id == invocation);
-        failed || self.is_item_of_failure(invocation) || self.snapshot.invocation(invocation).is_some()
+        failed
+            || self.is_item_of_failure(invocation)
+            || self.snapshot.invocation(invocation).is_some()
+            || self.is_failed_item(invocation)
+    }
+
+    /// Returns true for a failed item of an `each` that still runs: a person may retry it.
+    fn is_failed_item(&self, invocation: u64) -> bool {
+        let items = self.snapshot.fan_outs().iter();
+        let mut found = items.filter_map(|fan_out| Some(fan_out.state(fan_out.index_of(invocation)?)));
+        found.any(|state| matches!(state, ItemState::Failed(_)))
     }
 
     /// Returns true for an item of a failed `each`, whose stopped items a person may start again.

@@ -56,4 +56,6 @@ pub use receipt::Receipt;
 pub use result::{EffectNote, EffectResult};
 pub use start::{NewRoot, start};
 pub use status::{InstanceStatus, is_work, outcome_of};
-pub use transaction::{Action, Child, EffectPlace, Request, StepTrace, Transaction};
+pub use transaction::{
+    Action, Child, EffectPlace, FailureKind, Request, StepFailure, StepTrace, Transaction,
+};

@@ -11,10 +11,18 @@ pub struct Limits {
     /// Steps that an instance may cause itself without elapsed time: timers of 0 ms, events to itself, calls that fail
     /// immediately.
     pub zero_delay_steps_max: u32,
+    /// Calls that may fail within a second each, one after the other, with no success, no delay and no input from outside
+    /// in between: a chart that calls a broken service again at once.
+    pub failed_calls_max: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { generations_max: 32, children_per_second_max: 1_000, zero_delay_steps_max: 10_000 }
+        Self {
+            generations_max: 32,
+            children_per_second_max: 1_000,
+            zero_delay_steps_max: 10_000,
+            failed_calls_max: 1_000,
+        }
     }
 }

@@ -25,6 +25,13 @@ pub struct EffectNote {
     pub outcome_open: bool,
 }
 
+impl EffectNote {
+    /// The note on an effect that the audit does not list.
+    pub(crate) fn silent() -> Self {
+        Self { decision: "".into(), reason: String::new(), outcome_open: false }
+    }
+}
+
 impl EffectResult {
     pub fn of(effect: &OpenEffect, result: Result<Value, ServiceError>) -> Self {
         let note = match &result {

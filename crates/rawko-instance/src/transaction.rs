@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Invoke, Send, Step, Trace, Value};
+use rawko_core::{Chart, Effect, Invoke, Send, Step, StepError, Trace, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::content;
@@ -28,6 +28,9 @@ pub struct Transaction {
     pub refused: Vec<(OpenEffect, ServiceError)>,
     /// The trace of each step, including those of the children; empty unless the environment wants them.
     pub traces: Vec<StepTrace>,
+    /// Steps that could not be taken and loops that were stopped, for drivers that report them by kind; the records have
+    /// them as text.
+    pub failures: Vec<StepFailure>,
     /// The input was not handled: commit, then pass it in again.
     pub deferred: Option<Input>,
     /// The reply to the input of [`Instance::handle`].
@@ -45,6 +48,35 @@ pub struct StepTrace {
     pub handled: bool,
     pub trace: Trace,
     pub effects: Vec<Effect>,
+}
+
+/// A step that could not be taken, or a loop that was stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepFailure {
+    pub instance: InstanceKey,
+    pub kind: FailureKind,
+    /// As in the record and in [`Head::fault`].
+    pub message: String,
+}
+
+/// Why a step could not be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Microsteps, steps without a delay or failing calls without end.
+    Runaway,
+    /// No state handles the event, and the chart has `unhandled: error`.
+    Unhandled,
+    Other,
+}
+
+impl FailureKind {
+    pub fn of(error: &InstanceError) -> Self {
+        match error {
+            InstanceError::Step(StepError::Runaway { .. }) => FailureKind::Runaway,
+            InstanceError::Step(StepError::Unhandled { .. }) => FailureKind::Unhandled,
+            _ => FailureKind::Other,
+        }
+    }
 }
 
 /// An instance started by a step of its parent.
@@ -117,6 +149,11 @@ impl Transaction {
         }
     }
 
+    pub(crate) fn note_failure(&mut self, kind: FailureKind, message: &str) {
+        let instance = self.commit.instance;
+        self.failures.push(StepFailure { instance, kind, message: message.to_owned() });
+    }
+
     /// Packs a text and adds its large parts to the commit.
     pub(crate) fn pack(&mut self, text: String) -> String {
         let packed = content::pack(&text);
@@ -172,6 +209,7 @@ impl Transaction {
         self.actions.extend(next.actions);
         self.refused.extend(next.refused);
         self.traces.extend(next.traces);
+        self.failures.extend(next.failures);
         self.deferred = next.deferred;
         self.reply = next.reply.or(self.reply.take());
     }

@@ -27,6 +27,7 @@
 //! Stubbed services are the outside world. They survive a crash, and answer when they would have.
 
 mod agents;
+mod answers;
 mod choices;
 mod crash;
 pub mod driver;

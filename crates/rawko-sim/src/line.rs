@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Fault, StepError, Trace, Value, explain};
-use rawko_instance::InstanceError;
+use rawko_core::{Chart, Fault, Trace, Value, explain};
+use rawko_instance::{FailureKind, InstanceError};
 use serde::Serialize;
 
 /// One line of a simulation.
@@ -52,29 +52,17 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    fn of(error: &StepError) -> Self {
-        match error {
-            StepError::Runaway { .. } => ErrorKind::Runaway,
-            StepError::Unhandled { .. } => ErrorKind::Unhandled,
-            _ => ErrorKind::Other,
-        }
-    }
-
     pub(crate) fn of_instance(error: &InstanceError) -> Self {
-        match error {
-            InstanceError::Step(error) => Self::of(error),
-            _ => ErrorKind::Other,
-        }
+        FailureKind::of(error).into()
     }
+}
 
-    /// The kind of a recorded failure, of which only the text is kept.
-    pub(crate) fn of_message(message: &str) -> Self {
-        if message.starts_with("more than ") {
-            ErrorKind::Runaway
-        } else if message.starts_with("no state handles ") {
-            ErrorKind::Unhandled
-        } else {
-            ErrorKind::Other
+impl From<FailureKind> for ErrorKind {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Runaway => ErrorKind::Runaway,
+            FailureKind::Unhandled => ErrorKind::Unhandled,
+            FailureKind::Other => ErrorKind::Other,
         }
     }
 }

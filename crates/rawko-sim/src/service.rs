@@ -11,6 +11,7 @@ use rawko_core::{Event, Invoke, ServiceClass, ServiceName, Value};
 use rawko_instance::{Category, EffectNote, EffectResult, Instance, Request, ServiceError};
 use rawko_store::{EffectKind, InstanceKey};
 
+use crate::answers::StimulusAnswers;
 use crate::crash::CrashOnce;
 use crate::driver::{CallAnswer, CallRequest, Chaos, Services, Setup};
 use crate::faults::{CHILD, EXPIRING_PERSON, LATE_MS, STUBBED, UNSTUBBED};
@@ -21,6 +22,7 @@ pub(crate) struct StubServices {
     setup: Setup,
     stubs: Stubs,
     options: SimulationOptions,
+    answers: StimulusAnswers,
     /// The line that calls and commits belong to.
     pub(crate) line: u64,
     pub(crate) calls: Vec<CallPoint>,
@@ -37,11 +39,17 @@ type Attempt = (InstanceKey, u64, u32);
 type Plan = (Option<StubAnswer>, Option<InjectedFaultKind>);
 
 impl StubServices {
-    pub(crate) fn new(setup: Setup, stubs: Stubs, options: SimulationOptions) -> Self {
+    pub(crate) fn new(
+        setup: Setup,
+        stubs: Stubs,
+        options: SimulationOptions,
+        answers: StimulusAnswers,
+    ) -> Self {
         Self {
             setup,
             stubs,
             options,
+            answers,
             line: 0,
             calls: Vec::new(),
             commits: Vec::new(),
@@ -64,7 +72,7 @@ impl StubServices {
 
     fn is_child(&self, src: &str) -> bool {
         ServiceName::member_of(src, ServiceClass::Chart)
-            .is_some_and(|reference| self.setup.resolve(reference).is_some())
+            .is_some_and(|reference| self.setup.resolve(reference).is_ok())
     }
 
     /// Notes a call and returns the fault that happens to it.
@@ -118,8 +126,9 @@ impl Services for StubServices {
         // An agent spends its budget no matter which stub answers.
         let is_agent = ServiceName::of(&invoke.src).class == ServiceClass::Agent;
         let kind = if is_agent { EffectKind::Agent } else { EffectKind::Service };
-        // A chart that is not there waits for a stimulus, like any service without a stub.
-        (answer.is_some() || is_unknown_chart || (is_chart && fails)).then_some(kind)
+        // A missing chart that a stimulus answers is a stub by hand. Otherwise it fails as on a host.
+        let waits = is_unknown_chart && self.answers.may_answer(&invoke.id);
+        (answer.is_some() || waits || (is_chart && fails)).then_some(kind)
     }
 
     fn call(&mut self, request: &CallRequest) -> Vec<CallAnswer> {

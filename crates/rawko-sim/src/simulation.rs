@@ -1,12 +1,14 @@
 //! `Simulation`: one chart, its children and the virtual clock they share, on the instance machine. Reports one line per
 //! stimulus.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rawko_core::{Chart, Effect, InstanceFacts, NamedEvent, SendTarget, Snapshot, Status, Value, World};
 use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
 use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
+use crate::answers::StimulusAnswers;
 use crate::driver::{Driver, Setup, Turn};
 use crate::service::StubServices;
 use crate::{
@@ -28,6 +30,7 @@ pub struct Simulation {
     world: World,
     input: Value,
     options: SimulationOptions,
+    answers: StimulusAnswers,
     driver: Option<Driver>,
     /// The simulated instance after the last stimulus.
     root: Option<Instance>,
@@ -35,6 +38,8 @@ pub struct Simulation {
     next_line: u64,
     /// Records that earlier lines have shown.
     seen: u64,
+    /// Kinds of the failures of the simulated instance, by message: records and faults have only the message.
+    failures: BTreeMap<String, ErrorKind>,
 }
 
 impl Simulation {
@@ -47,11 +52,13 @@ impl Simulation {
             world,
             input,
             options: SimulationOptions::default(),
+            answers: StimulusAnswers::default(),
             driver: None,
             root: None,
             line: Line::default(),
             next_line: 0,
             seen: 0,
+            failures: BTreeMap::new(),
         }
     }
 
@@ -59,6 +66,14 @@ impl Simulation {
     #[must_use]
     pub fn with_options(mut self, options: SimulationOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// The same simulation with all of its stimuli known. An invoke of a chart that was not given then fails as on a
+    /// host, unless one of them answers it. Call before [`Simulation::start`].
+    #[must_use]
+    pub fn with_stimuli<'s>(mut self, stimuli: impl IntoIterator<Item = &'s Stimulus>) -> Self {
+        self.answers = StimulusAnswers::of(stimuli);
         self
     }
 
@@ -136,7 +151,8 @@ impl Simulation {
         charts.extend(self.others.iter().cloned());
         let world = self.world.clone();
         let setup = Setup { charts, gate: Gate::open(), world, takes_facts: true, ..Setup::default() };
-        let services = StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone());
+        let services =
+            StubServices::new(setup.clone(), self.stubs.clone(), self.options.clone(), self.answers.clone());
         let chaos = services.chaos();
         let mut driver = Driver::new(setup, Arc::new(MemoryStore::new()), Box::new(services))?;
         driver.set_chaos(chaos);
@@ -250,7 +266,10 @@ impl Simulation {
             for trace in driver.take_traces() {
                 show(&mut line, trace);
             }
-            if let Some((kind, message)) = failed_step(driver, &mut self.seen) {
+            let failures = driver.take_failures().into_iter().filter(|failure| failure.instance == ROOT);
+            self.failures.extend(failures.map(|failure| (failure.message, failure.kind.into())));
+            if let Some(message) = failed_step(driver, &mut self.seen) {
+                let kind = kind_of(&self.failures, &message);
                 line.error.get_or_insert(message);
                 line.error_kind.get_or_insert(kind);
             }
@@ -269,7 +288,7 @@ impl Simulation {
             if let Some(fault) = root.head().fault.as_deref()
                 && line.error.is_none()
             {
-                line.fail(ErrorKind::of_message(fault), fault.to_owned());
+                line.fail(kind_of(&self.failures, fault), fault.to_owned());
             }
         }
         if line.error.is_some() {
@@ -338,13 +357,16 @@ fn target_text(target: &SendTarget) -> String {
     }
 }
 
+fn kind_of(failures: &BTreeMap<String, ErrorKind>, message: &str) -> ErrorKind {
+    failures.get(message).copied().unwrap_or(ErrorKind::Other)
+}
+
 /// The last step of the simulated instance that could not be taken since the line before.
-fn failed_step(driver: &Driver, seen: &mut u64) -> Option<(ErrorKind, String)> {
+fn failed_step(driver: &Driver, seen: &mut u64) -> Option<String> {
     let store = driver.store();
     let records = store.records(ROOT, *seen, usize::MAX).ok()?;
     *seen = records.last().map_or(*seen, |record| record.seq);
     let failed = records.iter().rev().find(|record| record.kind == RecordKind::Failed)?;
     let text = content::unpack(&failed.delta, &mut |hash| store.blob(hash)).ok()?;
-    let message: String = serde_json::from_str(&text).ok()?;
-    Some((ErrorKind::of_message(&message), message))
+    serde_json::from_str(&text).ok()
 }

@@ -140,3 +140,42 @@ fn timers_without_a_delay_are_a_runaway_as_on_a_host() {
     let line = simulation.start();
     assert_eq!((line.error_kind, &*line.status), (Some(ErrorKind::Runaway), "error"), "{line:?}");
 }
+
+const BROKEN: &str = "{id: broken, initial: calling, context: {n: 0}, states: {
+    calling: {invoke: {id: c, src: charge, onError: {target: calling, reenter: true}}, on: {EXTRA: over}},
+    over: {type: final}}}";
+
+fn failing(chart: &str, after_ms: u64) -> Simulation {
+    let stub = format!(r#"{{"charge": {{"after": {after_ms}, "error": {{"message": "down"}}}}}}"#);
+    let stubs = Stubs::from_value(&serde_json::from_str(&stub).unwrap()).unwrap();
+    with_stubs(chart, stubs, SimulationOptions::default())
+}
+
+#[test]
+fn a_service_that_fails_at_once_and_is_called_again_is_a_runaway() {
+    let line = failing(BROKEN, 0).start();
+    assert_eq!((line.error_kind, &*line.status), (Some(ErrorKind::Runaway), "error"));
+    assert!(
+        line.error.as_deref().is_some_and(|error| error.contains("1000 calls in a row failed")),
+        "{line:?}"
+    );
+    assert_eq!(line.invoked.len(), 1_001);
+
+    let handled = BROKEN.replace("EXTRA", "error.execution");
+    let line = failing(&handled, 0).start();
+    assert_eq!((line.error_kind, &*line.status), (None, "done"), "the chart takes it: {line:?}");
+}
+
+/// A slow call, a success and a delay each pace a loop.
+#[test]
+fn a_loop_that_takes_its_time_is_none() {
+    let mut slow = failing(BROKEN, 1_000);
+    slow.start();
+    assert_eq!(slow.apply(&Stimulus::advance(2_000_000)).error_kind, None);
+
+    let delayed = "{id: d, initial: calling, states: {
+        calling: {invoke: {id: c, src: charge, onError: pausing}}, pausing: {after: {1ms: calling}}}}";
+    let mut delayed = failing(delayed, 0);
+    delayed.start();
+    assert_eq!(delayed.apply(&Stimulus::advance(2_000)).error_kind, None);
+}

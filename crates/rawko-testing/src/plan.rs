@@ -54,7 +54,8 @@ impl ScenarioPlan {
         let (first, others) = self.charts.split_first().ok_or("there is no chart to run")?;
         let stubs = Stubs::from_value(&self.stubs).map_err(|error| error.to_string())?;
         let (world, input) = (self.world.clone(), self.input.clone());
-        Ok(Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, input))
+        let simulation = Simulation::new(Arc::clone(first), others.to_vec(), stubs, world, input);
+        Ok(simulation.with_stimuli(&self.stimuli))
     }
 }
 

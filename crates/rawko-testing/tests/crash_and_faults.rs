@@ -120,7 +120,7 @@ fn a_retry_at_once_without_end_is_a_runaway() {
                       6 fault runs: 1 failed
                       fault: `payment` always fails; line 3, after start: step
                         expected  no runaway
-                        actual    deliveries at one moment never end: events that the chart sends itself
+                        actual    more than 1000 calls in a row failed without a delay: a runaway loop
 
             1 scenario: 0 passed, 1 failed
         "#]],

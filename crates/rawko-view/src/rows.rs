@@ -1,7 +1,7 @@
 //! Rows of the instance list.
 
 use rawko_core::{Chart, Snapshot, Status};
-use rawko_host::{HostError, Reader, Restored, Spent};
+use rawko_host::{HostError, Reader, Restored, RowState, Spent};
 use rawko_store::{Filter, InstanceRow, InstanceStatus, Outcome, Wait};
 use serde::Serialize;
 #[cfg(feature = "openapi")]
@@ -144,25 +144,24 @@ impl Row {
 
     /// Returns rows with their active states, for one page of the list.
     pub fn with_states(reader: &Reader, rows: &[InstanceRow]) -> Result<Vec<Row>, HostError> {
-        let (restored, asking) = (reader.snapshots(rows)?, asking(reader, rows));
-        let rows = rows.iter().zip(restored);
-        Ok(rows.map(|(row, restored)| Row::of(row).below(reader, &asking).with(restored.as_ref())).collect())
+        let (states, asking) = (reader.row_states(rows, state)?, asking(reader, rows));
+        let rows = rows.iter().zip(states);
+        Ok(rows.map(|(row, state)| Row::of(row).below(reader, &asking).with(state.as_deref())).collect())
     }
 
     /// Adds what only the snapshot has.
-    pub(crate) fn with(self, restored: Option<&Restored>) -> Row {
-        let Some(Restored { chart, snapshot, .. }) = restored else { return self };
-        let paths = chart.leaf_paths(snapshot.configuration());
-        let failed = snapshot.failure().map(|failure| words::error(&failure.error));
-        let reason = self.reason.clone().or(failed).filter(|_| self.status == InstanceStatus::Stalled);
-        let configuration = Some(paths.map(str::to_owned).collect());
-        Row { configuration, title: title(chart, snapshot), reason, ..self }
+    pub(crate) fn with(self, state: Option<&RowState>) -> Row {
+        let Some(RowState { configuration, title, failure }) = state.cloned() else { return self };
+        let reason = self.reason.clone().or(failure).filter(|_| self.status == InstanceStatus::Stalled);
+        Row { configuration: Some(configuration), title, reason, ..self }
     }
 
     /// Returns the row with its active states; without them if the snapshot cannot be read.
     pub fn read(reader: &Reader, row: &InstanceRow) -> Row {
         let asking = asking(reader, std::slice::from_ref(row));
-        Row::of(row).below(reader, &asking).with(reader.snapshot(row, None).ok().as_ref())
+        Row::of(row)
+            .below(reader, &asking)
+            .with(reader.snapshot(row, None).ok().map(|restored| state(&restored)).as_ref())
     }
 
     /// An instance that works only through children that wait for a person waits for that person.
@@ -177,6 +176,16 @@ impl Row {
         let waiting_for = Some(Wait::Person.as_str().to_owned());
         let hint = Some(format!("rawko approve {asking}"));
         Row { status: InstanceStatus::Waiting, waiting_for, hint, ..self }
+    }
+}
+
+/// Returns what a row shows of a snapshot.
+pub(crate) fn state(restored: &Restored) -> RowState {
+    let Restored { chart, snapshot, .. } = restored;
+    RowState {
+        configuration: chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect(),
+        title: title(chart, snapshot),
+        failure: snapshot.failure().map(|failure| words::error(&failure.error)),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 #[cfg(feature = "openapi")]
 use utoipa::ToSchema;
 
-use crate::rows::Row;
+use crate::rows::{Row, state};
 
 /// A task in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -36,7 +36,7 @@ impl TaskDocument {
         let agent = context.get("currentAgent");
         let agent = agent.as_str().or_else(|| agent.get("name").as_str());
         TaskDocument {
-            row: Row::of(row).with(restored.as_ref()),
+            row: Row::of(row).with(restored.as_ref().map(state).as_ref()),
             task: context.get("task").as_str().unwrap_or_default().to_owned(),
             iteration: context.get("iterationCount").as_i64().unwrap_or(0).unsigned_abs(),
             plan: context.get("plan").to_json(),

@@ -32,6 +32,7 @@ pub(super) struct Layer {
     pub(super) generations_max: Option<u32>,
     pub(super) children_per_second_max: Option<u32>,
     pub(super) zero_delay_steps_max: Option<u32>,
+    pub(super) failed_calls_max: Option<u32>,
     pub(super) shutdown_grace: Option<Duration>,
     pub(super) env: Option<Vec<String>>,
     /// Sections for other readers, in order of precedence.
@@ -46,8 +47,13 @@ pub(super) struct Pattern {
 }
 
 const KEYS: [&str; 7] = ["services", "endpoints", "governance", "store", "host", "shutdown", "env"];
-const HOST_KEYS: [&str; 4] =
-    ["instances_in_memory", "generations_max", "children_per_second_max", "zero_delay_steps_max"];
+const HOST_KEYS: [&str; 5] = [
+    "instances_in_memory",
+    "generations_max",
+    "children_per_second_max",
+    "zero_delay_steps_max",
+    "failed_calls_max",
+];
 /// Sections for other readers.
 const ELSEWHERE: &[&str] = &[
     "checks",
@@ -60,6 +66,7 @@ const ELSEWHERE: &[&str] = &[
     "server",
     "telemetry",
     "task",
+    "queue",
     "arbiter",
     "memories",
     "instructions",
@@ -93,6 +100,7 @@ impl Layer {
             generations_max: least(self.generations_max, below.generations_max),
             children_per_second_max: least(self.children_per_second_max, below.children_per_second_max),
             zero_delay_steps_max: least(self.zero_delay_steps_max, below.zero_delay_steps_max),
+            failed_calls_max: least(self.failed_calls_max, below.failed_calls_max),
             shutdown_grace: self.shutdown_grace.or(below.shutdown_grace),
             env: common(self.env, below.env),
             sections: self.sections,
@@ -171,6 +179,7 @@ impl Layer {
                 "generations_max" => self.generations_max = limit,
                 "children_per_second_max" => self.children_per_second_max = limit,
                 "zero_delay_steps_max" => self.zero_delay_steps_max = limit,
+                "failed_calls_max" => self.failed_calls_max = limit,
                 _ => self.instances_in_memory = number.and_then(|number| usize::try_from(number).ok()),
             }
         }

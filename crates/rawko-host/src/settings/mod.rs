@@ -111,6 +111,7 @@ impl Settings {
             generations_max: said.generations_max.unwrap_or(default.generations_max),
             children_per_second_max: said.children_per_second_max.unwrap_or(default.children_per_second_max),
             zero_delay_steps_max: said.zero_delay_steps_max.unwrap_or(default.zero_delay_steps_max),
+            failed_calls_max: said.failed_calls_max.unwrap_or(default.failed_calls_max),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Timers: they fire on time, in order, and across restarts.
 
-use rawko_host::Limits;
+use rawko_host::{Category, Limits};
 use serde_json::json;
 
-use crate::bench::{bench, journal, rest, send, start, until_over};
+use crate::bench::{Act, bench, journal, rest, send, start, until_over};
 
 const CHAIN: &str = "
 statechart:
@@ -62,9 +62,18 @@ statechart:
   states:
     a: {invoke: {id: q, src: 'statechart:no_such_chart', onError: {target: a, reenter: true}}}
 ";
-    for (chart, text) in [("by_events", by_events), ("by_refusals", by_refusals)] {
-        let mut bench = bench(&[text]);
-        bench.limits = Limits { zero_delay_steps_max: 100, ..Limits::default() };
+    let by_failures = "
+statechart:
+  id: by_failures
+  initial: a
+  states:
+    a: {invoke: {id: q, src: down, onError: {target: a, reenter: true}}}
+";
+    for (chart, text) in
+        [("by_events", by_events), ("by_refusals", by_refusals), ("by_failures", by_failures)]
+    {
+        let mut bench = bench(&[text]).service("down", &[Act::Fail(Category::Failed, "down")]);
+        bench.limits = Limits { zero_delay_steps_max: 100, failed_calls_max: 50, ..Limits::default() };
         let host = bench.host().await;
         start(&host, chart, json!({})).await;
         let settled = host.settled("i", std::time::Duration::from_millis(1)).await.unwrap();

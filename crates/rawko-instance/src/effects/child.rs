@@ -73,13 +73,14 @@ impl Instance {
     ) {
         match self.begin_child(&effect, beginning, at, env) {
             Ok((instance, child)) => {
-                let Transaction { commit, children, actions, refused, traces, .. } = child;
+                let Transaction { commit, children, actions, refused, traces, failures, .. } = child;
                 self.open(effect, tx);
                 tx.children.push(Child { instance, commit });
                 tx.children.extend(children);
                 tx.actions.extend(actions);
                 tx.refused.extend(refused);
                 tx.traces.extend(traces);
+                tx.failures.extend(failures);
             }
             Err(error) => self.refuse(effect, error, tx),
         }
@@ -172,6 +173,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::EventRefused { .. }
         | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
+        | InstanceError::ItemNotRetried { .. }
         | InstanceError::Paused { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::MigrationRefused { .. }

@@ -34,7 +34,7 @@ impl Instance {
         self.refuse_if_paused()?;
         let at = self.asked(invoke)?;
         self.check_form(at, answer, env, tx)?;
-        self.pace.zero_delay_steps = 0;
+        self.pace.restart();
         let result = answer.to_result(&self.open[at]);
         let receipt = self.end_effect(at, result, env, now_ms, tx)?;
         self.note_handled(key, tx);

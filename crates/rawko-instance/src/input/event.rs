@@ -38,7 +38,7 @@ impl Instance {
             self.note_handled(key, tx);
             return Ok(receipt);
         }
-        self.pace.zero_delay_steps = 0;
+        self.pace.restart();
         let receipt = self.deliver(Event::Named(event), env, now_ms, tx)?;
         self.note_handled(key, tx);
         Ok(receipt)

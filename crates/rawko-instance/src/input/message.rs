@@ -13,7 +13,8 @@ use crate::instance::Instance;
 use crate::message::Message;
 use crate::receipt::Receipt;
 use crate::records::{EffectKind, OpenEffect};
-use crate::transaction::Transaction;
+use crate::result::{EffectNote, EffectResult};
+use crate::transaction::{EffectPlace, Transaction};
 
 impl Instance {
     pub(super) fn take_message(
@@ -107,7 +108,7 @@ impl Instance {
             return Err(error);
         }
         if !message.is_from(&self.new.id) {
-            self.pace.zero_delay_steps = 0;
+            self.pace.restart();
         } else if !self.may_act_again(env, now_ms, tx) {
             self.note_handled(key, tx);
             return self.fault_with(&message.event, now_ms, tx);
@@ -157,9 +158,16 @@ impl Instance {
         let known = invocation.and_then(|id| self.open_invocation(id)).filter(|at| of(&self.open[*at]));
         let at = known.or_else(|| self.open.position(of));
         let Some(at) = at else { return Ok(self.receipt(false)) };
-        self.pace.zero_delay_steps = 0;
+        if !self.open[at].result.is_empty() {
+            return Ok(self.receipt(false));
+        }
+        let place = EffectPlace::of(&self.open[at]);
         let event = self.agent_result(&self.open[at], &message.event, env);
         self.spend(message.spent, self.node_of(self.open[at].invocation));
+        if !self.may_end_call(at, Some(&event), env, now_ms, tx) {
+            self.keep_result(place, &EffectResult { event: Some(event), note: EffectNote::silent() }, tx);
+            return Ok(self.receipt(false));
+        }
         self.close_with(at, Some(event), false, env, now_ms, tx)
     }
 

@@ -73,7 +73,7 @@ impl Instance {
             let since_ms = self.ledger.paused_since_ms.take().unwrap_or(self.last_ms);
             let paused_ms = (now_ms - since_ms).max(0);
             self.head.wait = Wait::Nothing;
-            self.pace.zero_delay_steps = 0;
+            self.pace.restart();
             self.step_with(&Event::ResumeRequested { by: by.clone(), paused_ms }, env, now_ms, tx)?;
             self.delay_expiries(paused_ms, tx);
             self.ledger.paused_ms += paused_ms.unsigned_abs();
@@ -265,7 +265,7 @@ impl Instance {
             Some(blob) => Ok(Some(blob)),
             None => env.blob(hash),
         });
-        self.pace.zero_delay_steps = 0;
+        self.pace.restart();
         match text.ok().and_then(|text| serde_json::from_str::<Held>(&text).ok()) {
             Some(Held::Event(event)) => drop(self.deliver(Event::Named(event), env, now_ms, tx)),
             Some(Held::Message(message)) => drop(self.take_released(&message, env, now_ms, tx)),

@@ -13,6 +13,9 @@ use crate::records::{AuditLine, EffectKind, OpenEffect};
 use crate::result::{EffectNote, EffectResult};
 use crate::transaction::{EffectPlace, Transaction};
 
+/// A call that takes this long is no part of a runaway loop.
+const SLOW_CALL_MS: i64 = 1_000;
+
 impl Instance {
     pub(super) fn take_result(
         &mut self,
@@ -27,8 +30,50 @@ impl Instance {
             self.hold_result(at, &result, tx);
             return Ok(self.receipt(false));
         }
-        self.pace.zero_delay_steps = 0;
+        if !self.may_end_call(at, result.event.as_ref(), env, now_ms, tx) {
+            self.keep_result(place, &result, tx);
+            return Ok(self.receipt(false));
+        }
         self.end_effect(at, result, env, now_ms, tx)
+    }
+
+    /// Keeps the result that a stopped loop did not take for the retry, unless the chart has left the state.
+    pub(super) fn keep_result(&mut self, place: EffectPlace, result: &EffectResult, tx: &mut Transaction) {
+        if let Some(at) = self.open_at(place.step, place.index) {
+            self.hold_result(at, result, tx);
+        }
+    }
+
+    /// Counts calls that fail one after the other. Returns false over the limit: the loop was stopped.
+    pub(super) fn may_end_call(
+        &mut self,
+        at: usize,
+        event: Option<&Event>,
+        env: &dyn Environment,
+        now_ms: i64,
+        tx: &mut Transaction,
+    ) -> bool {
+        self.pace.zero_delay_steps = 0;
+        if !matches!(event, Some(Event::InvokeFailed { .. })) {
+            self.pace.failed_calls = 0;
+            return true;
+        }
+        // The list of an `each` bounds its items, and a slow call paces its loop.
+        if self.is_later_item(at) {
+            return true;
+        }
+        if now_ms.saturating_sub(self.open[at].opened_ms) >= SLOW_CALL_MS {
+            self.pace.failed_calls = 0;
+            return true;
+        }
+        self.pace.failed_calls += 1;
+        let most = env.limits().failed_calls_max;
+        if self.pace.failed_calls <= most {
+            return true;
+        }
+        let message = format!("more than {most} calls in a row failed without a delay: a runaway loop");
+        self.stop_loop(&message, env, now_ms, tx);
+        false
     }
 
     /// Closes an open effect with its result: audit, budget, and the step that receives it.

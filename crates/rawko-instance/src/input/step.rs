@@ -10,7 +10,7 @@ use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::instance::Instance;
 use crate::records::{Record, RecordKind, SavedSnapshot};
-use crate::transaction::Transaction;
+use crate::transaction::{FailureKind, Transaction};
 
 /// A full snapshot is written when the changes since the last one outweigh it, and are at least this large. The space
 /// of snapshots is therefore proportional to the changes, however long the history.
@@ -57,6 +57,7 @@ impl Instance {
                 Ok(handled)
             }
             Err(error) => {
+                tx.note_failure(FailureKind::of(&error), &error.to_string());
                 self.record_failure(event, &error.to_string(), at_ms, tx);
                 Err(error)
             }

@@ -12,7 +12,7 @@ use crate::instance::Instance;
 use crate::receipt::Receipt;
 use crate::records::{EffectKind, OpenEffect};
 use crate::result::EffectResult;
-use crate::transaction::Transaction;
+use crate::transaction::{FailureKind, Transaction};
 
 /// The next thing that an instance does by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Instance {
     fn take_timer(&mut self, timer: u64, due_ms: i64, env: &dyn Environment, tx: &mut Transaction) {
         let at_ms = due_ms.max(self.last_ms);
         if due_ms > self.last_ms {
-            self.pace.zero_delay_steps = 0;
+            self.pace.restart();
         } else if !self.may_act_again(env, at_ms, tx) {
             return;
         }
@@ -137,9 +137,7 @@ impl Instance {
     }
 
     fn take_refusal(&mut self, at: usize, env: &dyn Environment, now_ms: i64, tx: &mut Transaction) {
-        let invocation = self.open[at].invocation.and_then(|id| self.snapshot.invocation(id));
-        let is_later = invocation.is_some_and(|known| known.item.is_some_and(|index| index > 0));
-        if !is_later && !self.may_act_again(env, now_ms, tx) {
+        if !self.is_later_item(at) && !self.may_act_again(env, now_ms, tx) {
             return;
         }
         let effect = &self.open[at];
@@ -156,23 +154,33 @@ impl Instance {
         let _ = self.end_effect(at, result, env, now_ms, tx);
     }
 
-    /// Counts a step that follows the last one without elapsed time or an external cause. Over the limit
-    /// `error.execution` with code `runaway` is raised in the chart; if no transition takes it, the instance pauses
-    /// with a fault.
+    /// Counts a step that follows the last one without elapsed time or an external cause. Returns false over the limit.
     pub(super) fn may_act_again(&mut self, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) -> bool {
         self.pace.zero_delay_steps += 1;
         let most = env.limits().zero_delay_steps_max;
         if self.pace.zero_delay_steps <= most {
             return true;
         }
-        self.pace.zero_delay_steps = 0;
         let message = format!("more than {most} steps in a row without a delay: a runaway loop");
-        let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(&message))]);
+        self.stop_loop(&message, env, at_ms, tx);
+        false
+    }
+
+    /// Raises `error.execution` with code `runaway` in the chart. If no transition takes it, the instance rests.
+    pub(super) fn stop_loop(&mut self, why: &str, env: &dyn Environment, at_ms: i64, tx: &mut Transaction) {
+        self.pace.restart();
+        let data = Value::map([("code", Value::str("runaway")), ("message", Value::str(why))]);
         let handled = self.step_with(&Event::named("error.execution", data), env, at_ms, tx);
         if !handled.is_ok_and(|handled| handled) {
-            self.rest_with(&message, env, tx);
+            tx.note_failure(FailureKind::Runaway, why);
+            self.rest_with(why, env, tx);
         }
-        false
+    }
+
+    /// Returns true for the second and later items of an `each`: its list bounds it, so it is no loop.
+    pub(super) fn is_later_item(&self, at: usize) -> bool {
+        let invocation = self.open[at].invocation.and_then(|id| self.snapshot.invocation(id));
+        invocation.is_some_and(|known| known.item.is_some_and(|index| index > 0))
     }
 
     /// Pauses the instance until a person acts. For its parent it has failed.

@@ -23,6 +23,12 @@ use crate::tokens::Tokens;
 /// Concurrent event streams.
 const STREAMS_MAX: usize = 10_000;
 
+/// Concurrent reads of the store.
+fn reads_max() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * processors).clamp(4, 16)
+}
+
 /// Options of the server.
 pub struct AppOptions {
     pub engine: Arc<dyn Engine>,
@@ -76,6 +82,7 @@ struct Inner {
     live: Live,
     shelf: Shelf,
     streams: Arc<Semaphore>,
+    reads: Semaphore,
     closing: watch::Sender<bool>,
     since: Instant,
 }
@@ -92,6 +99,7 @@ impl App {
             live: Live::default(),
             shelf: Shelf::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            reads: Semaphore::new(reads_max()),
             closing: watch::Sender::new(false),
             since: Instant::now(),
             options,
@@ -188,8 +196,23 @@ impl App {
         self.inner.closing.send_replace(true);
     }
 
-    /// Runs a blocking store read on the blocking pool.
+    /// Runs a blocking store read on the blocking pool, in turn. More reads at a time than processors and idle connections
+    /// of the store only take them from each other.
     pub(crate) async fn read<T, E>(
+        &self,
+        work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        E: Into<Problem> + Send + 'static,
+    {
+        // Never closed; without a permit the read is merely not limited.
+        let _turn = self.inner.reads.acquire().await.ok();
+        self.compute(work).await
+    }
+
+    /// Runs blocking work that may take long on the blocking pool.
+    pub(crate) async fn compute<T, E>(
         &self,
         work: impl FnOnce(&App) -> Result<T, E> + Send + 'static,
     ) -> Result<T, Problem>

@@ -34,7 +34,7 @@ pub(crate) fn routes() -> Routes {
 async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
     let nothing = || Problem::new(ProblemCode::NotFound, "metrics are disabled on this server");
     let metrics = app.metrics().cloned().ok_or_else(nothing)?;
-    let text = app.read(move |_| Ok::<_, StoreError>(metrics.render())).await?;
+    let text = app.compute(move |_| Ok::<_, StoreError>(metrics.render())).await?;
     Ok(([(header::CONTENT_TYPE, KIND)], text).into_response())
 }
 

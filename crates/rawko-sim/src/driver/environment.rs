@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Invoke, Value, World, split_item_name};
-use rawko_instance::{AgentResolver, Category, Environment, Gate, Instance, Limits, Request, ServiceError};
+use rawko_instance::{AgentResolver, Environment, Gate, Instance, Limits, Request, ServiceError};
 use rawko_store::{Blob, EffectKind, InstanceKey, OpenEffect, StoreError};
 
 use super::Driver;
@@ -53,8 +53,7 @@ impl Environment for Driver {
     }
 
     fn chart(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
-        let unknown = || ServiceError::new(Category::Unknown, format!("chart `{reference}` not found"));
-        self.setup.resolve(reference).ok_or_else(unknown)
+        self.setup.resolve(reference)
     }
 
     fn instance(&self, name: &str) -> Result<Option<InstanceKey>, StoreError> {

@@ -11,9 +11,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use rawko_chart::Resolution;
 use rawko_core::{Chart, Value, World};
 use rawko_instance::{
-    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, StepTrace,
+    AgentResolver, ForkSource, Gate, Input, Instance, InstanceError, Limits, NewRoot, Receipt, ServiceError,
+    StepFailure, StepTrace,
 };
 use rawko_store::{Commit, InstanceKey, Store, StoreError};
 
@@ -40,16 +42,22 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The chart that `id` or `id@version` means. A version may be cut short: `1` is any `1.x.y`.
-    pub fn resolve(&self, reference: &str) -> Option<Arc<Chart>> {
-        let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
-        let version = version.trim_start_matches('^');
-        let fits = |chart: &Chart| {
-            version == "latest"
-                || chart.version() == version
-                || chart.version().strip_prefix(version).is_some_and(|rest| rest.starts_with('.'))
-        };
-        self.charts.iter().find(|chart| chart.id() == id && fits(chart)).cloned()
+    /// The newest chart that `id` or `id@range` means, as on a host.
+    pub fn resolve(&self, reference: &str) -> Result<Arc<Chart>, ServiceError> {
+        let (id, wanted) = reference.split_once('@').unwrap_or((reference, "latest"));
+        let editions = || self.charts.iter().filter(|chart| chart.id() == id);
+        let versions: Vec<String> = editions().map(|chart| chart.version().to_owned()).collect();
+        match Resolution::among(&versions, wanted) {
+            Resolution::Found(version) => editions()
+                .find(|chart| chart.version() == version)
+                .cloned()
+                .ok_or_else(|| ServiceError::no_chart(id)),
+            Resolution::NoVersion(known) => {
+                Err(ServiceError::no_chart_version(id, wanted, &known.join(", ")))
+            }
+            Resolution::BadRange => Err(ServiceError::bad_chart_range(wanted)),
+            Resolution::Unknown => Err(ServiceError::no_chart(id)),
+        }
     }
 }
 
@@ -92,6 +100,8 @@ pub struct Driver {
     pub(crate) deadlines: BTreeMap<InstanceKey, (i64, u64)>,
     /// Traces of the steps at this moment, if tracing is on.
     pub(crate) traces: Option<Vec<StepTrace>>,
+    /// Failures of steps since they were taken last.
+    pub(crate) failures: Vec<StepFailure>,
     pub(crate) replies: BTreeMap<u64, Reply>,
     /// A commit that was reported as failed and is found by the next start ([`CommitFate::Torn`]).
     pub(crate) torn: Vec<Commit>,
@@ -115,6 +125,7 @@ impl Driver {
             live: BTreeMap::new(),
             queue: VecDeque::new(),
             agenda: BTreeMap::new(),
+            failures: Vec::new(),
             replies: BTreeMap::new(),
             torn: Vec::new(),
             next_request: 0,
@@ -159,6 +170,11 @@ impl Driver {
     /// Keeps traces of steps from now on; [`Driver::take_traces`] has them.
     pub fn trace(&mut self) {
         self.traces = Some(Vec::new());
+    }
+
+    /// Drains the failures of steps, of every instance, in order.
+    pub fn take_failures(&mut self) -> Vec<StepFailure> {
+        std::mem::take(&mut self.failures)
     }
 
     pub fn take_traces(&mut self) -> Vec<StepTrace> {

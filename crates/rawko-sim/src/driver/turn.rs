@@ -145,6 +145,7 @@ impl Driver {
             }
         }
         if let Some(traces) = &mut self.traces {
+            self.failures.append(&mut tx.failures);
             traces.append(&mut tx.traces);
         }
         self.watch(&instance);

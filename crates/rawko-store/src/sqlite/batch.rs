@@ -5,6 +5,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, named_params, par
 use rustc_hash::FxHashSet;
 
 use super::owner::Owner;
+use super::published::Published;
 use super::rows::{int, kind_number};
 use super::tips::{Tip, Tips};
 use super::{journal, snapshots};
@@ -46,6 +47,7 @@ pub(super) struct Batch<'w> {
     pub(super) is_owned: bool,
     /// The statement that every commit needs, looked up once.
     pub(super) append: Option<CachedStatement<'w>>,
+    pub(super) published: &'w Published,
 }
 
 impl Batch<'_> {
@@ -56,7 +58,8 @@ impl Batch<'_> {
         if self.inbound > 0 {
             self.run("UPDATE marks SET inbound = max(inbound, ?1)", [self.inbound])?;
         }
-        if self.last_seq - self.indexed_through >= UNINDEXED_MAX {
+        let tail_len = self.last_seq - self.indexed_through;
+        if tail_len >= UNINDEXED_MAX || self.published.takes_index(tail_len) {
             self.index()?;
         }
         Ok(())

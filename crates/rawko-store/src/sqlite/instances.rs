@@ -43,11 +43,15 @@ pub(super) fn timers(connection: &Connection) -> Result<Vec<(InstanceKey, i64)>>
     statement.query_map([], |row| Ok((InstanceKey(row.get(0)?), row.get(1)?)))?.collect()
 }
 
-pub(super) fn list(connection: &Connection, filter: &Filter) -> Result<Page> {
-    let mut wanted = Wanted::new(filter);
+/// Counts the instances on all pages of a list.
+pub(super) fn total(connection: &Connection, filter: &Filter) -> Result<i64> {
+    let wanted = Wanted::new(filter);
     let count = format!("SELECT count(*) FROM instances WHERE {}", wanted.condition);
-    let total: i64 =
-        connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))?;
+    connection.prepare_cached(&count)?.query_row(params_from_iter(&wanted.values), |row| row.get(0))
+}
+
+pub(super) fn list(connection: &Connection, filter: &Filter, total: i64) -> Result<Page> {
+    let mut wanted = Wanted::new(filter);
     if let Some(before) = filter.before {
         wanted.and("key < ?", [before.0.into()]);
     }
@@ -106,6 +110,9 @@ impl Wanted {
         wanted.any_of("outcome", filter.outcomes.iter().map(|outcome| outcome.as_str()));
         wanted.shown(filter);
         wanted.any_of("chart_id", filter.chart.as_deref());
+        for chart in &filter.except {
+            wanted.and("chart_id <> ?", [Value::Text(chart.clone())]);
+        }
         if let Some(part) = &filter.part {
             wanted.and("instr(lower(id), ?) > 0", [Value::Text(part.to_ascii_lowercase())]);
         }

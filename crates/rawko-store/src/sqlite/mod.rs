@@ -7,6 +7,7 @@ mod batch;
 mod check;
 mod connection;
 mod contents;
+mod counts;
 mod entries;
 mod family;
 mod fault;
@@ -15,6 +16,7 @@ mod journal;
 mod log;
 mod owner;
 mod prune;
+mod published;
 mod relocate;
 mod rows;
 mod schema;
@@ -28,20 +30,24 @@ mod write;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::StoreError;
 use crate::report::ChainReport;
 use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
+use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
 pub use backup::Restored;
 use connection::Readers;
+use counts::Counts;
 use fault::ReadError;
+use owner::Owner;
 pub use prune::{Prunable, Pruned, Retention};
+use published::Published;
 use rawko_instance::content;
 use rows::{AUDIT, CHART, EFFECT, int, uint};
 use write::WriteSide;
@@ -62,6 +68,9 @@ pub struct SqliteStore {
     readers: Readers,
     /// `None` if opened read-only.
     write_side: Option<Mutex<WriteSide>>,
+    /// The owner and what it publishes; `None` if opened read-only.
+    owned: Option<(Owner, Arc<Published>)>,
+    counts: Counts,
 }
 
 impl SqliteStore {
@@ -75,14 +84,16 @@ impl SqliteStore {
         owner::refuse_lost_file(path)?;
         let write_side = match options.read_only {
             true => None,
-            false => Some(Mutex::new(WriteSide::open(path, options.size_max_bytes)?)),
+            false => Some(WriteSide::open(path, options.size_max_bytes)?),
         };
+        let owned = write_side.as_ref().map(|side| (side.owner(), Arc::clone(side.published())));
         let readers = Readers::new(path);
         readers.visit(|connection| {
             schema::check(connection, path)?;
             owner::refuse_lost_log(connection, path)
         })??;
-        Ok(SqliteStore { place: path.to_owned(), readers, write_side })
+        let (place, write_side) = (path.to_owned(), write_side.map(Mutex::new));
+        Ok(SqliteStore { place, readers, write_side, owned, counts: Counts::default() })
     }
 
     /// Returns true for a file whose creation as a store was interrupted: there is nothing in it.
@@ -111,6 +122,28 @@ impl SqliteStore {
             .as_ref()
             .ok_or_else(|| StoreError::Io(format!("{} is open read-only", self.place.display())))?;
         Ok(side.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Indexes the end of the journal if reading past the index would cost more than that.
+    fn catch_up(&self) {
+        let (Some(side), Some((_, published))) = (&self.write_side, &self.owned) else { return };
+        if published.is_long() {
+            match side.try_lock() {
+                Ok(mut side) => side.index(),
+                Err(_) => published.want_index(),
+            }
+        }
+    }
+
+    /// Returns the version of the lists, for counts that are kept; `None` if other processes may write.
+    fn lists_version(&self) -> Option<u64> {
+        self.owned.as_ref().map(|(_, published)| published.lists())
+    }
+
+    /// Returns the version if this handle still owns the file.
+    fn owned_version(&self, connection: &Connection, version: Option<u64>) -> rusqlite::Result<Option<u64>> {
+        let Some((owner, _)) = &self.owned else { return Ok(None) };
+        Ok(if owner.is_current(connection)? { version } else { None })
     }
 
     fn read<T, E: Into<ReadError>>(
@@ -152,6 +185,10 @@ impl Store for SqliteStore {
         self.write_side()?.commit(commits)
     }
 
+    fn family(&self, id: &str) -> Result<Option<Family>, StoreError> {
+        SqliteStore::family(self, id)
+    }
+
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
         self.write_side()?.put_chart(chart)
     }
@@ -166,6 +203,7 @@ impl Store for SqliteStore {
     }
 
     fn find(&self, id: &str) -> Result<Option<InstanceRow>, StoreError> {
+        self.catch_up();
         self.read(|connection| instances::find(connection, id))
     }
 
@@ -174,11 +212,27 @@ impl Store for SqliteStore {
     }
 
     fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.read(|connection| instances::list(connection, filter))
+        self.catch_up();
+        let version = self.lists_version();
+        self.read(|connection| {
+            let count = || instances::total(connection, filter);
+            let total = match self.owned_version(connection, version)? {
+                Some(version) => self.counts.total(version, filter, count)?,
+                None => count()?,
+            };
+            instances::list(connection, filter, total)
+        })
     }
 
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>, StoreError> {
-        self.read(|connection| instances::tally(connection, filter))
+        let version = self.lists_version();
+        self.read(|connection| {
+            let count = || instances::tally(connection, filter);
+            match self.owned_version(connection, version)? {
+                Some(version) => self.counts.tally(version, filter, count),
+                None => count(),
+            }
+        })
     }
 
     fn children(&self, id: &str) -> Result<Vec<InstanceRow>, StoreError> {

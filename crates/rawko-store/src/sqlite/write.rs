@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, params};
@@ -12,6 +13,7 @@ use super::batch::{Batch, Failure};
 use super::connection::{make_durable, open_writer};
 use super::fault::fault;
 use super::owner::{self, Owner};
+use super::published::Published;
 use super::tips::Tips;
 use super::watch::Watch;
 use super::{journal, schema};
@@ -35,6 +37,7 @@ pub(super) struct WriteSide {
     last_seq: i64,
     /// Records up to this one existed before and may be unindexed.
     inherited_through: i64,
+    published: Arc<Published>,
 }
 
 impl WriteSide {
@@ -62,6 +65,7 @@ impl WriteSide {
             indexed_through,
             last_seq,
             inherited_through: last_seq,
+            published: Arc::default(),
         };
         // A host that opens a store is about to read many instances. Indexing may fail on a full store, which can still
         // be opened.
@@ -70,7 +74,9 @@ impl WriteSide {
     }
 
     pub(super) fn commit(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
-        self.transact(|batch| batch.write(commits))?;
+        let is_listed =
+            |commit: &Commit| commit.create.is_some() || commit.head.is_some() || commit.migrated.is_some();
+        self.transact_with(commits.iter().any(is_listed), |batch| batch.write(commits))?;
         if self.blobs.len() > BLOBS_MAX {
             self.blobs.clear();
         }
@@ -92,12 +98,21 @@ impl WriteSide {
 
     /// Writes a counter, to test that writing works.
     pub(super) fn probe(&mut self) -> Result<(), StoreError> {
-        self.transact(|batch| batch.run("UPDATE owner SET probes = probes + 1", []))
+        self.transact_with(false, |batch| batch.run("UPDATE owner SET probes = probes + 1", []))
     }
 
     /// Runs a transaction, all or nothing.
     pub(super) fn transact(
         &mut self,
+        work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
+    ) -> Result<(), StoreError> {
+        self.transact_with(true, work)
+    }
+
+    /// `changes_lists`: columns of instances that lists filter by or count are written.
+    fn transact_with(
+        &mut self,
+        changes_lists: bool,
         work: impl FnOnce(&mut Batch<'_>) -> Result<(), Failure>,
     ) -> Result<(), StoreError> {
         if let Some(why) = &self.ended {
@@ -116,6 +131,7 @@ impl WriteSide {
             });
         }
         self.tips.keep();
+        self.published.committed(self.last_seq - self.indexed_through, changes_lists);
         // A batch in a deleted file is not acknowledged. It cannot be undone either, so this handle stops writing.
         self.watch.check().map_err(|why| self.end(why))
     }
@@ -132,6 +148,7 @@ impl WriteSide {
             owner: self.owner,
             is_owned: false,
             append: None,
+            published: &self.published,
         };
         batch.run("BEGIN IMMEDIATE", [])?;
         if let Err(failure) = work(&mut batch) {
@@ -179,11 +196,20 @@ impl WriteSide {
         self.ended.get_or_insert(why).clone()
     }
 
-    fn index(&mut self) {
-        if self.indexed_through < self.last_seq {
+    /// Indexes all records.
+    pub(super) fn index(&mut self) {
+        if self.indexed_through < self.last_seq && self.transact_with(false, |batch| batch.index()).is_err() {
             // The next batch retries.
-            let _ = self.transact(|batch| batch.index());
+            self.published.index_failed();
         }
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn published(&self) -> &Arc<Published> {
+        &self.published
     }
 
     /// Closes the file: indexes all records, removes the mark and checkpoints the log. A handle that has stopped

@@ -42,7 +42,8 @@ fn plans() -> Vec<ScenarioPlan> {
         let content = move |_: &Path| ProjectContent { charts: charts.clone(), agents: Vec::new() };
         Suite::load(root().join(folder)).unwrap().with_project(content).plans().unwrap()
     };
-    let mut plans: Vec<ScenarioPlan> = ["charts", "examples"].into_iter().flat_map(load).collect();
+    let mut plans: Vec<ScenarioPlan> =
+        ["charts", "examples", "crates/rawko-testing/tests/children"].into_iter().flat_map(load).collect();
     plans.iter_mut().for_each(|plan| plan.stubs = stub_host::as_services_fail(&plan.stubs));
     plans
 }

@@ -61,7 +61,7 @@ impl InstanceChanges {
         let calls: Vec<(u64, &Entry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
         match scope {
             Scope::All => {
-                let net = net_changes(entries, |entry| self.is_own(entry) && self.is_later(entry));
+                let net = self.to_undo(entries);
                 let taken = calls.iter().filter(|(_, entry)| self.is_later(entry)).map(|(number, _)| *number);
                 Ok((net, label(&taken.collect::<Vec<_>>())))
             }
@@ -69,17 +69,10 @@ impl InstanceChanges {
                 Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
                 None => Err(Failure::Usage(format!("`{id}` has no changes to undo"))),
             },
-            Scope::Redo => {
-                let own = |entry: &&Entry| entry.author.instance == id;
-                let last =
-                    entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
-                match last.filter(|entry| entry.author.kind == EntryKind::Undo) {
-                    Some(undo) => {
-                        Ok((net_changes(entries, |entry| entry.number == undo.number), "redo".to_owned()))
-                    }
-                    None => Err(Failure::Usage(format!("`{id}` has no undo to take back"))),
-                }
-            }
+            Scope::Redo => match self.to_redo(id, entries) {
+                Some(net) => Ok((net, "redo".to_owned())),
+                None => Err(Failure::Usage(format!("`{id}` has no undo to take back"))),
+            },
         }
     }
 }

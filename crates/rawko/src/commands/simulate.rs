@@ -85,6 +85,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let project = Project::around(&args.chart)?;
     let charts = charts(args, project.as_ref(), console)?;
     let mut simulation = simulation(args, charts, project.as_ref())?;
+    // A pipe can be read only once, and its writer may wait for a report.
+    if let Some(path) = args.events.as_deref().filter(|path| !files::is_stdin(path) && path.is_file()) {
+        simulation = simulation.with_stimuli(&Stimuli::open(path)?.readable());
+    }
     let mut show = Show::new(args.json, args.verbose);
     if args.events.is_none() && !args.json && io::stdin().is_terminal() {
         return prompt::talk(&mut simulation, &mut show, console);

@@ -9,8 +9,9 @@ pub(crate) mod signals;
 mod stream;
 mod task;
 
+pub(crate) use crate::wish::is_own;
 pub(crate) use ending::{Ended, Ending, which};
-pub(crate) use narrator::{Narrator, is_own};
+pub(crate) use narrator::Narrator;
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
 pub(crate) use requests::{answer_option, request_lines};
 pub(crate) use signals::Signals;

@@ -205,7 +205,9 @@ mod tests {
         assert_eq!(editor.text(), "/plan ");
         editor.clear();
         typed(&mut editor, "read @sr and");
-        (0..4).for_each(|_| drop(editor.press(&Key::Left)));
+        for _ in 0..4 {
+            editor.press(&Key::Left);
+        }
         assert!(editor.complete(&["@src/".to_owned()]).is_empty());
         assert_eq!(editor.text(), "read @src/ and");
     }

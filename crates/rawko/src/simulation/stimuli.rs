@@ -46,6 +46,11 @@ impl Stimuli {
         }
     }
 
+    /// Returns all stimuli up to the first that cannot be read, which is reported when its turn comes.
+    pub(crate) fn readable(mut self) -> Vec<Stimulus> {
+        std::iter::from_fn(|| self.next().ok().flatten()).collect()
+    }
+
     fn next_line(&mut self) -> Result<Option<String>, Failure> {
         let mut bytes = Vec::new();
         let mut limited = (&mut self.reader).take(LINE_BYTES_MAX);

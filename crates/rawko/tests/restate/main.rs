@@ -22,6 +22,7 @@ mod kills;
 #[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod ledger;
 mod load;
+mod many;
 #[path = "../cli/telemetry/otlp.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;

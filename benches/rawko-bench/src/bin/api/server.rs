@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 const CHART: &str = "
 statechart:
@@ -39,10 +39,16 @@ impl Served {
         std::fs::write(place.join(".rawko/config.yaml"), SETTINGS)?;
         std::fs::write(place.join(".rawko/charts/bench.yaml"), CHART)?;
         let rawko = std::fs::canonicalize(rawko)?;
-        let mut process = Command::new(rawko)
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .current_dir(&place)
-            .env("RAWKO_STATE_DIR", place.join("state"))
+        let command = |arguments: &[&str]| {
+            let mut command = Command::new(&rawko);
+            let state = place.join("state");
+            command.args(arguments).current_dir(&place).env("RAWKO_STATE_DIR", state);
+            command
+        };
+        // The settings and the chart are new to this state directory.
+        let trusted = command(&["trust", "--yes"]).stdout(Stdio::null()).status()?;
+        ensure!(trusted.success(), "`rawko trust` failed");
+        let mut process = command(&["serve", "--listen", "127.0.0.1:0"])
             .env("RAWKO_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .spawn()?;

@@ -64,11 +64,15 @@ fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secre
     error.with_outcome(outcome(status)).with_details(Value::map(details))
 }
 
-/// Returns whether a failed request may have taken effect. Only a 4xx is a refusal by the service itself. A 5xx, 408 or
-/// 429 may come from a gateway after the service accepted the request, and no other status proves that it did not.
+/// Returns whether a failed request may have taken effect. Only a 4xx that states why the service itself refused is
+/// definite. A 5xx, 408, 425 or 429 may come from a gateway after the service accepted the request. A 409 is also the
+/// answer to a key whose first request is still running. An unassigned 4xx, such as the 499 and 460 of load balancers,
+/// proves nothing.
 fn outcome(status: StatusCode) -> AttemptOutcome {
-    let is_refusal = status.is_client_error() && !matches!(status.as_u16(), 408 | 429);
-    if is_refusal { AttemptOutcome::Definite } else { AttemptOutcome::Unknown }
+    match status.as_u16() {
+        400..=407 | 410..=418 | 421..=424 | 426 | 428 | 431 | 451 => AttemptOutcome::Definite,
+        _ => AttemptOutcome::Unknown,
+    }
 }
 
 /// Returns true if the same request may succeed later: timeout, too early, rate limit, or a server error.

@@ -61,7 +61,7 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
         return socket(&app, caller, request).await;
     }
     let health = app.project().health().await;
-    let mut done = app.read(work).await?;
+    let mut done = app.compute(work).await?;
     let members = members(&app).await?;
     let mut all = app.project().agents();
     let connected = app.channels().map(|serving| serving.channels().hub().connected()).unwrap_or_default();

@@ -78,7 +78,7 @@ pub(super) async fn check(
     State(app): State<App>,
     Json(new): Json<ChartText>,
 ) -> Result<axum::Json<Check>, Problem> {
-    let checked = app.read(move |app| {
+    let checked = app.compute(move |app| {
         let checked = Checked::of(app, new.name(), &new.text);
         let (ok, findings, svg) = (checked.is_ok(), checked.wire(), checked.svg(Theme::Auto));
         Ok::<_, Problem>(Check { ok, findings, svg })

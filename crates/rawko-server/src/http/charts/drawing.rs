@@ -67,7 +67,7 @@ pub(super) async fn graph(
     Path(id): Path<String>,
     Query(query): Query<GraphQuery>,
 ) -> Result<Response, Problem> {
-    let drawn = app.read(move |app| {
+    let drawn = app.compute(move |app| {
         let edition = find(app, &id, query.version.as_deref())?;
         let chart = &edition.chart;
         Ok::<_, Problem>(match query.format {

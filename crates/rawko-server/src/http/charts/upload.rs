@@ -30,7 +30,7 @@ pub(crate) struct Uploaded {
 #[utoipa::path(post, path = "/v1/charts", tag = "charts", request_body = ChartText,
     responses((status = 201, body = Uploaded)))]
 pub(super) async fn upload(State(app): State<App>, Json(new): Json<ChartText>) -> Result<Response, Problem> {
-    let uploaded = app.read(move |app| keep(app, &new)).await?;
+    let uploaded = app.compute(move |app| keep(app, &new)).await?;
     let place = format!("/v1/charts/{}?version={}", in_path(&uploaded.id), in_path(&uploaded.version));
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(uploaded)).into_response())
 }

@@ -46,7 +46,7 @@ pub(super) async fn drawing(
     Path(id): Path<String>,
     Query(DrawingQuery { at, theme }): Query<DrawingQuery>,
 ) -> Result<Response, Problem> {
-    let svg = app.read(move |app| draw(app, &id, at, theme)).await?;
+    let svg = app.compute(move |app| draw(app, &id, at, theme)).await?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }
 

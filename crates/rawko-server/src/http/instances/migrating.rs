@@ -69,7 +69,7 @@ pub(super) async fn migrate(
     };
     let reports = match order {
         MigrationOrder::To(migrator) if !apply => {
-            app.read(move |app| {
+            app.compute(move |app| {
                 let row = app.reader().find(&id)?;
                 let now_ms = app.now_ms();
                 Ok::<_, rawko_view::ViewError>(migrator.preview(app.reader(), &[row], app.world(), now_ms)?)

@@ -1,0 +1,71 @@
+//! `Counts`: totals and tallies of lists, kept until something that they count changes. Without them, each page of a
+//! list reads the rows of all instances.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Result;
+
+use crate::store::{Filter, Tally};
+
+/// Filters whose counts are kept; people look at few lists at a time.
+const FILTERS_MAX: usize = 64;
+
+#[derive(Default)]
+pub(super) struct Counts {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The version of the lists that these counts are of.
+    version: u64,
+    totals: Vec<(Filter, i64)>,
+    tallies: Vec<(Filter, Vec<Tally>)>,
+}
+
+impl Counts {
+    pub(super) fn total(
+        &self,
+        version: u64,
+        filter: &Filter,
+        count: impl FnOnce() -> Result<i64>,
+    ) -> Result<i64> {
+        let filter = Filter { before: None, limit: 0, ..filter.clone() };
+        if let Some((_, total)) = self.of(version).totals.iter().find(|(known, _)| *known == filter) {
+            return Ok(*total);
+        }
+        let total = count()?;
+        let mut known = self.of(version);
+        if known.version == version && known.totals.len() < FILTERS_MAX {
+            known.totals.push((filter, total));
+        }
+        Ok(total)
+    }
+
+    pub(super) fn tally(
+        &self,
+        version: u64,
+        filter: &Filter,
+        count: impl FnOnce() -> Result<Vec<Tally>>,
+    ) -> Result<Vec<Tally>> {
+        let filter = Filter { before: None, limit: 0, ..filter.clone() };
+        if let Some((_, tallies)) = self.of(version).tallies.iter().find(|(known, _)| *known == filter) {
+            return Ok(tallies.clone());
+        }
+        let tallies = count()?;
+        let mut known = self.of(version);
+        if known.version == version && known.tallies.len() < FILTERS_MAX {
+            known.tallies.push((filter, tallies.clone()));
+        }
+        Ok(tallies)
+    }
+
+    /// Returns the counts of this version, or of a later one if another reader was faster.
+    fn of(&self, version: u64) -> MutexGuard<'_, Known> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.version < version {
+            *known = Known { version, ..Known::default() };
+        }
+        known
+    }
+}
