@@ -6,7 +6,7 @@ use std::path::Path;
 use super::commands;
 use crate::hosting::Place;
 
-/// Paths that are offered at most.
+/// Maximum number of paths in a completion.
 const PATHS_MAX: usize = 200;
 
 /// Returns the candidates for the last word; `None` if the text is not completed.

@@ -126,7 +126,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes what was printed before, so that the output continues: calls without a result, and models.
+    /// Reads the records that were printed before, so that the output continues: calls without a result, and models.
     pub(crate) fn continued(mut self, reader: &Reader, first: u64) -> Result<Session<'a>, Failure> {
         let until = self.tail.seq();
         let mut before = Tail::after(first, reader, Tree::below(&self.id), None);

@@ -1,4 +1,4 @@
-//! A task told again in its own words, without states and context.
+//! A replay of a task in its own words, without states and context.
 
 use super::project::{ARBITER, LOOP, SETTINGS, project, team};
 use crate::support::run;
