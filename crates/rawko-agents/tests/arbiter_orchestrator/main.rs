@@ -354,19 +354,19 @@ fn every_result_has_a_stated_outcome() {
         selecting                        error limit                          → at_limit
         selecting                        error timeout                        → backing_off
         executing                        done  {"text":"Done."}               → remembering
-        executing                        done  {"plan":5}                     → failed
+        executing                        done  {"plan":5}                     → closing failed
         executing                        error timeout                        → selecting
         executing                        error loop                           → selecting
         executing                        error failed other                   → selecting
         executing                        error failed rate_limited            → backing_off
-        executing                        error failed authentication_failed   → failed
+        executing                        error failed authentication_failed   → closing failed
         executing                        error limit max_iterations           → checking
         executing                        error limit timeout                  → checking
         executing                        error limit output_length            → checking
-        executing                        error limit                          → at_limit
+        executing                        error limit                          → closing at_limit
         executing   {"remember":false}   done  {"text":"Done."}               → checking
-        executing   {"maxFailures":1}    error failed other                   → failed
-        executing   {"maxFailures":1}    error loop                           → loop_detected
+        executing   {"maxFailures":1}    error failed other                   → closing failed
+        executing   {"maxFailures":1}    error loop                           → closing loop_detected
         remembering                      done  {"memories":[]}                → checking
         remembering                      error failed other                   → checking
         remembering                      error timeout                        → checking
@@ -374,10 +374,10 @@ fn every_result_has_a_stated_outcome() {
         checking                         done  fine, checks pass              → evaluating
         checking                         done  fine, checks fail              → evaluating
         checking                         done  tell, checks fail              → evaluating
-        checking                         done  stuck, checks fail             → stuck
-        checking                         done  loop, checks fail              → loop_detected
+        checking                         done  stuck, checks fail             → closing stuck
+        checking                         done  loop, checks fail              → closing loop_detected
         checking                         error failed other                   → selecting
-        checking                         error limit                          → at_limit
+        checking                         error limit                          → closing at_limit
         checking    {"askPeople":true}   done  stuck, checks fail             → asking
         verifying                        done  progress, checks pass          → complete
         verifying                        done  fine, checks pass              → complete
@@ -396,17 +396,17 @@ fn every_result_has_a_stated_outcome() {
         evaluating                       done  SELECT_MODE                    → executing
         evaluating                       done  RETRY                          → selecting
         evaluating                       done  SKIP                           → selecting
-        evaluating                       done  ABORT                          → failed
+        evaluating                       done  ABORT                          → closing failed
         evaluating                       done  ASK                            → asking
         evaluating                       error failed other                   → evaluating
         evaluating                       error failed rate_limited            → backing_off
-        evaluating                       error failed authentication_failed   → failed
-        evaluating                       error limit                          → at_limit
+        evaluating                       error failed authentication_failed   → closing failed
+        evaluating                       error limit                          → closing at_limit
         evaluating  {"maxIterations":1}  done  COMPLETE                       → verifying
-        evaluating  {"maxIterations":1}  done  CONTINUE                       → at_limit
-        evaluating  {"maxIterations":1}  done  SELECT_MODE                    → at_limit
-        evaluating  {"maxIterations":1}  done  RETRY                          → at_limit
-        evaluating  {"maxFailures":1}    error failed other                   → failed
+        evaluating  {"maxIterations":1}  done  CONTINUE                       → closing at_limit
+        evaluating  {"maxIterations":1}  done  SELECT_MODE                    → closing at_limit
+        evaluating  {"maxIterations":1}  done  RETRY                          → closing at_limit
+        evaluating  {"maxFailures":1}    error failed other                   → closing failed
     "#]]
     .assert_eq(&table);
 }
