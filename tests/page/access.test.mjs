@@ -39,12 +39,14 @@ const VIEWS = [
   ['#/agents', '.card'],
 ];
 
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 for (const [name, options] of Object.entries({
   light: { colorScheme: 'light' },
   dark: { colorScheme: 'dark' },
-  'a phone': { colorScheme: 'light', viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
+  'a phone': { colorScheme: 'light', ...PHONE },
+  'a phone in the dark': { colorScheme: 'dark', ...PHONE },
 })) {
-  test(`nothing serious is in the way of anybody: ${name}`, async () => {
+  test(`nothing is in the way of anybody: ${name}`, async () => {
     assert.deepEqual(await violations(browser, open.address, VIEWS, options), []);
   });
 }
@@ -122,7 +124,7 @@ test('a link logs a browser in, once', async () => {
   const { page, close } = await visit(browser, open.address, '', { stranger: true, expected: [/401/, /favicon/] });
   await page.waitForSelector('text=Log in to rawko');
   await page.goto(link);
-  await page.waitForSelector('h1:has-text("Instances")');
+  await page.waitForSelector('h1:has-text("Tasks")');
   assert.equal(new URL(page.url()).pathname, '/', 'the code leaves the address bar');
   const [cookie] = await page.context().cookies();
   assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
@@ -152,7 +154,7 @@ test('a server with tokens asks for one, and a reader may only read', async () =
     await page.waitForSelector('text=Invalid token.');
     await page.fill('[type=password]', 'a-secret-of-the-guest');
     await page.click('.login button');
-    await page.waitForSelector('h1:has-text("Instances")');
+    await page.waitForSelector('h1:has-text("Tasks")');
     assert.equal(await page.locator('.button.primary').count(), 0, 'nothing to start for a reader');
     await page.click('text=Log out');
     await page.waitForSelector('text=Log in to rawko');

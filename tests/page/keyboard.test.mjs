@@ -31,7 +31,7 @@ async function tabTo(page, selector) {
 }
 
 test('everything by keyboard', async () => {
-  const { page, close } = await visit(browser, server.address);
+  const { page, close } = await visit(browser, server.address, '#/instances');
   await page.waitForSelector('.virtual-row');
 
   await page.keyboard.press('Tab');

@@ -48,7 +48,7 @@ const scrollThrough = (page, selector) =>
   );
 
 test('ten thousand instances are scrolled through and searched', async () => {
-  const { page, close } = await visit(browser, server.address);
+  const { page, close } = await visit(browser, server.address, '#/instances');
   await page.waitForSelector('.virtual-row:not(.loading)');
   assert.equal(await page.textContent('.view-head .number'), '10,001');
   const cost = await costOf(page, () => scrollThrough(page, '.virtual'));

@@ -98,8 +98,8 @@ function prepared() {
     'text: I look at what is there.',
     'text: I look at what is there.\n      usage: {input_tokens: 4100, output_tokens: 180, cost_usd: 0.42}',
   );
-  // Somebody has to be at work while the picture is taken.
-  change(script, '- expect: "def slug"', '- expect: "def slug"\n      delay_ms: 25000');
+  // The tester asks before it runs the tests.
+  change(config, /$/, "permissions: {ask: ['Bash(python3:*)']}\n");
   made.write('.rawko/charts/nightly_import.yaml', NIGHTLY);
   made.write('speaker.py', SPEAKER);
   return made;
@@ -160,10 +160,20 @@ async function picture(name, hash, ready, { act, ...options } = {}) {
 
 try {
   await fill(server, made);
-  const task = await server.post('tasks', { task: TASK, id: 'slugs' });
-  await picture('live', `#/instances/${task.instance}?tab=transcript`, '.turn.kind-decision >> nth=1', {
-    act: (page) => page.waitForSelector('.timeline-where:has-text("4 / 4")'),
+  const task = (id, text, more) => server.post('tasks', { task: text, id, ...more });
+  await task('changelog', 'Write the changelog of the release', { agent: 'planner', max_iterations: 1 });
+  await task('links', 'Find dead links in the guide', { agent: 'planner', max_iterations: 2 });
+  await server.post('instances/links/cancel', { reason: 'not now' });
+  await task('slugs', TASK);
+  await picture('task', '#/tasks/slugs', '.talk-asks .ask', { act: (page) => page.waitForSelector('.overview .agent-runs') });
+  await picture('changes', '#/tasks/slugs?tab=changes', '.file-diff .patch', {
+    viewport: { width: 1560, height: 860 },
+    act: async (page) => {
+      await page.click('text=Side by side');
+      await page.waitForSelector('.patch.split');
+    },
   });
+  await picture('tasks', '#/tasks', '.virtual-row:has-text("changelog")');
   await picture('instances', '#/instances', '.virtual-row:has-text("order-1041")');
   await picture('step', '#/instances/order-1043?tab=step&step=2', '.story-lines li');
   await picture('approval', '#/instances/order-1047', '.ask', { colorScheme: 'dark' });

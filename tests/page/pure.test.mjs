@@ -11,13 +11,15 @@ const { differences, lineDifferences } = await load('diff');
 const { href, parse } = await load('route');
 const { schemaOf } = await load('forms');
 const { Journal } = await load('journal');
+const { hunksOf, sideBySide } = await load('patch');
 const { markOf } = await load('timeline');
+const { arranged } = await load('turns');
 const { age, brief, compact, cost, duration, tone, waiting } = await load('words');
 
 test('an address says what is shown, and is read again', () => {
   const cases = [
     ['#/instances', { view: 'instances', name: null, query: {} }],
-    ['', { view: 'instances', name: null, query: {} }],
+    ['', { view: 'tasks', name: null, query: {} }],
     ['#/instances/order-1?step=12', { view: 'instances', name: 'order-1', query: { step: '12' } }],
     [
       href('instances', 'a/b ü', { tab: 'step', step: 0 }),
@@ -175,4 +177,44 @@ test('nothing is ever made of markup, nothing comes from elsewhere, and files st
     (found) => found[1],
   );
   assert.deepEqual(linked.sort(), files.filter((name) => name.startsWith('css/')).sort(), 'every sheet is linked');
+});
+
+test('a unified diff is read into numbered lines, and paired for two columns', () => {
+  const diff = 'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n+zwei\n three\n@@ -10 +11 @@\n--- not a header\n++++ nor this\n';
+  const hunks = hunksOf(diff);
+  assert.deepEqual(hunks.map((hunk) => hunk.lines.length), [5, 2]);
+  assert.deepEqual(hunks[0].lines[1], { kind: 'gone', text: 'two', before: 2, after: null });
+  assert.deepEqual(hunks[0].lines[4], { kind: 'kept', text: 'three', before: 3, after: 4 });
+  assert.deepEqual(hunks[1].lines.map((line) => [line.kind, line.text]), [['gone', '-- not a header'], ['new', '+++ nor this']]);
+  const rows = sideBySide(hunks[0].lines).map((row) => row.map((line) => line?.text ?? null));
+  assert.deepEqual(rows, [['one', 'one'], ['two', '2'], [null, 'zwei'], ['three', 'three']]);
+  assert.deepEqual(hunksOf('Binary files a/x and b/x differ\n'), []);
+});
+
+test('results join their calls, in any order, and noise is left out', () => {
+  const turn = (kind, more) => ({ instance: 't.a.1', agent: 'a', seq: 1, step: 1, at_ms: 0, kind, title: '', text: '', data: null, ...more });
+  const plan = (status) => ({ steps: [{ id: 'one', status }, { id: 'two', status: 'pending' }] });
+  const turns = arranged([
+    turn('calls', { data: { id: 'c1', name: 'Read' } }),
+    turn('calls', { data: { id: 'c2', name: 'Bash' } }),
+    turn('note', { title: 'log', text: 'noise' }),
+    turn('gets', { data: { id: 'c2' }, text: 'second' }),
+    turn('fails', { data: { id: 'c1' }, text: 'first' }),
+    turn('gets', { data: { id: 'c9' }, text: 'its call is on an earlier page' }),
+    turn('gets', { instance: 't.b.1', data: { id: 'c1' }, text: 'of another agent' }),
+    turn('plan', { data: plan('pending') }),
+    turn('plan', { data: plan('pending') }),
+    turn('calls', { data: { id: 'c3', name: 'PlanUpdate' } }),
+    turn('gets', { data: { id: 'c3' } }),
+    turn('plan', { data: plan('done') }),
+  ]);
+  assert.deepEqual(turns.map((it) => it.kind), ['calls', 'calls', 'gets', 'gets', 'plan', 'plan']);
+  assert.deepEqual(turns.slice(0, 2).map((it) => it.result.text), ['first', 'second']);
+  assert.deepEqual(turns[5].before, plan('pending'));
+});
+
+test('nothing that ended without success is green', () => {
+  const ended = (outcome) => tone({ status: 'ended', outcome });
+  assert.deepEqual(['succeeded', 'failed', 'limit', 'loop', 'stuck', 'cancelled', null, undefined].map(ended), ['done', 'error', 'limit', 'loop', 'stuck', 'cancelled', 'ended', 'ended']);
+  assert.equal(tone({ status: 'waiting', waits_for: 'work', waiting_for: 'person' }), 'person');
 });

@@ -20,7 +20,7 @@ after(async () => {
 });
 
 test('the list, the drawing and the journal follow what workers do for others', async () => {
-  const { page, close } = await visit(browser, server.address);
+  const { page, close } = await visit(browser, server.address, '#/instances');
   await page.waitForSelector('text=No instances yet');
   assert.throws(() => rawko(made.root, 'run', 'counter', '--id', 'count'), { status: 55 }, 'it waits');
   await page.waitForSelector('.virtual-row:has-text("count")');

@@ -82,7 +82,12 @@ test('words are read while they come, then stand in the transcript with the call
   await page.waitForSelector('text=Live');
   const spoken = async () => (await server.get('instances/t-1/transcript')).turns.filter((it) => it.kind === 'says');
 
-  // Who looks only now hears what comes from now on; the second answer comes whole under their eyes.
+  // Opened in the middle of a sentence, a page has its beginning.
+  await page.waitForSelector('.streaming .turn.live:has-text("First I look")');
+  const late = await visit(browser, server.address, '#/instances/t-1?tab=transcript');
+  await late.page.waitForSelector('.streaming .turn.live:has-text("First I look")');
+  await late.close();
+
   await model.letGo();
   await page.waitForSelector('.streaming .turn.live:has-text("It says")');
   assert.deepEqual((await spoken()).map((it) => it.text), ['First I look into it.'], 'the rest is not in the journal yet');

@@ -21,7 +21,7 @@ after(async () => {
 });
 
 test('a task is started, watched, looked back at and forked', async (t) => {
-  const { page, close } = await visit(browser, server.address);
+  const { page, close } = await visit(browser, server.address, '#/instances');
 
   await t.test('an empty project teaches the first commands', async () => {
     await page.waitForSelector('text=No instances yet');
@@ -42,6 +42,9 @@ test('a task is started, watched, looked back at and forked', async (t) => {
       look();
     });
     await page.click('dialog button[type=submit]');
+    // A task opens as one; its steps are a click away.
+    await page.waitForSelector('.task-title');
+    await page.click('.head-acts >> text=Steps');
     await page.waitForSelector('.instance-title .pill:has-text("succeeded")', { timeout: 120_000 });
     const lit = await page.evaluate(() => [...window.lit]);
     assert.ok(lit.includes('complete'), `lit: ${lit}`);
@@ -115,7 +118,7 @@ test('a task is started, watched, looked back at and forked', async (t) => {
     await page.click('nav >> text=Instances');
     await page.waitForSelector('.virtual-row:has-text("another-way")');
     await page.click('nav >> text=Tasks');
-    await page.waitForSelector(`.task:has-text("${TASK}")`);
+    await page.waitForSelector(`.virtual-row:has-text("${TASK}")`);
   });
 
   await close();

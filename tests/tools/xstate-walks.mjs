@@ -1,11 +1,14 @@
 // Random XState machines and walks through them, for the test of the importer: prints one JSON object per machine with
 // its configuration as data, the stimuli, and the configuration and log after each as XState has them.
 // Usage: node xstate-walks.mjs FOLDER-OF-NODE-MODULES SEED COUNT, or … FOLDER - < machines.jsonl for given machines.
+// With `graph` after COUNT: machines without delays, and the configurations that @xstate/graph reaches instead of walks.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 
-const [tools, seed, count] = process.argv.slice(2);
+const [tools, seed, count, mode] = process.argv.slice(2);
+// Delays of XState's graphs fire in any order, those of a chart in the order of their due times.
+const timeless = mode === 'graph';
 const x = createRequire(join(tools, 'package.json'))('xstate');
 console.warn = () => {};
 
@@ -123,7 +126,7 @@ function transition(name, source, all, ids) {
   if (chance(0.2)) found.reenter = true;
   if (chance(0.3)) found.guard = condition(all);
   if (chance(0.15)) found.actions.push({ type: 'xstate.raise', event: { type: pick(EVENTS) } });
-  if (chance(0.05)) found.actions.push({ type: 'xstate.raise', event: { type: pick(EVENTS) }, delay: 1 + below(40), id: `later${below(3)}` });
+  if (chance(0.05) && !timeless) found.actions.push({ type: 'xstate.raise', event: { type: pick(EVENTS) }, delay: 1 + below(40), id: `later${below(3)}` });
   if (chance(0.03)) found.actions.push({ type: 'xstate.cancel', sendId: `later${below(3)}` });
   return found;
 }
@@ -141,7 +144,7 @@ function machine() {
       if (chance(source.length ? 0.3 : 0.15)) (node.on ??= {})[event] = transitions(event, source, all, ids);
     }
     if (source.length && node.states && chance(0.5)) node.onDone = transitions('done', source, all, ids);
-    if (chance(source.length ? 0.2 : 0.05)) node.after = { [1 + below(40)]: chance(0.5) ? target(source, all, ids) : [transition('after', source, all, ids)].map((one) => (typeof one === 'string' ? { target: one } : one)) };
+    if (chance(source.length ? 0.2 : 0.05) && !timeless) node.after = { [1 + below(40)]: chance(0.5) ? target(source, all, ids) : [transition('after', source, all, ids)].map((one) => (typeof one === 'string' ? { target: one } : one)) };
     // Only one: XState takes those of several regions in the order in which they were entered.
     const other = !eventless && chance(0.15) && alternative(source, all);
     if (other) {
@@ -226,11 +229,27 @@ function walk(config, steps) {
   actor.stop();
   return seen;
 }
+function reached(config, events) {
+  const { getAdjacencyMap } = createRequire(join(tools, 'package.json'))('@xstate/graph');
+  const built = x.createMachine({ ...live(config), options: { maxIterations: 100 } });
+  const history = (snapshot) => Object.entries(snapshot.historyValue).map(([id, nodes]) => [id, nodes.map((node) => node.id)]);
+  const serializeState = (snapshot) => JSON.stringify([snapshot.value, snapshot.status, history(snapshot)]);
+  // The pure function moves machines that are done; an actor does not.
+  const stopWhen = (snapshot) => snapshot.status !== 'active';
+  const map = getAdjacencyMap(built, { events: events.map((type) => ({ type })), serializeState, stopWhen, limit: 20000 });
+  const configurations = Object.values(map).map(({ state }) => {
+    if (state.status === 'error') throw state.error;
+    const leaves = state._nodes.filter((node) => Object.keys(node.states).length === 0);
+    return leaves.map((node) => node.path.map((key) => key.replaceAll('.', '_')).join('.')).sort().join(' ');
+  });
+  return [...new Set(configurations)].sort();
+}
 const stimuli = (events) => Array.from({ length: 25 }, () => (chance(0.25) ? { advance: 10 } : { type: pick(events) }));
 function show(config, events) {
   const text = JSON.stringify(config);
   try {
-    console.log(JSON.stringify({ config: text, walk: walk(JSON.parse(text), stimuli(events)) }));
+    const found = timeless ? { reached: reached(JSON.parse(text), events) } : { walk: walk(JSON.parse(text), stimuli(events)) };
+    console.log(JSON.stringify({ config: text, ...found }));
   } catch (error) {
     console.log(JSON.stringify({ config: text, error: String(error.message ?? error) }));
   }

@@ -4,6 +4,7 @@ mod bench;
 mod bless;
 mod cluster;
 mod deny;
+mod dist;
 mod docs;
 mod nightly;
 mod run;
@@ -20,6 +21,7 @@ cargo xtask test --fast     all tests, without fmt and clippy
 cargo xtask test --quick    the tests that need cargo alone, in a few minutes
 cargo xtask nightly [JOB…]  the long tier: 100,000 seeds, 2,000 kills, long properties; ends with a table
 cargo xtask deny            licences, sources and advisories of dependencies
+cargo xtask dist --help     every package of a release, with checksums and a bill of materials
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
 cargo xtask docs            build the documentation as a site in target/book
@@ -35,6 +37,7 @@ fn main() -> Result<()> {
         "test" => test::main(rest),
         "nightly" => nightly::main(rest),
         "deny" => deny::check(),
+        "dist" => dist::main(rest),
         "tools" => tools::install(),
         "bless" => bless::main(rest),
         "docs" => docs::main(),

@@ -16,6 +16,8 @@ struct Job {
     package: &'static str,
     /// Its test program.
     test: &'static str,
+    /// The tests of the program that are run; empty: all.
+    filter: &'static str,
     /// An environment variable that makes it long.
     variable: &'static str,
     amount: u64,
@@ -23,11 +25,12 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 13] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
         test: "seeds",
+        filter: "",
         variable: "RAWKO_SEEDS",
         amount: 100_000,
         result: " seeds/s, ",
@@ -36,6 +39,7 @@ const JOBS: [Job; 9] = [
         name: "kills",
         package: "rawko-host",
         test: "crash",
+        filter: "",
         variable: "RAWKO_KILLS",
         amount: 2_000,
         result: "ok: ",
@@ -44,14 +48,34 @@ const JOBS: [Job; 9] = [
         name: "fleet",
         package: "rawko",
         test: "cli",
+        filter: "a_killed_host_starts_no_finished_agent_again",
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet: ",
     },
     Job {
+        name: "fleet-restate",
+        package: "rawko",
+        test: "restate",
+        filter: "killed_workers_start_no_finished_item_again",
+        variable: "RAWKO_FLEET",
+        amount: 1_000,
+        result: "fleet on Restate: ",
+    },
+    Job {
+        name: "outside",
+        package: "rawko",
+        test: "embed",
+        filter: "",
+        variable: "RAWKO_OUTSIDE",
+        amount: 1,
+        result: "outside: ",
+    },
+    Job {
         name: "charts",
         package: "rawko-core",
         test: "properties",
+        filter: "",
         variable: "RAWKO_CHARTS",
         amount: 20_000,
         result: "test result",
@@ -60,14 +84,34 @@ const JOBS: [Job; 9] = [
         name: "turns",
         package: "rawko-turns",
         test: "interleavings",
+        filter: "",
         variable: "RAWKO_INTERLEAVINGS",
         amount: 1_000_000,
         result: "test result",
     },
     Job {
+        name: "spin",
+        package: "rawko-verify",
+        test: "oracle",
+        filter: "verdicts_are_those_of_spin",
+        variable: "RAWKO_SPIN",
+        amount: 500,
+        result: "spin: ",
+    },
+    Job {
+        name: "xstate",
+        package: "rawko-verify",
+        test: "oracle",
+        filter: "reachable_configurations",
+        variable: "RAWKO_MACHINES",
+        amount: 400,
+        result: "xstate: ",
+    },
+    Job {
         name: "expressions",
         package: "rawko-core",
         test: "expressions",
+        filter: "",
         variable: "PROPTEST_CASES",
         amount: 100_000,
         result: "test result",
@@ -76,6 +120,7 @@ const JOBS: [Job; 9] = [
         name: "readers",
         package: "rawko-chart",
         test: "hostile",
+        filter: "",
         variable: "PROPTEST_CASES",
         amount: 100_000,
         result: "test result",
@@ -84,6 +129,7 @@ const JOBS: [Job; 9] = [
         name: "logs",
         package: "rawko-store",
         test: "torn_log",
+        filter: "",
         variable: "PROPTEST_CASES",
         amount: 10_000,
         result: "test result",
@@ -92,6 +138,7 @@ const JOBS: [Job; 9] = [
         name: "settings",
         package: "rawko-host",
         test: "settings",
+        filter: "",
         variable: "PROPTEST_CASES",
         amount: 100_000,
         result: "test result",
@@ -147,8 +194,14 @@ fn chosen(arguments: &[String]) -> Result<(Vec<&'static Job>, Option<u64>)> {
 impl Job {
     fn arguments(&self) -> Vec<&'static str> {
         // Without `--nocapture` the progress of a long test shows only at its end.
-        let (package, test) = (self.package, self.test);
-        vec!["test", "--profile", "quick", "-p", package, "--test", test, "--", "--nocapture"]
+        let mut arguments = vec!["test", "--profile", "quick", "-p", self.package, "--test", self.test];
+        // Tests of the whole binary need all of it.
+        if self.package == "rawko" {
+            arguments.extend(["--features", "full"]);
+        }
+        arguments.extend(["--", "--nocapture"]);
+        arguments.extend(Some(self.filter).filter(|filter| !filter.is_empty()));
+        arguments
     }
 
     fn run(&self, amount: u64) -> Result<Outcome> {
@@ -181,10 +234,10 @@ fn report(line: &str) {
 }
 
 fn table(outcomes: &[Outcome]) -> String {
-    let mut text = format!("\n{:<11} {:<6} {:>8}  last result\n", "job", "", "seconds");
+    let mut text = format!("\n{:<13} {:<6} {:>8}  last result\n", "job", "", "seconds");
     for Outcome { name, passed, took, numbers } in outcomes {
         let word = if *passed { "ok" } else { "FAILED" };
-        text += &format!("{name:<11} {word:<6} {:>8}  {numbers}\n", took.as_secs());
+        text += &format!("{name:<13} {word:<6} {:>8}  {numbers}\n", took.as_secs());
     }
     text
 }
@@ -220,7 +273,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, charts, turns, expressions, readers, logs, settings";
+        let jobs = "seeds, kills, fleet, fleet-restate, outside, charts, turns, spin, xstate, expressions, readers, logs, settings";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }
@@ -238,9 +291,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "job                 seconds  last result",
-                "seeds       ok           90  100000 seeds",
-                "kills       FAILED       90"
+                "job                   seconds  last result",
+                "seeds         ok           90  100000 seeds",
+                "kills         FAILED       90"
             ]
         );
     }

@@ -50,8 +50,8 @@ fn whole() -> Result<()> {
     tools::install()?;
     run("cargo", &["fmt", "--all", "--check"], &[])?;
     run("cargo", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
-    // The default features, as in the README, and no features.
-    for features in [&[][..], &["--no-default-features"]] {
+    // The default features, as in the README, the library alone, and the smallest command line.
+    for features in [&[][..], &["--no-default-features"], &["--no-default-features", "--features", "cli"]] {
         let command =
             [&["clippy", "-p", "rawko", "--all-targets"], features, &["--", "-D", "warnings"]].concat();
         run("cargo", &command, &[])?;
@@ -63,7 +63,8 @@ fn whole() -> Result<()> {
     )?;
     deny::check()?;
     tests()?;
-    run("cargo", &["test", "-p", "rawko", "--no-default-features", "--test", "features"], &[])
+    let least = ["test", "-p", "rawko", "--no-default-features", "--features", "cli", "--test", "features"];
+    run("cargo", &least, &[])
 }
 
 /// With all features: the tests of what a build may leave out are skipped otherwise.

@@ -13,6 +13,9 @@ const DEBIAN: &[(&str, &str, &str)] = &[
     ("plantuml", "-version", "plantuml"),
     // Browser for the tests of the page.
     ("chromium", "--version", "chromium"),
+    // Model checker whose verdicts `rawko verify` is compared with, and the compiler of its verifiers.
+    ("spin", "-V", "spin"),
+    ("cc", "--version", "gcc"),
 ];
 
 /// npm packages: `(folder, package.json with the list)`.

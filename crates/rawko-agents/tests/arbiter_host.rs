@@ -102,7 +102,7 @@ async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     assert_eq!(limited.output.get("problem").get("code").as_str(), Some("max_iterations"));
     assert_eq!(
         stage.calls(),
-        ["checks:base", "work:select", "agent:planner", "checks:round", "work:evaluate"]
+        ["checks:base", "work:select", "agent:planner", "checks:round", "work:evaluate", "checks:close"]
     );
 
     let set =
@@ -113,7 +113,7 @@ async fn a_task_at_its_limit_goes_on_with_a_higher_one() {
     assert_eq!(results.configuration, ["complete"]);
     assert_eq!(results.output.get("iterations"), &Value::Int(2));
     // Neither the planner nor the evaluation of its work runs again.
-    assert_eq!(stage.calls()[5..], ["agent:developer", "checks:round", "work:evaluate", "checks:round"]);
+    assert_eq!(stage.calls()[6..], ["agent:developer", "checks:round", "work:evaluate", "checks:round"]);
     host.close().await;
 }
 

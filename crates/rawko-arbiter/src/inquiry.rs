@@ -130,7 +130,7 @@ impl Inquiry {
             turns.push(PromptTurn::Answer(attempt.answer.clone()));
             let problem = attempt.problem.as_deref().unwrap_or_default();
             let text = format!(
-                "That answer cannot be used: {problem}. Answer again with one JSON object and nothing else."
+                "This answer is invalid: {problem}. Answer again with one JSON object and nothing else."
             );
             turns.push(PromptTurn::Prompt(text));
         }

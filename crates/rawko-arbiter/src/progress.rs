@@ -14,9 +14,10 @@ const VERDICTS_MAX: usize = 8;
 /// Rounds with a new verdict that change nothing, until they count: reviewers in a row are honest, a new word in every
 /// round is not.
 const VERDICTS_FREE: u64 = 1;
-/// Rounds that settle a step of the plan and change nothing, until they count: looking things up is work, a long plan that
-/// is only ticked off is not.
-const STEPS_FREE: u64 = 10;
+/// Rounds that settle a step of the plan and change nothing, until they count.
+const STEPS_FREE: u64 = 1;
+/// The same for rounds that read something new while no check fails: looking things up is work, too.
+const STEPS_READING_FREE: u64 = 10;
 
 /// `progress:` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,8 @@ pub struct Round {
     pub settled: Vec<String>,
     /// The agent and its verdict.
     pub verdict: Option<String>,
+    /// The agents got a result from a tool that they had not seen before.
+    pub is_reading: bool,
 }
 
 /// The failing checks of a round.
@@ -81,6 +84,8 @@ pub struct Progress {
     verdicts: Vec<String>,
     returns: u64,
     seen: Vec<String>,
+    /// Tool calls up to the last round.
+    pub calls: u64,
 }
 
 /// What follows from a round.
@@ -104,6 +109,17 @@ impl Progress {
         Self { seen: vec![format!("{tree}/")], ..Self::default() }
     }
 
+    /// Begins with the files and failures as they are: only fewer failures than these are progress, so breaking checks
+    /// and repairing them is none.
+    pub fn measured(tree: &str, failing: &Failing) -> Self {
+        Self {
+            seen: vec![format!("{tree}/{}", failing.set)],
+            best_checks: Some(failing.checks),
+            best_errors: Some(failing.errors),
+            ..Self::default()
+        }
+    }
+
     /// Records a round and judges it.
     pub fn record(&mut self, round: &Round, settings: &ProgressSettings) -> Standing {
         self.rounds += 1;
@@ -125,12 +141,13 @@ impl Progress {
         } else if new_verdict {
             self.verdicts_only += 1;
         }
+        let passes = round.checks.as_ref().is_none_or(|failing| failing.checks == 0);
+        let steps_free = if passes && round.is_reading { STEPS_READING_FREE } else { STEPS_FREE };
         let is_free =
-            if new_step { self.steps_only <= STEPS_FREE } else { self.verdicts_only <= VERDICTS_FREE };
+            if new_step { self.steps_only <= steps_free } else { self.verdicts_only <= VERDICTS_FREE };
         if (new_step || new_verdict) && is_free {
             return Standing::Progress;
         }
-        let passes = round.checks.as_ref().is_none_or(|failing| failing.checks == 0);
         let is_change = passes && is_return == Visit::New;
         if is_change && self.forgiven < settings.stuck_after {
             self.forgiven += 1;
@@ -337,12 +354,35 @@ mod tests {
     fn ticking_a_plan_off_is_no_work() {
         let names: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
         let steps: Vec<&str> = names.iter().map(String::as_str).collect();
-        let only_ticked: Vec<Round> = (1..=16).map(|done| settled("a", &steps, &steps[..done])).collect();
-        let ends = format!("{}fine fine tell tell stuck stuck", "progress ".repeat(10));
-        assert_eq!(judged(&only_ticked), ends);
+        let ticked = |change: fn(Round) -> Round| -> String {
+            let rounds = (1..=16).map(|done| change(settled("a", &steps, &steps[..done])));
+            judged(&rounds.collect::<Vec<_>>())
+        };
+        let ends = "progress fine fine tell tell stuck".to_owned() + &" stuck".repeat(10);
+        assert_eq!(ticked(|round| round), ends, "a check fails");
+        assert_eq!(ticked(|round| Round { checks: None, ..round }), ends, "without checks");
+        assert_eq!(ticked(|round| Round { is_reading: true, ..round }), ends, "reading, and a check fails");
+        let read = ticked(|round| Round { is_reading: true, checks: None, ..round });
+        assert_eq!(read, format!("{}fine fine tell tell stuck stuck", "progress ".repeat(10)));
         let worked: Vec<Round> =
             (1..=16).map(|done| settled(&done.to_string(), &steps, &steps[..done])).collect();
         assert_eq!(judged(&worked), "progress ".repeat(16).trim_end());
+    }
+
+    #[test]
+    fn breaking_checks_and_repairing_them_is_no_progress() {
+        let settings = ProgressSettings::default();
+        let judged = |start: u64, errors: &[u64]| -> String {
+            let start = failing("a", start).checks.unwrap_or_default();
+            let mut progress = Progress::measured("a", &start);
+            let words = errors.iter().enumerate().map(|(number, errors)| {
+                progress.record(&failing(&format!("t{number}"), *errors), &settings).as_str()
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(judged(1, &[9, 8, 7, 6, 5]), "fine fine tell tell stuck");
+        assert_eq!(judged(5, &[4, 9, 7, 3, 0]), "progress fine fine progress progress");
+        assert_eq!(judged(2, &[2, 1]), "fine progress");
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn agent(agent: &AgentDescription) -> String {
     let mut text =
         format!("- **{}** ({})\n    When to use: {}", agent.display_name, agent.name, agent.when_to_use);
     if let Some(seen) = &agent.recent_performance {
-        text += &format!("\n    So far: {} % successful", seen.success_rate);
+        text += &format!("\n    Success rate: {} %", seen.success_rate);
     }
     text
 }
@@ -216,7 +216,7 @@ fn limits(constraints: &ConstraintContext) -> String {
     let remaining = constraints.estimated_time_remaining;
     let remaining = remaining.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms}ms"));
     format!(
-        "Failures in a row: {} of {}. Time so far: {}ms, estimated to remain: {remaining}. Tokens so far: about {}.",
+        "Consecutive failures: {} of {}. Elapsed: {}ms, estimated remaining: {remaining}. Tokens used: about {}.",
         constraints.consecutive_failures,
         constraints.max_consecutive_failures,
         constraints.time_elapsed_ms,
@@ -229,15 +229,15 @@ pub(super) fn checks(context: &Orchestration) -> String {
     let mut text = match &context.evidence {
         None => "Not run yet".to_owned(),
         Some(evidence) if !evidence.verified => "The project has no checks".to_owned(),
-        Some(evidence) if evidence.clean => format!("All pass.\n{}", evidence.text),
+        Some(evidence) if evidence.clean => format!("All checks pass.\n{}", evidence.text),
         Some(evidence) => {
-            format!("Some fail, so the task cannot be complete.\n{}", evidence.text)
+            format!("Some checks fail, so COMPLETE is not possible.\n{}", evidence.text)
         }
     };
     let restored = context.evidence.iter().flat_map(|evidence| &evidence.restored);
     let restored: Vec<&str> = restored.map(String::as_str).collect();
     if !restored.is_empty() {
-        text += &format!("\nPut back, because a check depends on them: {}", restored.join(", "));
+        text += &format!("\nRestored, because a check depends on them: {}", restored.join(", "));
     }
     if let Some(notice) = &context.notice {
         text += &format!("\n{notice}");
@@ -252,27 +252,27 @@ pub(super) fn checks(context: &Orchestration) -> String {
 fn decisions(enabled: &Enabled) -> String {
     let lines = enabled.kinds().into_iter().map(|kind| match kind {
         Kind::SelectMode => format!(
-            "- `{{\"type\": \"SELECT_MODE\", \"mode\": …, \"reason\": …}}`: this agent works next; one of {}",
+            "- `{{\"type\": \"SELECT_MODE\", \"mode\": …, \"reason\": …}}`: run this agent next; `mode` is one of {}",
             enabled.modes.join(", ")
         ),
         Kind::Continue => {
             let current = enabled.current.as_deref().unwrap_or_default();
-            format!("- `{{\"type\": \"CONTINUE\", \"reason\": …}}`: {current} goes on")
+            format!("- `{{\"type\": \"CONTINUE\", \"reason\": …}}`: {current} continues its work")
         }
         Kind::Complete => {
-            "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; say what was achieved".to_owned()
+            "- `{\"type\": \"COMPLETE\", \"reason\": …}`: the task is done; `reason` says what was achieved".to_owned()
         }
         Kind::Retry => {
-            "- `{\"type\": \"RETRY\", \"reason\": …}`: what was done does not do; once more".to_owned()
+            "- `{\"type\": \"RETRY\", \"reason\": …}`: the result is not acceptable; run the same agent again".to_owned()
         }
         Kind::Skip => {
-            "- `{\"type\": \"SKIP\", \"reason\": …}`: the current step of the plan is left out".to_owned()
+            "- `{\"type\": \"SKIP\", \"reason\": …}`: skip the current step of the plan".to_owned()
         }
         Kind::Abort => {
-            "- `{\"type\": \"ABORT\", \"reason\": …}`: give up; the task ends as failed".to_owned()
+            "- `{\"type\": \"ABORT\", \"reason\": …}`: stop; the task ends as failed".to_owned()
         }
         Kind::Ask => {
-            "- `{\"type\": \"ASK\", \"reason\": …}`: only a person can tell; `reason` is the question"
+            "- `{\"type\": \"ASK\", \"reason\": …}`: ask a person; `reason` is the question"
                 .to_owned()
         }
     });

@@ -400,7 +400,7 @@ fn an_answer_that_cannot_be_used_is_asked_for_again_with_the_problem_and_then_th
                 "Looks incomplete, 0 failed.",
             ),
             Prompt(
-                "That answer cannot be used: it is not one JSON object: expected value at line 1 column 1. Answer again with one JSON object and nothing else.",
+                "This answer is invalid: it is not one JSON object: expected value at line 1 column 1. Answer again with one JSON object and nothing else.",
             ),
         ]
     "#]].assert_debug_eq(&&turns[1..]);

@@ -302,7 +302,7 @@ fn the_prompt_for_evaluating_work_that_was_cut_off_says_what_could_be_done() {
     json["history"][2]["result"] = json!("max_iterations");
     json["history"][2]["error"] = json!({"message": "12 completions, all that it may have", "category": "limit", "code": "max_iterations"});
     let prompt = prompt(Moment::Evaluate, &json, "2026-03-01T10:05:00Z");
-    let (_, last) = prompt.split_once("## What the last agent did\n\n").unwrap();
+    let (_, last) = prompt.split_once("## Last execution\n\n").unwrap();
     expect![[r#"
         **developer** (iteration 4): max_iterations, 60000ms
         Files modified: src/auth/login.ts

@@ -21,6 +21,8 @@ pub enum Event {
     InvokeFailed { invocation: u64, error: Value },
     /// A person or a supervisor retries the failed invocation of an instance in status `error`.
     RetryRequested,
+    /// A person or a supervisor retries one failed item of an `each`, by its name (`reviews[3]`).
+    ItemRetryRequested { item: Arc<str> },
     /// A person, a parent or a supervisor ends the instance: exit actions run, timers and invocations stop.
     CancelRequested { reason: Value },
     /// A person pauses the instance. The chart does not see it; the step is an entry of the journal.

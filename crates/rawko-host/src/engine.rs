@@ -28,6 +28,8 @@ pub trait Engine: Send + Sync {
     fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> Doing<'_, Receipt>;
     fn cancel(&self, id: String, reason: Value) -> Doing<'_, Receipt>;
     fn retry(&self, id: String) -> Doing<'_, Receipt>;
+    /// Retries one failed item of an `each`: `reviews[3]`.
+    fn retry_item(&self, id: String, item: String) -> Doing<'_, Receipt>;
     /// Pauses an instance and its descendants; `by` is the person.
     fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt>;
     fn resume(&self, id: String, by: Value) -> Doing<'_, Receipt>;
@@ -64,6 +66,10 @@ impl Engine for Host {
 
     fn retry(&self, id: String) -> Doing<'_, Receipt> {
         Box::pin(async move { Host::retry(self, &id).await })
+    }
+
+    fn retry_item(&self, id: String, item: String) -> Doing<'_, Receipt> {
+        Box::pin(async move { Host::retry_item(self, &id, &item).await })
     }
 
     fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt> {

@@ -40,6 +40,9 @@ pub enum HostError {
     NoStep { id: String, step: u64, last: u64 },
     #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
+    /// Nothing changed.
+    #[error("cannot retry an item of instance `{id}`: {why}")]
+    ItemNotRetried { id: String, why: String },
     #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
     Paused { id: String },
     /// Nothing was touched.
@@ -95,6 +98,7 @@ impl HostError {
             | HostError::AnswerRefused { .. }
             | HostError::NoStep { .. }
             | HostError::NotFailed { .. }
+            | HostError::ItemNotRetried { .. }
             | HostError::Paused { .. }
             | HostError::MigrationRefused { .. }
             | HostError::BadEdit { .. }
@@ -119,6 +123,7 @@ impl From<InstanceError> for HostError {
                 HostError::AnswerRefused { id, invoke, violations }
             }
             InstanceError::NotFailed { id } => HostError::NotFailed { id },
+            InstanceError::ItemNotRetried { id, why } => HostError::ItemNotRetried { id, why },
             InstanceError::Paused { id } => HostError::Paused { id },
             InstanceError::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
             InstanceError::BadEdit { key, why } => HostError::BadEdit { key, why },

@@ -154,6 +154,11 @@ impl Host {
         self.deliver(id, Input::Retry).await
     }
 
+    /// Retries one failed item of an `each` (`reviews[3]`); the others are not repeated.
+    pub async fn retry_item(&self, id: &str, item: &str) -> Result<Receipt, HostError> {
+        self.deliver(id, Input::RetryItem { item: item.into() }).await
+    }
+
     /// Answers a pending request to a person. `invoke` selects one of several.
     pub async fn answer(
         &self,

@@ -1,5 +1,8 @@
 //! Runs instances durably: load, step, commit, execute effects, feed results back. Services act on the outside world;
 //! the gate decides whether they may.
+//!
+//! Programs that embed rawko use the façade, the crate `rawko`; this crate is for a store, a gate or a driver of their own.
+#![doc = include_str!("../docs/host.md")]
 
 mod activity;
 mod builder;
@@ -11,6 +14,7 @@ mod error;
 mod execute;
 mod fork;
 mod host;
+mod import;
 mod library;
 mod migrate;
 mod observer;
@@ -55,8 +59,3 @@ pub use services::{
 pub use warden::{Noting, Warden, Watchtower};
 
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};
-
-/// The guide's program, run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/embedding.md")]
-pub struct EmbeddingGuide;

@@ -78,6 +78,7 @@ fn spent_on(event: &Event, known: &mut HashMap<u64, Invoked>) -> Spent {
         Event::Named(_)
         | Event::TimerFired { .. }
         | Event::RetryRequested
+        | Event::ItemRetryRequested { .. }
         | Event::CancelRequested { .. }
         | Event::PauseRequested { .. }
         | Event::ResumeRequested { .. } => return Spent::default(),

@@ -23,6 +23,9 @@ pub enum InstanceError {
     AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
     #[error("instance `{id}` did not fail; there is nothing to retry")]
     NotFailed { id: String },
+    /// Nothing changed.
+    #[error("cannot retry an item of instance `{id}`: {why}")]
+    ItemNotRetried { id: String, why: String },
     #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
     Paused { id: String },
     #[error("cannot set `{key}`: {why}")]

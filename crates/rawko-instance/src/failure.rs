@@ -16,6 +16,18 @@ pub struct ServiceError {
     pub details: Value,
 }
 
+impl From<&str> for ServiceError {
+    fn from(message: &str) -> Self {
+        ServiceError::new(Category::Failed, message)
+    }
+}
+
+impl From<String> for ServiceError {
+    fn from(message: String) -> Self {
+        ServiceError::new(Category::Failed, message)
+    }
+}
+
 /// The certainty about the effect of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {

@@ -211,7 +211,8 @@ impl Gate {
         let calls = question.calls_so_far;
         let noun = if calls == 1 { "call" } else { "calls" };
         let made = format!("`{}` has made {calls} {noun}", question.instance);
-        if self.calls_max.is_some_and(|most| calls >= most) {
+        // A task that has used up its calls still puts the files of its checks back.
+        if self.calls_max.is_some_and(|most| calls >= most) && !is_closing(question.name) {
             return Some(format!("{made}, all that `governance.budget` of {SETTINGS_FILE} allows"));
         }
         let left = question.policy.get("budget");
@@ -262,6 +263,11 @@ pub fn is_counted(name: &str) -> bool {
 }
 
 /// Returns the parts of a budget that a call requires.
+fn is_closing(name: &str) -> bool {
+    let name = ServiceName::of(name);
+    name.class == ServiceClass::Checks && name.member == "close"
+}
+
 fn spends(name: &str) -> &'static [&'static str] {
     match ServiceName::of(name).class {
         class if class.is_counted() => &["tool_calls"],

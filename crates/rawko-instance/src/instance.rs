@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, FailedWork, NodeId, Snapshot, Status, Value};
+use rawko_core::{Chart, FailedWork, ItemState, NodeId, Snapshot, Status, Value};
 
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
@@ -219,7 +219,17 @@ impl Instance {
     pub(crate) fn needs_key(&self, invocation: u64) -> bool {
         let mut failed = self.snapshot.failures().iter().filter_map(|failure| failure.invocation());
         let failed = failed.any(|failed| failed.id == invocation);
-        failed || self.is_item_of_failure(invocation) || self.snapshot.invocation(invocation).is_some()
+        failed
+            || self.is_item_of_failure(invocation)
+            || self.snapshot.invocation(invocation).is_some()
+            || self.is_failed_item(invocation)
+    }
+
+    /// Returns true for a failed item of an `each` that still runs: a person may retry it.
+    fn is_failed_item(&self, invocation: u64) -> bool {
+        let items = self.snapshot.fan_outs().iter();
+        let mut found = items.filter_map(|fan_out| Some(fan_out.state(fan_out.index_of(invocation)?)));
+        found.any(|state| matches!(state, ItemState::Failed(_)))
     }
 
     /// Returns true for an item of a failed `each`, whose stopped items a person may start again.

@@ -40,16 +40,17 @@
 //! ```
 #![warn(missing_docs)]
 
-mod contained;
 mod egress;
 mod helper;
 mod launch;
 mod mark;
 mod pins;
+mod platform;
 mod processes;
-mod table;
 
-pub use egress::{Connections, Egress, EgressRefusal, common_hosts, covers_host};
+pub use egress::{
+    Connections, Egress, EgressRefusal, HostList, HostRule, HostRules, common_hosts, covers_host,
+};
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
@@ -58,4 +59,5 @@ pub use launch::{
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use pins::{is_pinned, pin_programs};
+pub use platform::{BeneathLinks, is_portable, open_beneath, path_handle_flags};
 pub use processes::Processes;

@@ -2,15 +2,15 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
 
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use rustix::process::Pid;
+
+use crate::platform;
 
 /// Holds the mark in the environment of every process of a call.
 pub const CALL_VARIABLE: &str = "RAWKO_CALL";
 /// Set in every mark. Real finite limits are smaller, so a mark is not mistaken for one.
 const MARK_BIT: u64 = 1 << 61;
-const LIMIT_LINE: &str = "Max file locks";
 
 /// The mark of one call. In a rawko that runs within a call of another rawko it extends that call's mark, so the outer
 /// call finds the processes of the inner one.
@@ -47,19 +47,14 @@ impl Mark {
         self.number
     }
 
-    /// Marks a process that was just started. Only the soft limit, so that a rawko within it can set its own. Where the
-    /// kernel refuses (a set-user-id program, a lower hard limit) the variable is left.
+    /// Marks a process that was just started.
     pub(crate) fn put_on(&self, pid: Pid) {
-        let maximum = getrlimit(Resource::Locks).maximum;
-        let _ = prlimit(Some(pid), Resource::Locks, Rlimit { current: Some(self.number), maximum });
+        platform::put_mark(pid, self.number);
     }
 
     /// Returns true if a process carries the mark.
     pub(crate) fn is_on(&self, pid: i32) -> bool {
-        let process = Path::new("/proc").join(pid.to_string());
-        let limits = std::fs::read_to_string(process.join("limits")).unwrap_or_default();
-        soft_limit(&limits) == Some(self.number)
-            || std::fs::read(process.join("environ")).is_ok_and(|variables| self.is_in(&variables))
+        platform::has_mark(pid, self.number, &|variables| self.is_in(variables))
     }
 
     fn is_in(&self, variables: &[u8]) -> bool {
@@ -71,12 +66,6 @@ impl Mark {
         });
         values.into_iter().any(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
-}
-
-/// The soft limit of file locks in the text of `/proc/<pid>/limits`.
-fn soft_limit(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|line| line.strip_prefix(LIMIT_LINE))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -98,19 +87,6 @@ mod tests {
         for (variables, expected) in table {
             assert_eq!(mark.is_in(variables), expected, "{}", String::from_utf8_lossy(variables));
         }
-    }
-
-    #[test]
-    fn a_limit_is_read_from_the_text_of_the_kernel() {
-        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
-                    Max cpu time              unlimited            unlimited            seconds   \n\
-                    Max file locks            2305843009213693959  unlimited            locks     \n";
-        assert_eq!(soft_limit(text), Some(MARK_BIT + 7));
-        assert_eq!(
-            soft_limit("Max file locks            unlimited            unlimited            locks"),
-            None
-        );
-        assert_eq!(soft_limit(""), None);
     }
 
     #[test]

@@ -9,15 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
-};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 
-use crate::contained::{ContainedProcesses, ask_to_end};
 use crate::egress::Proxy;
 use crate::mark::Mark;
-use crate::table::{self, Entry};
+use crate::platform::{self, ContainedProcesses, Entry, ask_to_end};
 
 /// Maximum time to keep killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
@@ -84,7 +81,7 @@ impl Processes {
     ) -> io::Result<Self> {
         let helper =
             helper.id().and_then(|id| Pid::from_raw(id.cast_signed())).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control, proxy))))
+        Ok(Self::new(Call::Contained(ContainedProcesses::new(helper, init, control, proxy)?)))
     }
 
     /// Takes charge of a program that a helper started without one.
@@ -165,8 +162,8 @@ impl CallProcesses {
     fn new<'p>(root: u32, mark: Mark, pipes: impl IntoIterator<Item = BorrowedFd<'p>>) -> io::Result<Self> {
         let root = i32::try_from(root).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
         mark.put_on(root);
-        let started = table::read(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
-        let pipes = pipes.into_iter().filter_map(|pipe| table::pipe_name(pipe).ok()).collect();
+        let started = platform::process(root.as_raw_nonzero().get()).map_or(0, |entry| entry.started);
+        let pipes = pipes.into_iter().filter_map(platform::pipe_name).collect();
         Ok(Self { root, started, mark, pipes, control: None })
     }
 
@@ -221,9 +218,9 @@ impl CallProcesses {
     /// Signals the group at one moment, as long as its number is its own: the first process holds it until it is waited
     /// for. Without a process table (`/proc` is not mounted) the group is all that can be reached.
     fn signal_group(&self, with: Signal) {
-        let is_own = match table::read(self.root.as_raw_nonzero().get()) {
+        let is_own = match platform::process(self.root.as_raw_nonzero().get()) {
             Some(entry) => self.is_root(&entry),
-            None => !table::is_readable(),
+            None => !platform::has_process_table(),
         };
         if is_own {
             let _ = kill_process_group(self.root, with);
@@ -240,10 +237,10 @@ impl CallProcesses {
         let root = self.root.as_raw_nonzero().get();
         // Looked at one by one: a process may be gone a moment after it was read.
         let (mut found, mut rest): (Vec<Entry>, Vec<Entry>) =
-            table::all().filter(|entry| !entry.is_zombie).partition(|entry| self.is_marked(entry));
+            platform::processes().filter(|entry| !entry.is_zombie).partition(|entry| self.is_marked(entry));
         let mut ids: BTreeSet<i32> = found.iter().map(|entry| entry.pid).collect();
         // A stranger may have got the number of a first process that was waited for.
-        if table::read(root).is_none_or(|entry| self.is_root(&entry)) {
+        if platform::process(root).is_none_or(|entry| self.is_root(&entry)) {
             ids.insert(root);
         }
         loop {
@@ -267,7 +264,7 @@ impl CallProcesses {
         is_candidate
             && (self.is_root(entry)
                 || self.mark.is_on(entry.pid)
-                || table::pipes(entry.pid).iter().any(|pipe| self.pipes.contains(pipe)))
+                || platform::pipes(entry.pid).iter().any(|pipe| self.pipes.contains(pipe)))
     }
 }
 
@@ -280,7 +277,8 @@ struct Members {
 
 /// The groups of these processes, without those that others are in: a process may join a group that is not its own.
 fn own_groups(found: &[Entry], others: &[Entry]) -> Vec<Pid> {
-    let is_there = |entry: &&Entry| table::read(entry.pid).is_some_and(|now| now.started == entry.started);
+    let is_there =
+        |entry: &&Entry| platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
     let is_shared =
         |group: i32| others.iter().filter(|other| other.group == group).any(|other| is_there(&other));
     let groups: BTreeSet<i32> = found.iter().map(|member| member.group).collect();
@@ -290,12 +288,6 @@ fn own_groups(found: &[Entry], others: &[Entry]) -> Vec<Pid> {
 /// Signals one process, and no other that got its number meanwhile.
 fn signal(entry: &Entry, with: Signal) -> Result<(), Errno> {
     let Some(pid) = entry.pid() else { return Ok(()) };
-    let is_same = || table::read(entry.pid).is_some_and(|now| now.started == entry.started);
-    match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(process) if is_same() => pidfd_send_signal(process, with),
-        // A kernel older than 5.3.
-        Err(Errno::NOSYS) if is_same() => kill_process(pid, with),
-        // It has ended already.
-        Ok(_) | Err(_) => Ok(()),
-    }
+    let is_same = || platform::process(entry.pid).is_some_and(|now| now.started == entry.started);
+    platform::signal(pid, &is_same, with)
 }

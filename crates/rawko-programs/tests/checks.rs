@@ -30,6 +30,7 @@ fn own(command: &[&str], format: Format) -> Check {
         pass_env: Vec::new(),
         reason: String::new(),
         decides: true,
+        sources: Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ fn check(command: &[&str]) -> Check {
         pass_env: Vec::new(),
         reason: String::new(),
         decides: true,
+        sources: Vec::new(),
     }
 }
 

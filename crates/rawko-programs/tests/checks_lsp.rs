@@ -123,6 +123,7 @@ fn check(mode: &str, files: &[&str], timeout: Duration) -> Check {
         pass_env: Vec::new(),
         reason: String::new(),
         decides: true,
+        sources: Vec::new(),
     }
 }
 

@@ -17,8 +17,8 @@ use tokio::sync::{broadcast, watch};
 
 use crate::client::{ClientError, Restate, Target};
 use crate::layout::{
-    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, Live, PersonAsk, Reply, StartAsk,
-    handler, hex,
+    AnswerAsk, CHART, CancelAsk, ChartText, DeliverAsk, ForkAsk, INSTANCE, ItemAsk, Live, PersonAsk, Reply,
+    StartAsk, handler, hex,
 };
 use crate::store::RestateStore;
 
@@ -227,6 +227,11 @@ impl Engine for RestateEngine {
 
     fn retry(&self, id: String) -> Doing<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::RETRY, &()).await })
+    }
+
+    fn retry_item(&self, id: String, item: String) -> Doing<'_, Receipt> {
+        let ask = ItemAsk { item: item.into() };
+        Box::pin(async move { self.ask(&id, handler::RETRY_ITEM, &ask).await })
     }
 
     fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt> {

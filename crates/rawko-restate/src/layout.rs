@@ -31,6 +31,8 @@ pub mod handler {
     pub const CANCEL: &str = "cancel";
     /// Nothing → [`super::Reply`].
     pub const RETRY: &str = "retry";
+    /// [`super::ItemAsk`] → [`super::Reply`].
+    pub const RETRY_ITEM: &str = "retry_item";
     /// [`super::PersonAsk`] → [`super::Reply`].
     pub const PAUSE: &str = "pause";
     /// [`super::PersonAsk`] → [`super::Reply`].
@@ -253,6 +255,13 @@ pub struct MigrateAsk {
 pub struct PersonAsk {
     /// The proven author.
     pub by: Value,
+}
+
+/// Argument of [`handler::RETRY_ITEM`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemAsk {
+    /// `reviews[3]`.
+    pub item: Arc<str>,
 }
 
 /// Argument of [`handler::CANCEL`].

@@ -22,9 +22,10 @@ pub use channels::{
 pub use error::ChannelError;
 #[cfg(feature = "http")]
 pub use http::{
-    AgentHealth, AgentInfo, App, AppOptions, ChartOrigin, HealthState, Inviter, NewAttachment, NewTask,
-    NoProject, Patience, Problem, ProblemCode, Project, Rate, Server, ServerSettings, Working,
-    openapi_document, serve_metrics,
+    AgentHealth, AgentInfo, App, AppOptions, ChangedFile, Changes, ChangesRequest, ChartOrigin,
+    CheckpointInfo, ContinueRequest, HealthState, Inviter, NewAttachment, NewLimits, NewTask, NoProject,
+    Patience, Problem, ProblemCode, Project, RaiseRequest, Rate, Server, ServerSettings, UndoRequest, Undone,
+    Working, openapi_document, serve_metrics,
 };
 #[cfg(feature = "http")]
 pub use protocol::json_schema;

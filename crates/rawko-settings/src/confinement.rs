@@ -99,7 +99,7 @@ fn egress(network: &Document) -> Option<Egress> {
     let own = |key: &str| list(network, key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (hosts, private) = (own("hosts"), own("private"));
     let is_any = !hosts.is_empty() || !private.is_empty();
-    is_any.then_some(Egress { hosts: Some(hosts), private })
+    is_any.then_some(Egress { hosts: Some(hosts), private, ..Egress::default() })
 }
 
 #[cfg(test)]

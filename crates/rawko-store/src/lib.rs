@@ -29,7 +29,6 @@ pub mod conformance;
 #[cfg(feature = "sqlite")]
 mod lock;
 mod memory;
-#[cfg(feature = "sqlite")]
 mod references;
 #[cfg(feature = "sqlite")]
 mod report;

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use rawko_core::Status;
 
 use crate::StoreError;
+use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Head, Inbound, InstanceKey, InstanceRow, InstanceStatus,
     NewInstance, OpenEffect, Outcome, Record, SavedSnapshot, Wait,
@@ -92,6 +93,12 @@ pub trait Store: Send + Sync {
     /// Returns the last lines of the audit, oldest first, of one instance or of all.
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
 
+    /// Returns an instance with all of its data and its descendants; `None` if it does not exist. Stores without their own
+    /// journal refuse.
+    fn family(&self, _id: &str) -> Result<Option<Family>, StoreError> {
+        Err(StoreError::Refused("instances of this store cannot be exported".to_owned()))
+    }
+
     /// Returns the highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;
     /// Closes the store for writing, once everything is committed; later commits fail. Without it, the store is closed
@@ -120,6 +127,8 @@ pub struct Filter {
     pub driven: Driven,
     /// The chart's id.
     pub chart: Option<String>,
+    /// No instances of these charts.
+    pub except: Vec<String>,
     /// A part of the id, ignoring ASCII case.
     pub part: Option<String>,
     /// Only instances without a parent.

@@ -94,40 +94,40 @@ impl Builtin {
     fn description(self) -> &'static str {
         match self {
             Builtin::Read => {
-                "Reads a file of the project. Text comes with line numbers, up to 2000 lines from `offset`; an image is \
-                 shown. Read a file before you edit it."
+                "Reads a file of the project. Returns text with line numbers, up to 2000 lines from `offset`, or an image. \
+                 Read a file before you edit it."
             }
             Builtin::Write => {
-                "Writes a whole file of the project, replacing what was there. Directories that are missing are made. \
-                 To change a part of a file use Edit."
+                "Writes a whole file of the project and replaces its content. Creates missing directories. To change a part \
+                 of a file, use Edit."
             }
             Builtin::Edit => {
-                "Replaces text in a file of the project. `old_string` must stand in the file exactly as given, \
-                 whitespace included and without the line numbers of Read, and only once unless `replace_all` is true."
+                "Replaces text in a file of the project. `old_string` must match the file exactly, including \
+                 whitespace and without the line numbers of Read, and must be unique unless `replace_all` is true."
             }
             Builtin::Glob => {
-                "Lists files of the project whose path matches a pattern such as `**/*.rs` or `src/*.ts`, sorted. Files \
-                 that git ignores are left out."
+                "Lists files of the project whose path matches a pattern such as `**/*.rs` or `src/*.ts`, sorted. Omits \
+                 files that git ignores."
             }
             Builtin::Grep => {
-                "Searches the contents of the project's files with a regular expression, line by line. Files that git \
-                 ignores and binary files are left out."
+                "Searches the contents of the project's files with a regular expression, line by line. Omits \
+                 binary files and files that git ignores."
             }
             Builtin::Bash => {
-                "Runs a command with bash in the root of the project and gives back what it prints and its exit code. \
-                 There is no stdin. What it leaves running is ended with it. Temporary files go to $TMPDIR."
+                "Runs a command with bash in the root of the project and returns its output and exit code. Standard input is \
+                 empty. Background processes are stopped when the command ends. Put temporary files into $TMPDIR."
             }
             Builtin::WebFetch => {
-                "Fetches an address over http or https and gives back its text; HTML is made readable."
+                "Fetches a URL over http or https and returns its text. Converts HTML to plain text."
             }
             Builtin::PlanWrite => {
-                "Writes the plan anew: the goal and the steps to it. Each step has an id of its own; `depends_on` names \
-                 steps that must be done before it, `acceptance` says how to see that it is done."
+                "Replaces the plan: the goal and its steps. Each step has a unique id; `depends_on` names steps that must be \
+                 done before it, `acceptance` lists the criteria that show it is done."
             }
-            Builtin::PlanRead => "Gives back the plan as it is now.",
-            Builtin::PlanUpdate => "Changes one step of the plan: its status, its notes, or its words.",
+            Builtin::PlanRead => "Returns the current plan.",
+            Builtin::PlanUpdate => "Updates one step of the plan: its status, notes, title or details.",
             Builtin::WebSearch => {
-                "Searches the web and returns titles, addresses and excerpts. Read a page of them with WebFetch. With \
+                "Searches the web and returns titles, URLs and excerpts. Read a result with WebFetch. With \
                  `source: docs` only the documentation sites of the project are searched."
             }
             Builtin::Think => {
@@ -152,15 +152,15 @@ impl Builtin {
                 &["path"],
                 json!({
                     "path": text("the file, relative to the project"),
-                    "offset": whole("the first line to read, from 1"),
-                    "limit": whole("how many lines"),
+                    "offset": whole("number of the first line, from 1"),
+                    "limit": whole("maximum number of lines"),
                 }),
             ),
             Builtin::Write => object(
                 &["path", "content"],
                 json!({
                     "path": text("the file, relative to the project"),
-                    "content": text("all that is to stand in it"),
+                    "content": text("the new content of the file"),
                 }),
             ),
             Builtin::Edit => object(
@@ -176,38 +176,38 @@ impl Builtin {
                 &["pattern"],
                 json!({
                     "pattern": text("a pattern on paths; `**` crosses directories"),
-                    "path": text("the directory to look in; the project's root when not given"),
+                    "path": text("directory to search [default: root of the project]"),
                 }),
             ),
             Builtin::Grep => object(
                 &["pattern"],
                 json!({
                     "pattern": text("a regular expression"),
-                    "path": text("the directory or file to search; the project's root when not given"),
+                    "path": text("directory or file to search [default: root of the project]"),
                     "glob": text("only files whose path matches, such as `*.rs`"),
-                    "ignore_case": flag("upper and lower case are alike"),
+                    "ignore_case": flag("ignore upper and lower case"),
                     "context": whole("lines to show before and after each match"),
                     "output": {
                         "type": "string",
                         "enum": ["content", "files", "count"],
-                        "description": "the matching lines (default), the files that have any, or how many each has",
+                        "description": "matching lines (default), files with matches, or number of matches per file",
                     },
-                    "limit": whole("how many lines or files at most"),
+                    "limit": whole("maximum number of lines or files"),
                 }),
             ),
             Builtin::Bash => object(
                 &["command"],
                 json!({
                     "command": text("the command line"),
-                    "timeout_ms": whole("end it after this many milliseconds"),
-                    "description": text("what it is for, in a few words"),
+                    "timeout_ms": whole("stop the command after this many milliseconds"),
+                    "description": text("purpose of the command, in a few words"),
                 }),
             ),
-            Builtin::WebFetch => object(&["url"], json!({ "url": text("the address, http or https") })),
+            Builtin::WebFetch => object(&["url"], json!({ "url": text("the URL, http or https") })),
             Builtin::PlanWrite => object(
                 &["goal", "steps"],
                 json!({
-                    "goal": text("what the plan is for"),
+                    "goal": text("the goal of the plan"),
                     "steps": { "type": "array", "minItems": 1, "items": step() },
                 }),
             ),
@@ -215,9 +215,9 @@ impl Builtin {
             Builtin::PlanUpdate => object(
                 &["id"],
                 json!({
-                    "id": text("the step"),
+                    "id": text("id of the step"),
                     "status": status(),
-                    "notes": text("what happened, what was found"),
+                    "notes": text("results and findings"),
                     "title": text("the step in a few words"),
                     "details": text("the step in full"),
                 }),
@@ -225,8 +225,8 @@ impl Builtin {
             Builtin::WebSearch => object(
                 &["query"],
                 json!({
-                    "query": text("the words to search for"),
-                    "count": whole("how many results at most"),
+                    "query": text("search terms"),
+                    "count": whole("maximum number of results"),
                     "source": {
                         "type": "string",
                         "enum": ["web", "docs"],
@@ -289,10 +289,10 @@ fn step() -> serde_json::Value {
             "id": text("short and unique, such as `parse`"),
             "title": text("the step in a few words"),
             "details": text("the step in full"),
-            "depends_on": texts("ids of steps that come before"),
-            "acceptance": texts("how to see that it is done"),
+            "depends_on": texts("ids of steps that must be done first"),
+            "acceptance": texts("criteria that show the step is done"),
             "status": status(),
-            "notes": text("what happened, what was found"),
+            "notes": text("results and findings"),
         }),
     )
 }

@@ -101,7 +101,7 @@ impl Toolbox {
                 Ok(tools.project.check_writable(text(input, "path"))?)
             }
             Builtin::Bash => Ok(shell::check(text(input, "command"), grant, &tools.project).map(drop)?),
-            Builtin::WebFetch => web::check(&tools.settings.web, text(input, "url")).await,
+            Builtin::WebFetch => web::check(&self.web_egress(grant), text(input, "url")).await,
             Builtin::PlanWrite | Builtin::PlanRead | Builtin::PlanUpdate => Ok(()),
             Builtin::WebSearch | Builtin::Think | Builtin::Skill | Builtin::AskUser => Ok(()),
         }

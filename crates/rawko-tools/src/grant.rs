@@ -29,6 +29,9 @@ pub struct Layer {
     pub blocked: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bash: Option<BashFilter>,
+    /// Hosts that may be reached, by whichever tool; `None` leaves it to the other layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<String>>,
 }
 
 /// The commands that Bash may run. Every command of a pipeline, list and substitution is checked.

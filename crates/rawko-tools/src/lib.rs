@@ -10,6 +10,7 @@ mod grant;
 mod input;
 mod known;
 mod narrow;
+mod network;
 mod outcome;
 mod parallel;
 mod pattern;
@@ -35,8 +36,8 @@ pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use narrow::LayeredTools;
 pub use outcome::{Refusal, ToolOutcome};
 pub use permissions::{
-    AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, read_agent,
-    read_section, shown,
+    AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, network_rule,
+    read_agent, read_section, shown,
 };
 pub use plan::{Plan, PlanStep, StepStatus};
 pub use question::ASK_USER;
@@ -72,6 +73,11 @@ pub trait ToolSource: Send + Sync {
     /// Returns true if a call changes nothing, so that it may run beside other calls.
     fn only_reads(&self, _name: &str) -> bool {
         false
+    }
+
+    /// Returns the host and the port that a call of a tool connects to, if it is a remote one.
+    fn host(&self, _name: &str) -> Option<(String, u16)> {
+        None
     }
 
     /// Calls a tool. A program that runs for an agent without write access must not have it either.

@@ -120,6 +120,7 @@ impl ToolSettings {
                 allowed_commands: bash.allowed_commands.clone(),
                 blocked_patterns: bash.blocked_patterns.clone(),
             }),
+            network: None,
         }
     }
 }
@@ -224,7 +225,7 @@ fn network(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Egress> {
         }
     }
     let is_any = !hosts.is_empty() || !private.is_empty();
-    is_any.then_some(Egress { hosts: Some(hosts), private })
+    is_any.then_some(Egress { hosts: Some(hosts), private, ..Egress::default() })
 }
 
 /// Reads names of programs with their kind. An unknown kind confines nothing less, and is reported.

@@ -17,7 +17,7 @@ use super::permissions::{
 };
 use super::settings::ToolSettings;
 use super::skill::Skill;
-use super::web::{SearchEngine, SearchModel, SearchSettings, fetch, search};
+use super::web::{SearchEngine, SearchModel, SearchSettings, fetch};
 use super::{ToolSource, alias, files, plan, question, shell, skill, think};
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
@@ -55,7 +55,7 @@ pub struct Toolbox {
     pub(super) tools: Arc<Tools>,
     sources: Vec<Arc<dyn ToolSource>>,
     skills: Vec<Skill>,
-    search_model: Option<SearchModel>,
+    pub(super) search_model: Option<SearchModel>,
     /// True for a copy of the project: servers that work in the project itself must not write for it.
     is_apart: bool,
 }
@@ -240,7 +240,9 @@ impl Toolbox {
     /// Decides on a call by the rules `allow`, `ask` and `deny` of its grant. Nothing is run.
     pub fn judge(&self, name: &str, input: &Value, grant: &Grant, untrusted: Option<&str>) -> Judgement {
         let own = self.canonical_name(name);
-        judge(&grant.permissions, own.as_deref().unwrap_or(name), input, &self.roots(), untrusted)
+        let own = own.as_deref().unwrap_or(name);
+        let judgement = judge(&grant.permissions, own, input, &self.roots(), untrusted);
+        self.judge_host(own, input, grant, judgement)
     }
 
     /// Refuses a call that is denied, or that needs an approval and has none.
@@ -335,9 +337,9 @@ impl Toolbox {
                     let input = Value::map([("url", Value::str(url))]);
                     self.cleared(tool.name(), &input, grant, clearance)
                 };
-                fetch(&self.tools.settings.web, text(call.input, "url"), &leads_to).await
+                fetch(&self.web_egress(grant), text(call.input, "url"), &leads_to).await
             }
-            Builtin::WebSearch => self.search(call.input).await,
+            Builtin::WebSearch => self.search(call.input, grant).await,
             Builtin::Think => Ok(think::think(call.notes, call.input)),
             Builtin::Skill => Ok(skill::load(&self.skills, call.input)),
             Builtin::AskUser => Ok(question::answered(call.clearance)),
@@ -349,16 +351,6 @@ impl Toolbox {
             Ok(outcome) => outcome,
             Err(Failure::Refused(refused)) => refused.outcome(""),
             Err(Failure::Said(said)) => ToolOutcome::failed(said),
-        }
-    }
-
-    async fn search(&self, input: &Value) -> Result<ToolOutcome, Failure> {
-        let settings = &self.tools.settings;
-        match &settings.search {
-            Some(service) => search(&settings.web, service, self.search_model.as_ref(), input).await,
-            None => Err("no search service is configured: set `tools.search` in .rawko/config.yaml"
-                .to_owned()
-                .into()),
         }
     }
 
@@ -390,6 +382,7 @@ impl Toolbox {
         let mut permit = shell::check(text(call.input, "command"), grant, &tools.project)?;
         permit.denied = denied_files(&grant.permissions, &self.roots());
         let caller = Caller { instance: call.instance, idempotency: call.idempotency };
-        bash(&tools.project, &tools.settings, &tools.temporary, (permit, caller), call.input).await
+        let egress = self.program_egress(grant);
+        bash(&tools.project, &tools.settings, (&tools.temporary, egress), (permit, caller), call.input).await
     }
 }

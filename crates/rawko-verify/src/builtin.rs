@@ -147,9 +147,11 @@ fn started_without(explored: &Explored, question: &str) -> Vec<Arc<str>> {
     let mut reached = vec![false; graph.nodes.len()];
     let mut started = vec![false; explored.effects.len()];
     graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
-    let mut queue = vec![0u32];
+    let mut queue = Vec::new();
+    // A chart that does not come to rest has no states.
     if let Some(first) = reached.first_mut() {
         *first = true;
+        queue.push(0u32);
     }
     while let Some(node) = queue.pop() {
         for edge in graph.edges_of(node).iter().filter(|edge| !is_answer(edge)) {

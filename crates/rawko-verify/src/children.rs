@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use rawko_core::Value;
 
+use crate::model::Model;
+
 /// The results of a child chart.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChildOutcomes {
@@ -29,4 +31,17 @@ impl ChildOutcomes {
     pub(crate) fn can_answer(&self) -> bool {
         !self.outputs.is_empty() || !self.errors.is_empty() || !self.complete
     }
+}
+
+/// Returns the chart that a reference (`id`, `id@version`) names, as the simulation resolves it.
+pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model> {
+    let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
+    let version = version.trim_start_matches('^');
+    charts.iter().find(|model| {
+        let own = model.chart.version();
+        let fits = version == "latest"
+            || own == version
+            || own.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
+        model.chart.id() == id && fits
+    })
 }

@@ -53,6 +53,8 @@ pub(crate) struct Edge {
     pub(crate) cause: Cause,
     /// The steps of a state with the same number differ only in decisions on unknown data.
     pub(crate) group: u16,
+    /// Only time passes, or an event that nothing handles.
+    pub(crate) is_idle: bool,
     /// Numbers of the pending work that ended in this step.
     pub(crate) ends: Box<[u16]>,
     /// Numbers of the effects that were started.

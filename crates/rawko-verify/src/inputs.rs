@@ -49,7 +49,7 @@ pub(crate) struct Inputs<'m> {
     analysis: &'m Analysis,
     /// Names of events from outside that each state handles.
     by_node: Vec<Vec<Arc<str>>>,
-    /// Names that are tried in every state, because a property mentions them.
+    /// Names that are tried in every state, because a property mentions them or any event.
     everywhere: Vec<Arc<str>>,
     /// All names from outside.
     names: Vec<Arc<str>>,
@@ -71,7 +71,7 @@ impl<'m> Inputs<'m> {
     pub(crate) fn new(
         model: &'m Model,
         analysis: &'m Analysis,
-        everywhere: Vec<Arc<str>>,
+        (everywhere, is_any): (Vec<Arc<str>>, bool),
         (mode, tick_ms): (Mode, Option<i64>),
     ) -> Self {
         let mut inputs = Self {
@@ -104,7 +104,11 @@ impl<'m> Inputs<'m> {
             inputs.by_node.push(handled);
         }
         inputs.names = names.clone();
-        inputs.everywhere.retain(|name| names.contains(name) || !model.chart.handles(name));
+        let is_open = model.chart.declared_events().is_none();
+        inputs.everywhere.retain(|name| names.contains(name) || (is_open && !is_reserved(name)));
+        if is_any {
+            inputs.everywhere.extend(names);
+        }
         inputs
     }
 

@@ -43,6 +43,17 @@ pub(crate) fn violation(
     shorter.map(|(inputs, loop_from, reason)| counterexample(model, &inputs, loop_from, reason.to_owned()))
 }
 
+/// The number of an event from outside, as work that is pending where one is handled.
+const EVENT: u16 = u16::MAX;
+
+/// Returns true if work with this number ends with a step.
+fn ends(edge: &Edge, number: u16) -> bool {
+    match number {
+        EVENT => !edge.is_idle,
+        _ => edge.ends.contains(&number),
+    }
+}
+
 struct Search<'g> {
     graph: &'g Graph,
     bit: u64,
@@ -117,7 +128,7 @@ impl Search<'_> {
         let everywhere = self.obligations(component[0]);
         let is_pending = |number: &u16| component.iter().all(|node| self.obligations(*node).contains(number));
         everywhere.into_iter().filter(is_pending).find(|number| {
-            !self.inner_edges(component).any(|edge| self.graph.edges[edge as usize].ends.contains(number))
+            !self.inner_edges(component).any(|edge| ends(&self.graph.edges[edge as usize], *number))
         })
     }
 
@@ -179,26 +190,21 @@ impl Search<'_> {
         let edges = || round.iter().map(|edge| &self.graph.edges[*edge as usize]);
         let everywhere = self.obligations(edges().next().map_or(0, |edge| edge.from));
         everywhere.iter().all(|number| {
-            edges().any(|edge| edge.ends.contains(number) || !self.obligations(edge.from).contains(number))
+            edges().any(|edge| ends(edge, *number) || !self.obligations(edge.from).contains(number))
         })
     }
 
     fn obligations(&self, node: u32) -> Vec<u16> {
         let node = &self.graph.nodes[node as usize];
         let people = if self.assume.people_answer { &node.questions[..] } else { &[] };
-        node.work.iter().chain(people).copied().collect()
+        let events = (self.assume.events_arrive && node.takes_events).then_some(EVENT);
+        node.work.iter().chain(people).copied().chain(events).collect()
     }
 
     /// Returns inputs that lead through a component and back, and end all work that is pending throughout.
     fn tour(&self, first: u32, component: &[u32]) -> Vec<Input> {
         let is_inside = |edge: &Edge| self.is_pending_step(edge) && component.binary_search(&edge.to).is_ok();
-        let numbers: Vec<u16> = component
-            .iter()
-            .flat_map(|node| {
-                let node = &self.graph.nodes[*node as usize];
-                node.work.iter().chain(&node.questions).copied().collect::<Vec<_>>()
-            })
-            .collect();
+        let numbers: Vec<u16> = component.iter().flat_map(|node| self.obligations(*node)).collect();
         let mut wanted: Vec<u16> = numbers;
         wanted.sort_unstable();
         wanted.dedup();
@@ -206,15 +212,14 @@ impl Search<'_> {
         let mut follow = |way: &[u32], at: &mut u32, wanted: &mut Vec<u16>| {
             for number in way {
                 let edge = &self.graph.edges[*number as usize];
-                wanted.retain(|number| !edge.ends.contains(number));
+                wanted.retain(|number| !ends(edge, *number));
                 inputs.push(edge.input.clone());
                 *at = edge.to;
             }
         };
         while let Some(number) = wanted.pop() {
-            let serving = self
-                .inner_edges(component)
-                .find(|edge| self.graph.edges[*edge as usize].ends.contains(&number));
+            let serving =
+                self.inner_edges(component).find(|edge| ends(&self.graph.edges[*edge as usize], number));
             let Some(edge) = serving else { continue };
             let source = self.graph.edges[edge as usize].from;
             if let Some(mut way) = self.graph.way(at, |node| node == source, is_inside) {

@@ -14,6 +14,9 @@ const IDLE: i64 = i64::MAX;
 /// No clock runs although `from` holds: `to` has been reached since its entry.
 pub(crate) const SERVED: i64 = i64::MAX - 1;
 
+/// The number of `leads_to` properties that are judged.
+pub(crate) const LEADS_MAX: u32 = u64::BITS;
+
 /// A violation found in one step.
 pub(crate) struct Broken {
     pub(crate) property: usize,
@@ -87,9 +90,11 @@ impl Watch<'_> {
                     None
                 }
                 PropertyKind::LeadsTo { from, to } => {
-                    bits.from |= u64::from(holds(from, true)) << lead;
-                    bits.to |= u64::from(holds(to, false)) << lead;
-                    lead = (lead + 1).min(63);
+                    if lead < LEADS_MAX {
+                        bits.from |= u64::from(holds(from, true)) << lead;
+                        bits.to |= u64::from(holds(to, false)) << lead;
+                    }
+                    lead += 1;
                     None
                 }
             };

@@ -172,7 +172,7 @@ impl Document {
             title: title(chart, snapshot),
             step: snapshot.step_number(),
             configuration: Some(configuration),
-            ..of_step(standing)
+            ..of_step(reader, standing)
         };
         Ok(Document {
             row,
@@ -198,8 +198,9 @@ impl Document {
 }
 
 /// Returns the row with the status as of the step.
-fn of_step(standing: &Standing) -> Row {
-    let row = Row::of(&standing.row);
+fn of_step(reader: &Reader, standing: &Standing) -> Row {
+    let asking: Vec<String> = standing.asks.iter().map(|ask| ask.instance.to_string()).collect();
+    let row = Row::of(&standing.row).below(reader, &asking);
     let snapshot = &standing.snapshot;
     if snapshot.step_number() == standing.row.step {
         let failed = snapshot.failure().map(|failure| words::error(&failure.error));

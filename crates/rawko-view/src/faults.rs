@@ -129,6 +129,7 @@ fn event_word(text: &str) -> String {
         Ok(Event::InvokeDone { .. }) => "a result".to_owned(),
         Ok(Event::InvokeFailed { .. }) => "a failed call".to_owned(),
         Ok(Event::RetryRequested) => "retry".to_owned(),
+        Ok(Event::ItemRetryRequested { item }) => format!("retry {item}"),
         Ok(Event::CancelRequested { .. }) => "cancel".to_owned(),
         Ok(Event::PauseRequested { .. }) => "pause".to_owned(),
         Ok(Event::ResumeRequested { .. }) => "resume".to_owned(),

@@ -43,7 +43,7 @@ pub struct Turn {
     pub step: u64,
     /// Time of its record, in milliseconds since 1970 UTC.
     pub at_ms: i64,
-    /// `says`, `calls`, `gets`, `decision`, `plan`, `note`, `fails`.
+    /// `says`, `calls`, `gets`, `decision`, `plan`, `message` (of a person), `note`, `fails`.
     pub kind: &'static str,
     /// Short description in one line.
     pub title: String,
@@ -111,6 +111,11 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
             let title = words::headline(&entry.what, false);
             told.push(("note", title.trim_start_matches("> ").to_owned(), String::new(), by.to_json()));
         }
+        // A person's message to a task, which passes it on to the agent at work.
+        What::Event { name, data, .. } if entry.agent.is_none() && &**name == "MESSAGE" => {
+            let text = data.get("text").as_str().or_else(|| data.as_str()).unwrap_or_default();
+            told.push(("message", "message".to_owned(), text.to_owned(), data.to_json()));
+        }
         What::Event { name, data, .. } if entry.agent.is_some() => {
             told.push(("note", name.to_string(), String::new(), data.to_json()));
         }
@@ -118,7 +123,7 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
         | What::Event { .. }
         | What::Forked { .. }
         | What::Timer(_)
-        | What::Retried
+        | What::Retried { .. }
         | What::Unreadable(_) => {}
     }
     told.extend(decided(entry));

@@ -4,8 +4,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff,
-    doctor, fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, replay, restore,
-    resume, run, schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker,
+    doctor, fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, queue, replay,
+    restore, resume, run, schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker,
     worktrees,
 };
 
@@ -35,6 +35,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "run",
             "pause",
             "resume",
+            "queue",
             "ps",
             "top",
             "show",
@@ -94,6 +95,7 @@ pub(crate) enum Command {
     Run(run::Args),
     Pause(pause::Args),
     Resume(resume::Args),
+    Queue(queue::Args),
     Ps(ps::Args),
     Top(top::Args),
     Show(show::Args),

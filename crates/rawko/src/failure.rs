@@ -2,13 +2,16 @@
 //! knows the codes.
 
 use std::io;
+#[cfg(feature = "cli")]
 use std::process::ExitCode;
 
 use rawko_host::HostError;
+#[cfg(feature = "cli")]
 use rawko_restate::client::ClientError;
 use rawko_store::StoreError;
 use rawko_view::ViewError;
 
+#[cfg(feature = "cli")]
 use crate::console::Console;
 
 /// The outcome of a command that ran.
@@ -76,6 +79,24 @@ pub(crate) enum Failure {
     Output(io::Error),
 }
 
+impl Failure {
+    /// Returns the same failure, for a chart that is loaded once and named again.
+    pub(crate) fn again(&self) -> Failure {
+        match self {
+            Failure::Usage(message) => Failure::Usage(message.clone()),
+            Failure::Invalid(message) => Failure::Invalid(message.clone()),
+            Failure::Findings { rendered, message } => {
+                Failure::Findings { rendered: rendered.clone(), message: message.clone() }
+            }
+            Failure::Credentials(message) => Failure::Credentials(message.clone()),
+            Failure::Failed(message) => Failure::Failed(message.clone()),
+            Failure::Transient(message) => Failure::Transient(message.clone()),
+            Failure::Interrupted => Failure::Interrupted,
+            Failure::Output(error) => Failure::Output(error.kind().into()),
+        }
+    }
+}
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const TRANSIENT: u8 = 3;
@@ -88,6 +109,7 @@ const INTERRUPTED: u8 = 130;
 const TERMINATED: u8 = 143;
 
 /// Prints the failure and returns the exit code.
+#[cfg(feature = "cli")]
 pub(crate) fn exit_code(outcome: Result<Verdict, Failure>, console: &mut Console) -> ExitCode {
     let (message, code) = match outcome {
         Ok(verdict) => (None, verdict.code()),
@@ -143,6 +165,7 @@ impl From<HostError> for Failure {
     }
 }
 
+#[cfg(feature = "cli")]
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let message = error.to_string();

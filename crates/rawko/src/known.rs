@@ -24,6 +24,12 @@ pub(crate) fn instance(reader: &Reader, id: &str) -> Result<InstanceRow, Failure
     if let Some(row) = reader.store().find(id)? {
         return Ok(row);
     }
+    if crate::queue::find(reader, id)?.is_some() {
+        let help = "run it with `rawko queue run`, or remove it with";
+        return Err(Failure::Usage(format!(
+            "task `{id}` is queued and has not started; {help} `rawko queue remove {id}`"
+        )));
+    }
     let filter = Filter { limit: CANDIDATES_MAX, ..Filter::default() };
     let page = reader.store().list(&filter)?;
     let mut near: Vec<(f64, &str)> = page

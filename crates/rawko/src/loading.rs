@@ -8,6 +8,7 @@ use rawko_chart::{Finding, Registry, Severity, Source};
 use rawko_core::Chart;
 use rawko_host::Edition;
 
+#[cfg(feature = "cli")]
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::files;
@@ -37,8 +38,11 @@ impl Runnable {
 
 /// Loads a chart to run or draw it.
 pub(crate) fn runnable(path: &Path) -> Result<Runnable, Failure> {
-    let (source, loaded) =
-        rawko_chart::load_bytes(&files::shown(path), &files::read(path)?, &Registry::default());
+    runnable_text(path, &files::read(path)?)
+}
+
+fn runnable_text(path: &Path, text: &[u8]) -> Result<Runnable, Failure> {
+    let (source, loaded) = rawko_chart::load_bytes(&files::shown(path), text, &Registry::default());
     let wrong = |finding: &Finding| finding.severity >= Severity::Error && finding.code != UNKNOWN_SERVICE;
     match loaded.chart {
         Some(chart) => {
@@ -74,17 +78,16 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    /// Removes and returns the failure of the broken chart with this id.
-    pub(crate) fn take_broken(&mut self, id: &str) -> Option<Failure> {
-        let at = self.broken.iter().position(|(known, _)| known == id)?;
-        Some(self.broken.swap_remove(at).1)
+    /// Returns the failure of the broken chart with this id.
+    pub(crate) fn broken_chart(&self, id: &str) -> Option<Failure> {
+        self.broken.iter().find(|(known, _)| known == id).map(|(_, failure)| failure.again())
     }
 }
 
 pub(crate) fn offered(project: &Project) -> Offered {
     let mut offered = Offered::default();
     for path in project.invocable_charts() {
-        match runnable(&path) {
+        match project.content(&path).and_then(|text| runnable_text(&path, &text)) {
             Ok(loaded) => offered.charts.push(loaded.edition()),
             Err(failure) => offered.broken.push((project.id_of(&path), failure)),
         }
@@ -93,6 +96,7 @@ pub(crate) fn offered(project: &Project) -> Offered {
 }
 
 /// Prints findings that would fail `check`, though the chart can run.
+#[cfg(feature = "cli")]
 pub(crate) fn warn(loaded: &Runnable, console: &mut Console) {
     if !loaded.findings.is_empty() {
         console.report_aside(&loaded.findings, &loaded.source);

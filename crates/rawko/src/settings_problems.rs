@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use rawko_agents::work::Workshop;
 use rawko_chart::{Finding, Source};
 use rawko_host::Settings;
 use rawko_server::TurnSettings;
@@ -13,8 +12,9 @@ use crate::watching;
 
 type Problems = Vec<(Source, Vec<Finding>)>;
 
-/// Returns all problems by file. `read` are those found while the files were read.
-pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems) -> Problems {
+/// Returns all problems by file. `read` are those found while the files were read, `agents` those of everything agents
+/// need.
+pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems, agents: &Problems) -> Problems {
     let mut all: Problems = Vec::new();
     let mut add = |source: Source, findings: Vec<Finding>| match all
         .iter_mut()
@@ -29,9 +29,8 @@ pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems) -> Problems
     for (source, findings) in read {
         add(source.clone(), findings.clone());
     }
-    let (_, workshop) = Workshop::read(root, settings);
-    for (source, findings) in workshop.into_iter().filter(|(source, _)| settings.has_file(&source.name)) {
-        add(settings.source(&source.name), findings);
+    for (source, findings) in agents.iter().filter(|(source, _)| settings.has_file(&source.name)) {
+        add(settings.source(&source.name), findings.clone());
     }
     for (file, findings) in TurnSettings::read(settings, root).1.into_iter().chain(of_server(settings, root))
     {

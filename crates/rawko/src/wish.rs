@@ -4,15 +4,19 @@
 use rawko_agents::agent::Kind;
 use rawko_agents::work::{ATTACHMENTS_BYTES_MAX, Workshop};
 use rawko_core::{Map, Value, duration};
-use rawko_host::{Decision, Edition, Question, Settings};
+use rawko_host::{Decision, Edition, Gate, Question, Settings};
 use rawko_model::Part;
 use rawko_model::provider::{ErrorCode, ProviderProblem};
 
 use crate::failure::Failure;
-use crate::following::is_own;
 
 /// The chart that runs tasks.
 pub(crate) const ORCHESTRATOR: &str = "rawko";
+
+/// Returns true for charts that are printed without their states.
+pub(crate) fn is_own(chart: &str) -> bool {
+    [ORCHESTRATOR, "dry_run"].contains(&chart)
+}
 
 /// A task and its limits.
 #[derive(Clone, Debug, Default)]
@@ -179,7 +183,7 @@ pub(crate) fn insist_on_managed(
 }
 
 /// Fails if the project allows no agents: every call would be denied, one at a time.
-pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(), Failure> {
+pub(crate) fn insist_on_gate(gate: &Gate, chart: &Edition) -> Result<(), Failure> {
     if !is_own(chart.chart.id()) {
         return Ok(());
     }
@@ -192,7 +196,7 @@ pub(crate) fn insist_on_gate(settings: &Settings, chart: &Edition) -> Result<(),
         policy: &Value::Null,
         now_ms: crate::times::now_ms(),
     };
-    match settings.gate().decide(&question) {
+    match gate.decide(&question) {
         Decision::Allowed { .. } => Ok(()),
         Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
             "this project is not set up for agents; run `rawko init`\n{rule}; to allow them, write \

@@ -30,7 +30,7 @@ export async function visit(browser, address, hash = '', options = {}) {
   const own = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...context });
   if (!stranger) await own.request.post(`${address}/v1/session`, { data: { token: token() }, failOnStatusCode: true });
   const page = await own.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(Number(process.env.RAWKO_PATIENCE_MS ?? 60_000));
   const complaints = [];
   const origin = new URL(address).origin;
   page.on(
@@ -55,22 +55,23 @@ export async function visit(browser, address, hash = '', options = {}) {
 }
 
 /**
- * What axe finds that is serious, view by view. The policy of the page would refuse axe itself, so such a visit goes around it.
+ * What axe finds, view by view. The policy of the page would refuse axe itself, so such a visit goes around it.
  * @param {[string, string][]} views addresses, and what is there when they are ready
  */
 export async function violations(browser, address, views, options = {}) {
-  const { page, close } = await visit(browser, address, views[0][0], { ...options, bypassCSP: true });
+  const { act, ...more } = options;
+  const { page, close } = await visit(browser, address, views[0][0], { ...more, bypassCSP: true });
   await page.evaluate(AXE);
   const found = [];
   for (const [hash, ready] of views) {
     await page.goto(`${address}/${hash}`);
     await page.waitForSelector(ready);
-    const grave = await page.evaluate(async () => {
+    await act?.(page);
+    const here = await page.evaluate(async () => {
       const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
-      const serious = all.filter((it) => ['serious', 'critical'].includes(it.impact));
-      return serious.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
+      return all.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);
     });
-    found.push(...grave.map((text) => `${hash} ${text}`));
+    found.push(...here.map((text) => `${hash} ${text}`));
   }
   await close();
   return found;

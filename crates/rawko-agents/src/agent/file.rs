@@ -168,6 +168,7 @@ impl AgentFile {
             allowed: self.tools.allowed.clone(),
             blocked: self.tools.blocked.clone(),
             bash: self.tools.bash_filter.clone(),
+            network: self.tools.network.clone(),
         }
     }
 

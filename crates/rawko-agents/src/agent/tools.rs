@@ -1,4 +1,4 @@
-//! `tools`: our map with `allowed`, `blocked` and `bashFilter`, or Claude's list `Read, Grep, Bash(git log:*)`.
+//! `tools`: our map with `allowed`, `blocked`, `bashFilter` and `network`, or Claude's list `Read, Grep, Bash(git log:*)`.
 
 use rawko_chart::codes::agents::{NEVER_ALLOWED, NOT_ENFORCED};
 use rawko_chart::{Document, DocumentData, Span};
@@ -16,6 +16,9 @@ pub struct ToolRules {
     /// Takes precedence over `allowed`.
     pub blocked: Vec<String>,
     pub bash_filter: Option<BashFilter>,
+    /// Hosts that the agent may reach; `None` leaves it to the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<String>>,
 }
 
 const BASH: &str = "Bash";
@@ -46,7 +49,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> ToolRules {
 }
 
 fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
-    let fields = Fields::read(reader, at, "`tools`", &["allowed", "blocked", "bashFilter"]);
+    let fields = Fields::read(reader, at, "`tools`", &["allowed", "blocked", "bashFilter", "network"]);
     let allowed = fields.get("allowed").map(|at| words(reader, at, "`allowed` of `tools`"));
     let blocked =
         fields.get("blocked").map(|at| words(reader, at, "`blocked` of `tools`")).unwrap_or_default();
@@ -66,6 +69,10 @@ fn from_map(reader: &mut Reader<'_>, at: &Document) -> ToolRules {
     if let Some(at) = fields.get("bashFilter") {
         rules.bash_filter = Some(bash_filter(reader, at));
     }
+    rules.network = fields.get("network").map(|at| {
+        let hosts = words(reader, at, "`network` of `tools`");
+        hosts.into_iter().map(|(host, _)| host).collect()
+    });
     rules
 }
 
@@ -111,7 +118,7 @@ fn granted(reader: &mut Reader<'_>, words: Vec<(String, Span)>) -> ToolRules {
     }
     let bash_filter = (!commands.is_empty() && !is_bash_whole)
         .then(|| BashFilter { allowed_commands: Some(commands), blocked_patterns: Vec::new() });
-    ToolRules { allowed: Some(allowed), blocked: Vec::new(), bash_filter }
+    ToolRules { allowed: Some(allowed), bash_filter, ..ToolRules::default() }
 }
 
 fn taken_apart(word: &str) -> (&str, Option<&str>) {

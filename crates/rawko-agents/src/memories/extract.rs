@@ -47,14 +47,14 @@ pub fn extraction_prompt(extraction: &Extraction<'_>) -> String {
     let Extraction { task, agent, text, known } = extraction;
     let report: String = text.chars().take(REPORT_CHARS_MAX).collect();
     let known: String = known.iter().map(|title| format!("\n- {title}")).collect();
-    let known = if known.is_empty() { "\nnothing".to_owned() } else { known };
+    let known = if known.is_empty() { "\nnone".to_owned() } else { known };
     format!(
-        "An agent has finished a piece of work. Say what is worth knowing in later work on this project, if anything: \
-         conventions, commands, traps, decisions and their reasons. Leave out what the code or its history says \
-         anyway, what holds only for this task, and secrets. An empty list is a good answer.\n\n\
-         At most {MEMORIES_MAX}. Each has a title of one line, tags, the agents it is for (none: all), and a body of a \
-         few sentences.\n\n## Task\n\n{task}\n\n## What {agent} reported\n\n{report}\n\n\
-         ## What is remembered already\n{known}"
+        "An agent has finished its work. List facts that help later work on this project: conventions, commands, risks, \
+         decisions and their reasons. Omit facts that the code or its history shows, facts about this task only, and \
+         secrets. Return an empty list if there are none.\n\nReturn at most {MEMORIES_MAX} memories. Each has a one-line title, tags, \
+         the agents it is for (empty: all agents), and a body of a \
+         few sentences.\n\n## Task\n\n{task}\n\n## Report of {agent}\n\n{report}\n\n\
+         ## Known memories\n{known}"
     )
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
             Mended.
 
-            ## What is remembered already
+            ## Known memories
 
             - Tests run with pytest"#]].assert_eq(&extraction_prompt(&extraction));
     }

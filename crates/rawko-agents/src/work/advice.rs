@@ -132,7 +132,7 @@ mod tests {
 
     fn grant(blocked: &[&str]) -> Grant {
         let blocked = blocked.iter().map(|name| (*name).to_owned()).collect();
-        Grant::new(vec![Layer { source: "t".into(), allowed: None, blocked, bash: None }])
+        Grant::new(vec![Layer { source: "t".into(), allowed: None, blocked, bash: None, network: None }])
     }
 
     #[test]

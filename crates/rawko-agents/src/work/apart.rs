@@ -91,6 +91,7 @@ impl Workshop {
             loops: self.loops.clone(),
             checks: self.checks.clone(),
             protected: self.protected.clone(),
+            start_time: self.start_time,
             arbiter: self.arbiter.clone(),
             prompts: self.prompts.clone(),
             task: self.task.clone(),

@@ -150,11 +150,11 @@ fn verdict_schema(agent: &AgentFile) -> Option<Value> {
     let text = |description: &str| {
         Value::map([("type", Value::str("string")), ("description", Value::str(description))])
     };
-    let mut verdict = text("how it came out").as_map().cloned().unwrap_or_default();
+    let mut verdict = text("the verdict on the work").as_map().cloned().unwrap_or_default();
     verdict.insert("enum".into(), Value::list(words.into_iter().map(Value::str).collect()));
     let properties = Value::map([
         ("verdict", Value::Map(verdict.into())),
-        ("report", text("what was done and found, for whoever goes on")),
+        ("report", text("results and findings, for the next agent")),
     ]);
     Some(Value::map([
         ("type", Value::str("object")),

@@ -11,8 +11,13 @@ use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
 pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     match &*call.name {
-        "checks:base" => evidence::base(workshop, &call).await,
         // A check may format files, and files that agents must not change are restored.
+        "checks:base" => {
+            trees::recorded(workshop, &call, &call.name, evidence::base(workshop, &call)).await.0
+        }
+        "checks:close" => {
+            trees::recorded(workshop, &call, &call.name, evidence::close(workshop, &call)).await.0
+        }
         "checks:round" => {
             trees::recorded(workshop, &call, &call.name, evidence::round(workshop, &call)).await.0
         }

@@ -1,15 +1,17 @@
-//! `checks:base` and `checks:round`: the evidence of a task. The base is taken when the task begins; after each round the
-//! checks of that base run, and the progress is judged. Separate from `checks:project`, which has no task.
+//! `checks:base`, `checks:round` and `checks:close`: the evidence of a task. The base is taken when the task begins; after
+//! each round the checks of that base run, and the progress is judged; a task that ends without success leaves no check
+//! changed. Separate from `checks:project`, which has no task.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rawko_arbiter::Plan;
+use rawko_arbiter::loop_control::LoopMemory;
 use rawko_arbiter::progress::{Failing, Progress, ProgressSettings, Round, Standing};
 use rawko_core::{Map, Value};
 use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::changes::{ChangeStatus, FileChange, Snapshot};
 use rawko_programs::checks::{
-    Base, Check, CheckReport, CheckResult, LanguageServers, detect, run_all, tree_hash,
+    Base, Check, CheckReport, CheckResult, Doubts, LanguageServers, detect, run_all, tree_hash,
 };
 use rawko_settings::StateDir;
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,10 @@ use super::{Workshop, part, value};
 
 /// A report counts as new by its beginning.
 const REPORT_CHARS: usize = 500;
+/// The folder of snapshots in the state directory of a project.
+const SNAPSHOTS: &str = "snapshots";
+/// Tools that only change the plan: their results are no news.
+const PLAN_TOOLS: &str = "Plan";
 
 /// The results of the checks for the current files. Part of the orchestrator's context, of the arbiter's input and of the
 /// task's result.
@@ -40,12 +46,18 @@ struct Evidence {
     changes: Option<Vec<FileChange>>,
 }
 
+/// Records the base, and measures the checks before an agent works. Checks that take too long are not waited for: then
+/// the first round is the start.
 pub(super) async fn base(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
     let (root, checks, protected) = (workshop.root.clone(), checks_of(workshop), workshop.protected.clone());
-    let (snapshots, name) = (snapshots(workshop), Snapshot::name_of(&call.idempotency));
+    let (state, name) = (state_folder(workshop), Snapshot::name_of(&call.idempotency));
     let record = move || {
         let mut base = Base::of(&root, checks, &protected);
+        if let Ok(folder) = &state {
+            Doubts::read(folder).apply(&mut base, &root);
+        }
         // Without a snapshot the result names the reason in place of the changes; the checks still decide.
+        let snapshots = state.map(|folder| folder.join(SNAPSHOTS));
         let taken =
             snapshots.and_then(|all| Snapshot::take(&root, &all, &name).map_err(|error| error.to_string()));
         match taken {
@@ -56,7 +68,51 @@ pub(super) async fn base(workshop: &Workshop, call: &Call) -> Result<Value, Serv
         (base, tree)
     };
     let (base, tree) = blocking(record).await?;
-    Ok(Value::map([("base", value(&base)), ("progress", value(&Progress::begun(&tree)))]))
+    let measuring = evidence(workshop, base.clone(), None, &workshop.language_servers);
+    let measured = match base.checks.is_empty() || workshop.start_time.is_zero() {
+        true => None,
+        false => tokio::time::timeout(workshop.start_time, measuring).await.ok().transpose()?,
+    };
+    let progress = match measured.as_ref().filter(|evidence| evidence.verified) {
+        Some(evidence) => Progress::measured(&evidence.tree, &failing(&evidence.report)),
+        None => Progress::begun(&tree),
+    };
+    Ok(Value::map([
+        ("base", value(&base)),
+        ("progress", value(&progress)),
+        ("evidence", measured.map_or(Value::Null, |evidence| value(&evidence))),
+    ]))
+}
+
+/// Ends a task without success: restores the files that checks depend on and lists the changes. What agents changed of a
+/// check and cannot be restored is remembered, so that it does not judge the next task. No check runs: the time may be
+/// used up.
+pub(super) async fn close(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
+    let base: Base = part(&call.input, "base")?;
+    let before: Option<Evidence> = part(&call.input, "evidence")?;
+    let (root, state) = (workshop.root.clone(), state_folder(workshop));
+    let checks = base.checks.clone();
+    let (restored, tree, changes) = blocking(move || {
+        let restored = base.restore(&root).0;
+        if let Ok(folder) = &state {
+            // The next task still has its own base; only the memory of this one is lost.
+            let _ = Doubts::left(&base, &root).keep(folder);
+        }
+        (restored, tree_hash(&root), changes(&base, state.ok(), &root))
+    })
+    .await?;
+    let evidence = match before.filter(|evidence| evidence.tree == tree) {
+        Some(known) if restored.is_empty() => Evidence { changes, ..known },
+        Some(known) => Evidence { changes, restored, ..known },
+        None => {
+            let why = "the files changed since its last run";
+            let checks = checks.iter().map(|check| CheckResult::not_run(check, why)).collect();
+            let (report, text) =
+                (CheckReport::of(checks), "they did not run since the last change".to_owned());
+            Evidence { verified: false, clean: report.clean, tree, report, text, restored, changes }
+        }
+    };
+    Ok(Value::map([("evidence", value(&evidence))]))
 }
 
 /// Runs the checks of the base and judges the round. Results of the same files are reused only if the agent changed
@@ -74,7 +130,9 @@ pub(super) async fn round(workshop: &Workshop, call: &Call) -> Result<Value, Ser
     let standing = if is_decisive && evidence.clean {
         Standing::Progress
     } else {
-        progress.record(&the_round(workshop, &evidence, &call.input), &limits(workshop))
+        let is_reading = reading(&mut progress, &call.input)?;
+        let round = Round { is_reading, ..the_round(workshop, &evidence, &call.input) };
+        progress.record(&round, &limits(workshop))
     };
     Ok(Value::map([
         ("notice", notice(standing, &progress).map_or(Value::Null, Value::from)),
@@ -112,13 +170,18 @@ pub(super) async fn pass(workshop: &Workshop, call: &Call) -> Result<(CheckRepor
     let standing = if evidence.clean {
         Standing::Progress
     } else {
-        progress.record(&the_round(workshop, &evidence, &call.input), &limits(workshop))
+        let is_reading = reading(&mut progress, &call.input)?;
+        let round = Round { is_reading, ..the_round(workshop, &evidence, &call.input) };
+        progress.record(&round, &limits(workshop))
     };
     let mut told = Map::default();
     told.insert("progress".into(), value(&progress));
     told.insert("standing".into(), Value::str(standing.as_str()));
     told.insert("tell".into(), notice(standing, &progress).map_or(Value::Null, Value::from));
     told.insert("restored".into(), value(&evidence.restored));
+    told.insert("verified".into(), Value::Bool(evidence.verified));
+    told.insert("tree".into(), Value::str(&evidence.tree));
+    told.insert("changes".into(), value(&evidence.changes));
     Ok((evidence.report, told))
 }
 
@@ -187,12 +250,10 @@ async fn evidence(
     before: Option<Evidence>,
     servers: &LanguageServers,
 ) -> Result<Evidence, ServiceError> {
-    let (root, now, snapshots) = (workshop.root.clone(), checks_of(workshop), snapshots(workshop));
+    let (root, now, state) = (workshop.root.clone(), checks_of(workshop), state_folder(workshop));
     let ((restored, lost), redefined, checks, tree, changes) = blocking(move || {
         let restored = base.restore(&root);
-        let taken = snapshots.ok().zip(base.snapshot.as_ref());
-        let taken = taken.and_then(|(all, name)| Snapshot::open(&all, name).ok().flatten());
-        let changes = taken.map(|snapshot| snapshot.changes(&root));
+        let changes = changes(&base, state.ok(), &root);
         (restored, base.redefined(&root), base.with_new(now), tree_hash(&root), changes)
     })
     .await?;
@@ -223,10 +284,22 @@ async fn evidence(
     })
 }
 
-/// Returns the folder of snapshots, in the user's state directory: agents cannot reach it.
-pub(super) fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
+/// Returns the project's folder in the user's state directory: agents cannot reach it.
+fn state_folder(workshop: &Workshop) -> Result<PathBuf, String> {
     let state = StateDir::of(&workshop.environment).map_err(|error| error.to_string())?;
-    Ok(state.project(&workshop.root).join("snapshots"))
+    Ok(state.project(&workshop.root))
+}
+
+/// Returns the folder of snapshots.
+pub(super) fn snapshots(workshop: &Workshop) -> Result<PathBuf, String> {
+    state_folder(workshop).map(|folder| folder.join(SNAPSHOTS))
+}
+
+/// Returns the files that differ from the beginning of the task; `None` if that is unknown.
+fn changes(base: &Base, state: Option<PathBuf>, root: &Path) -> Option<Vec<FileChange>> {
+    let (folder, name) = state.zip(base.snapshot.as_ref())?;
+    let snapshot = Snapshot::open(&folder.join(SNAPSHOTS), name).ok().flatten()?;
+    Some(snapshot.changes(root))
 }
 
 /// Names changed tests to the arbiter: changing them is allowed, and must not go unnoticed.
@@ -259,7 +332,17 @@ fn the_round(workshop: &Workshop, evidence: &Evidence, input: &Value) -> Round {
         steps: all,
         settled,
         verdict: verdict.map(|verdict| format!("{agent}: {verdict}")),
+        is_reading: false,
     }
+}
+
+/// Returns true if agents got a result since the last round that they had not seen before.
+fn reading(progress: &mut Progress, input: &Value) -> Result<bool, ServiceError> {
+    let memory: Option<LoopMemory> = part(input, "memory")?;
+    let memory = memory.unwrap_or_default();
+    let is_news = memory.has_news_since(progress.calls, PLAN_TOOLS);
+    progress.calls = memory.count();
+    Ok(is_news)
 }
 
 /// Returns true for the words that an agent's file declares. Others could be new in every round.

@@ -34,7 +34,7 @@ pub(super) fn with_kind(workshop: &Workshop, call: Value) -> Value {
 pub(super) fn group(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
     let input = &call.input;
     let (settings, memory) = (tool::settings(input, &call.policy)?, tool::memory(input)?);
-    let grant: Grant = part(input, "grant")?;
+    let grant: Grant = workshop.with_approved_hosts(part(input, "grant")?, call);
     let untrusted = permit::untrusted(input);
     let calls = input.get("calls").as_list().unwrap_or_default();
     let kind = calls.first().map_or(&Value::Null, |first| first.get("together"));

@@ -66,7 +66,7 @@ use rawko_programs::mcp::McpServers;
 use rawko_tools::{Layer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
-pub const CHARTS: [(&str, &str); 11] = [
+pub const CHARTS: [(&str, &str); 12] = [
     ("rawko's own agent.yaml", include_str!("../../charts/agent.yaml")),
     ("rawko's own dry_run.yaml", include_str!("../../charts/dry_run.yaml")),
     ("rawko's own issue_to_patch.yaml", include_str!("../../charts/issue_to_patch.yaml")),
@@ -78,6 +78,7 @@ pub const CHARTS: [(&str, &str); 11] = [
     ("rawko's own research.yaml", include_str!("../../charts/research.yaml")),
     ("rawko's own review_diff.yaml", include_str!("../../charts/review_diff.yaml")),
     ("rawko's own sequential.yaml", include_str!("../../charts/sequential.yaml")),
+    ("rawko's own task_queue.yaml", include_str!("../../charts/task_queue.yaml")),
 ];
 
 /// Everything agents need, read once.
@@ -96,6 +97,8 @@ pub struct Workshop {
     pub checks: Option<Vec<Check>>,
     /// Patterns of files that agents may not change for a check to count.
     pub protected: Vec<String>,
+    /// Time for running the checks before a task begins; zero leaves that out.
+    pub start_time: std::time::Duration,
     pub arbiter: ArbiterSettings,
     pub prompts: Prompts,
     /// Defaults of a task's input.

@@ -129,6 +129,7 @@ fn layer_of(tools: &Value) -> Layer {
         allowed: names("allowed"),
         blocked: names("blocked").unwrap_or_default(),
         bash: None,
+        network: None,
     }
 }
 
@@ -171,7 +172,8 @@ async fn session(
             .or(workshop.providers.reasoning()),
         system: with_words(workshop, agent, system(agent, phase, &full), &tools),
         tools,
-        guarded: full.permissions.iter().any(|set| !set.is_empty()),
+        guarded: full.permissions.iter().any(|set| !set.is_empty())
+            || workshop.toolbox.asks_about_hosts(&full),
         grant,
         loops: value(&loops),
         schema: schema(input)?,
@@ -314,5 +316,6 @@ fn phase_layer(phase: &Phase, name: &str) -> Layer {
             .bash
             .clone()
             .map(|commands| BashFilter { allowed_commands: Some(commands), blocked_patterns: Vec::new() }),
+        network: None,
     }
 }

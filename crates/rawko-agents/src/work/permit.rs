@@ -7,13 +7,16 @@ use rawko_host::{Call, Category, ServiceError, Settings, SettingsReader};
 use super::{Workshop, part, value};
 use rawko_model::ToolUse;
 use rawko_tools::{
-    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, read_section, shown,
+    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, network_rule, read_section,
+    shown,
 };
 
 /// The key of the settings section.
 pub(super) const SECTION: &str = "permissions";
 /// Longer questions are cut.
 const QUESTION_CHARS_MAX: usize = 2_000;
+/// An unanswered request for a host counts as denied after this time.
+const EXPIRES_MS: u64 = 12 * 60 * 60 * 1000;
 
 impl Workshop {
     /// Returns a grant with the rules of the user and the project, which are not part of a session: a rule that was
@@ -21,6 +24,17 @@ impl Workshop {
     pub(super) fn within(&self, grant: &Grant) -> Grant {
         let mut grant = grant.clone();
         grant.add_permissions(self.permissions.iter().cloned());
+        grant
+    }
+
+    /// Adds the hosts that the person approved earlier in this run. Only rawko's own chart is known to pass on answers of
+    /// people and nothing else.
+    pub(super) fn with_approved_hosts(&self, mut grant: Grant, call: &Call) -> Grant {
+        let hosts = call.input.get("hosts").as_list().unwrap_or_default();
+        if !hosts.is_empty() && self.is_own_chart(&call.policy) {
+            let hosts = hosts.iter().filter_map(Value::as_str);
+            grant.add_permissions([Permissions::answered_hosts(hosts)]);
+        }
         grant
     }
 
@@ -88,7 +102,7 @@ pub fn permissions(settings: &Settings) -> (Vec<Permissions>, FileFindings) {
 pub(super) fn permit(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
     let input = &call.input;
     let asked: ToolUse = part(input, "call")?;
-    let grant: Grant = part(input, "grant")?;
+    let grant = workshop.with_approved_hosts(part(input, "grant")?, call);
     let untrusted = untrusted(input);
     let judgement = workshop.judge(&asked.name, &asked.input, &grant, untrusted.as_deref());
     if asked.name == ASK_USER && judgement.effect != Effect::Deny {
@@ -108,6 +122,7 @@ pub(super) fn permit(workshop: &Workshop, call: &Call) -> Result<Value, ServiceE
             return Ok(Value::map([
                 ("decision", Value::str("ask")),
                 ("rule", Value::str(rule)),
+                ("host", judgement.host.as_deref().map_or(Value::Null, Value::str)),
                 ("request", request),
             ]));
         }
@@ -156,6 +171,49 @@ fn question(
     Ok(Value::map(parts))
 }
 
+/// Builds the request for hosts that a program could not reach. `None` if this run does not wait for a person.
+pub(super) fn host_request(
+    workshop: &Workshop,
+    call: &Call,
+    asked: &ToolUse,
+    grant: &Grant,
+    wanted: &Value,
+) -> Option<Value> {
+    let wanted = wanted.as_list().filter(|wanted| !wanted.is_empty())?;
+    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
+    if is_refused || !workshop.is_own_chart(&call.policy) {
+        return None;
+    }
+    let of = |key: &'static str| wanted.iter().filter_map(move |one| one.get(key).as_str());
+    let (hosts, mut rules): (Vec<&str>, Vec<&str>) = (of("host").collect(), of("rule").collect());
+    rules.dedup();
+    let agent = call.input.get("agent").as_str().unwrap_or("an agent");
+    let always: Vec<String> = hosts.iter().map(|host| network_rule(host)).collect();
+    let prompt = format!(
+        "A command of the agent {agent} was refused a connection ({}). If you approve, commands of this agent may \
+         connect for the rest of this run.",
+        rules.join("; ")
+    );
+    let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
+    let (_, details) = shown(&asked.name, &asked.input, &workshop.root);
+    let parts = [
+        ("title", Value::from(format!("Connect to {}", hosts.join(", ")))),
+        ("prompt", Value::from(prompt)),
+        ("tool", Value::str("Network")),
+        ("by", Value::str(agent)),
+        ("hosts", value(&hosts)),
+        ("rule", Value::from(rules.join("; "))),
+        ("always", value(&always)),
+        ("expires", Value::Int(i64::try_from(expires_ms).unwrap_or(i64::MAX))),
+    ];
+    let request = Value::map(parts.into_iter().chain(details));
+    Some(Value::map([
+        ("request", request),
+        ("hosts", value(&hosts)),
+        ("rule", Value::from(rules.join("; "))),
+    ]))
+}
+
 fn decided(decision: &str, rule: &str) -> Value {
     Value::map([("decision", Value::str(decision)), ("rule", Value::str(rule))])
 }
@@ -200,6 +258,19 @@ pub(super) fn clearance<'c>(
 
 /// Returns the permission that a call rests on, for the audit.
 pub(super) fn basis(workshop: &Workshop, name: &str, input: &Value) -> Option<String> {
+    let basis = basis_of_call(workshop, name, input);
+    let hosts = input.get("hosts").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+    let hosts: Vec<&str> = hosts.collect();
+    match hosts.as_slice() {
+        [] => basis,
+        hosts => {
+            let approved = format!("hosts approved in this run: {}", hosts.join(", "));
+            Some(basis.map_or_else(|| approved.clone(), |basis| format!("{basis}; {approved}")))
+        }
+    }
+}
+
+fn basis_of_call(workshop: &Workshop, name: &str, input: &Value) -> Option<String> {
     let approval = input.get("approval");
     if approval.get("approved").as_bool() == Some(true) {
         let by = approval.get("by").as_str().unwrap_or("a person");

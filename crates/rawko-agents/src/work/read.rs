@@ -7,16 +7,17 @@ use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
-use super::settings::{MemorySettings, TaskSettings, arbiter, memory_problems, prompts, protected};
+use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
 use super::{Workshop, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
+use rawko_process::{Egress, HostRule, HostRules};
 use rawko_programs::checks;
 use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{LayeredTools, SearchEngine, SearchModel, Toolbox};
+use rawko_tools::{Grant, LayeredTools, Permissions, SearchEngine, SearchModel, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -32,8 +33,16 @@ pub struct Health {
 impl Workshop {
     /// Reads everything agents need from a project. Unreadable parts are reported and left out.
     pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
+        Self::read_with(root, settings, Agents::read(root, settings.environment()))
+    }
+
+    /// Like [`Workshop::read`], with the agent files as they were read before, and their problems.
+    pub fn read_with(
+        root: &Path,
+        settings: &Settings,
+        (agents, wrong): (Agents, Problems),
+    ) -> (Self, Problems) {
         let mut problems = Problems::new();
-        let (agents, wrong) = Agents::read(root, settings.environment());
         let agents = agents.with_built_in();
         problems.extend(wrong);
         let mut said = Said { settings, root, problems: &mut problems };
@@ -48,7 +57,7 @@ impl Workshop {
         });
         let (checks, wrong) = checks::of_settings(settings);
         said.complain(wrong.into_iter().map(|(file, findings)| (Arc::from(file), findings)).collect());
-        let protected = said.read("checks", protected);
+        let (protected, start_time) = said.read("checks", checks_section);
         let LayeredTools { settings: tools, layers } = said.read("tools", |reader, sections| {
             misspelt::in_tools(reader, sections);
             LayeredTools::read(reader, sections)
@@ -64,12 +73,17 @@ impl Workshop {
         problems.extend(memory_problems(root));
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
-        let confinement = tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+        let mut confinement =
+            tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
+        // A server is started before anyone can be asked: trust covers its address. Denied hosts stay denied.
+        let denied = HostRules { denied: denied_hosts(&permissions), ..HostRules::default() };
+        if let Some(egress) = &mut confinement.egress {
+            egress.rules = denied.clone();
+        }
+        let egress = Egress { rules: denied, ..tools.web.egress() };
         let own = McpSettings::new(root, settings.environment().clone());
-        let servers = McpServers::start(
-            configs,
-            McpSettings { confinement: confinement.clone(), egress: tools.web.egress(), ..own },
-        );
+        let servers =
+            McpServers::start(configs, McpSettings { confinement: confinement.clone(), egress, ..own });
         let words = ProjectWords::read(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()), words);
         problems.extend(missing_skills(&agents, &words));
         let toolbox = searching(Toolbox::new(root, tools), &providers)
@@ -89,6 +103,7 @@ impl Workshop {
             loops,
             checks,
             protected,
+            start_time,
             arbiter,
             prompts,
             task,
@@ -162,6 +177,11 @@ impl Workshop {
         };
         Health { about, ok, text }
     }
+}
+
+/// Returns the hosts that rules of the settings deny.
+fn denied_hosts(permissions: &[Permissions]) -> Vec<HostRule> {
+    Grant { permissions: permissions.to_vec(), ..Grant::default() }.host_rules().denied
 }
 
 /// Adds the model that searches, if the settings choose one and it can be used.

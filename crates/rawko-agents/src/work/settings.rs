@@ -1,6 +1,8 @@
 //! Task settings of a project: the sections `task:`, `memories:` and `arbiter:`, and the prompts; each finding has its
 //! location.
 
+use std::time::Duration;
+
 use rawko_chart::codes::settings::{INVALID_VALUE, UNREADABLE};
 use rawko_chart::{Finding, Severity, Source, Span, nearest};
 use rawko_core::{Map, Value};
@@ -35,11 +37,27 @@ impl Default for MemorySettings {
     }
 }
 
-/// Reads `checks:`, the files that agents may not change for a check to count.
-pub(super) fn protected(reader: &mut SettingsReader<'_>, sections: &[&Section]) -> Vec<String> {
-    let mut all = Vec::new();
+/// Time for running the checks before a task begins.
+const START_TIME: Duration = Duration::from_secs(5 * 60);
+
+/// Reads `checks:`: the files that agents may not change for a check to count, and the time for the checks before a task
+/// begins.
+pub(super) fn checks_section(
+    reader: &mut SettingsReader<'_>,
+    sections: &[&Section],
+) -> (Vec<String>, Duration) {
+    let (mut all, mut start_time, mut at_start) = (Vec::new(), None, None);
     for section in sections {
-        for entry in reader.record(&section.document, "`checks`", &["protected"]) {
+        for entry in reader.record(&section.document, "`checks`", &["protected", "at_start", "start_time"]) {
+            // The nearest section wins.
+            if entry.key == "start_time" {
+                start_time = start_time.or(reader.duration(&entry.value, "`start_time` of `checks`"));
+                continue;
+            }
+            if entry.key == "at_start" {
+                at_start = at_start.or(reader.flag(&entry.value, "`at_start` of `checks`"));
+                continue;
+            }
             let patterns = reader.texts(&entry.value, "`protected` of `checks`");
             let patterns: Vec<(String, Span)> =
                 patterns.into_iter().map(|(pattern, span)| (pattern.to_owned(), span)).collect();
@@ -52,7 +70,8 @@ pub(super) fn protected(reader: &mut SettingsReader<'_>, sections: &[&Section]) 
             }
         }
     }
-    all
+    let start_time = start_time.unwrap_or(START_TIME);
+    (all, if at_start == Some(false) { Duration::ZERO } else { start_time })
 }
 
 /// Reads `worktrees:`. A nearer file only lowers the limit.

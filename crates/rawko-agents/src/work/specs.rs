@@ -140,8 +140,14 @@ pub fn service_specs() -> Vec<ServiceSpec> {
             .giving(&object(&[("memories", json!({"type": "array"})), ("usage", json!({"type": "object"}))])),
         ServiceSpec::named("work:select"),
         ServiceSpec::named("work:evaluate"),
-        ServiceSpec::named("checks:base")
-            .giving(&object(&[("base", json!({"type": "object"})), ("progress", json!({"type": "object"}))])),
+        ServiceSpec::named("checks:base").giving(&object(&[
+            ("base", json!({"type": "object"})),
+            ("progress", json!({"type": "object"})),
+            ("evidence", json!({"type": ["object", "null"]})),
+        ])),
+        ServiceSpec::named("checks:close")
+            .giving(&object(&[("evidence", json!({"type": "object"}))]))
+            .restarting(OnRestart::Retry),
         ServiceSpec::named("checks:round").giving(&object(&[
             ("evidence", json!({"type": "object"})),
             ("progress", json!({"type": "object"})),
@@ -165,6 +171,9 @@ pub fn service_specs() -> Vec<ServiceSpec> {
             ("standing", json!({})),
             ("tell", json!({})),
             ("restored", json!({})),
+            ("verified", json!({})),
+            ("tree", json!({})),
+            ("changes", json!({})),
             ("report", json!({"type": "object"})),
             ("history", json!({})),
             ("verdict", json!({"type": "string"})),

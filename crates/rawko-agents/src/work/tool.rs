@@ -27,7 +27,7 @@ pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> 
     let settings = settings(input, &call.policy)?;
     let memory = memory(input)?;
     let grant = within_settings(workshop, part(input, "grant")?);
-    let grant = workshop.fresh_if_asking(&asked, grant);
+    let grant = workshop.with_approved_hosts(workshop.fresh_if_asking(&asked, grant), &call);
     let untrusted = permit::untrusted(input);
     let plan = input.get("plan");
     let tool_call = ToolCall {
@@ -72,11 +72,16 @@ pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> 
             let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
             let mut turn =
                 if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
+            let request = permit::host_request(workshop, &call, &asked, &grant, outcome.data.get("wanted"));
             let (outcome, attached) = bounded(outcome, &mut turn);
             let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
             let told = with_agent(told, plan, input.get("agent"));
             let told = with(told, "recovery", value(&recovery));
             let told = if checkpoint.is_null() { told } else { with(told, "checkpoint", checkpoint) };
+            let told = match request {
+                Some(request) => with(told, "wanted", request),
+                None => told,
+            };
             let told = match overlap(workshop, project, &told).as_slice() {
                 [] => told,
                 others => with(told, "overlap", value(&others)),

@@ -120,8 +120,8 @@ fn every_state_and_event_has_a_stated_outcome() {
     expect![[r#"
                                 idle              preparing         selecting         executing         remembering       checking          evaluating        verifying         asking            backing_off
         START_TASK              → preparing       -                 -                 -                 -                 -                 -                 -                 -                 -
-        CANCEL                  → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled       → cancelled
-        RESET                   noted             → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle            → idle
+        CANCEL                  → cancelled       → cancelled       → cancelled       → closing         → closing         → closing         → closing         → cancelled       → cancelled       → cancelled
+        RESET                   noted             → idle            → idle            → closing         → closing         → closing         → closing         → idle            → idle            → idle
         AGENT_SELECTED          -                 -                 -                 -                 -                 -                 -                 -                 -                 -
         AGENT_SELECTION_FAILED  -                 -                 -                 -                 -                 -                 -                 -                 -                 -
         AGENT_MESSAGE           -                 -                 -                 noted             -                 -                 -                 -                 -                 -
@@ -134,7 +134,7 @@ fn every_state_and_event_has_a_stated_outcome() {
         FORCE_AGENT             noted             noted             → executing       ↻ executeAgent    → executing       → executing       → executing       → executing       → executing       → executing
         SKIP_STEP               -                 -                 ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent     ↻ selectAgent
         RETRY                   -                 -                 ↻ selectAgent     ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    ↻ executeAgent    → executing       → executing       ↻ selectAgent
-        DEADLINE                -                 → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached   → limit_reached
+        DEADLINE                -                 → limit_reached   → limit_reached   → closing         → closing         → closing         → closing         → limit_reached   → limit_reached   → limit_reached
     "#]].assert_eq(&table);
 }
 
@@ -172,7 +172,7 @@ fn passing_and_over(chart: &Arc<Chart>) -> Vec<(&'static str, Snapshot)> {
         (
             "loop_detected",
             reached(
-                json!({"work:select": selected, "checks:base": based(), "agent:planner": {"error": {"category": "loop", "message": "no"}}}),
+                json!({"work:select": selected, "checks:base": based(), "agent:planner": {"error": {"category": "loop", "message": "no"}}, "checks:close": {"done": {"evidence": {}}}}),
                 once,
             ),
         ),
@@ -327,7 +327,14 @@ fn every_result_has_a_stated_outcome() {
                 Err(_) => Event::InvokeFailed { invocation, error: value },
             };
             step(&chart, &mut after, event, Now::new(0, &world)).unwrap();
-            let place = configuration(&chart, &after);
+            let place = match configuration(&chart, &after).as_str() {
+                // The end that follows it.
+                "closing" => {
+                    let ending = after.context_map(&chart).get("ending").clone();
+                    format!("closing {}", ending.as_str().unwrap_or_default())
+                }
+                place => place.to_owned(),
+            };
             table += &format!("{state:<12}{:<21}{word:<6}{:<31}→ {place}\n", text(&more), shown(data));
         }
     }
@@ -347,19 +354,19 @@ fn every_result_has_a_stated_outcome() {
         selecting                        error limit                          → at_limit
         selecting                        error timeout                        → backing_off
         executing                        done  {"text":"Done."}               → remembering
-        executing                        done  {"plan":5}                     → failed
+        executing                        done  {"plan":5}                     → closing failed
         executing                        error timeout                        → selecting
         executing                        error loop                           → selecting
         executing                        error failed other                   → selecting
         executing                        error failed rate_limited            → backing_off
-        executing                        error failed authentication_failed   → failed
+        executing                        error failed authentication_failed   → closing failed
         executing                        error limit max_iterations           → checking
         executing                        error limit timeout                  → checking
         executing                        error limit output_length            → checking
-        executing                        error limit                          → at_limit
+        executing                        error limit                          → closing at_limit
         executing   {"remember":false}   done  {"text":"Done."}               → checking
-        executing   {"maxFailures":1}    error failed other                   → failed
-        executing   {"maxFailures":1}    error loop                           → loop_detected
+        executing   {"maxFailures":1}    error failed other                   → closing failed
+        executing   {"maxFailures":1}    error loop                           → closing loop_detected
         remembering                      done  {"memories":[]}                → checking
         remembering                      error failed other                   → checking
         remembering                      error timeout                        → checking
@@ -367,10 +374,10 @@ fn every_result_has_a_stated_outcome() {
         checking                         done  fine, checks pass              → evaluating
         checking                         done  fine, checks fail              → evaluating
         checking                         done  tell, checks fail              → evaluating
-        checking                         done  stuck, checks fail             → stuck
-        checking                         done  loop, checks fail              → loop_detected
+        checking                         done  stuck, checks fail             → closing stuck
+        checking                         done  loop, checks fail              → closing loop_detected
         checking                         error failed other                   → selecting
-        checking                         error limit                          → at_limit
+        checking                         error limit                          → closing at_limit
         checking    {"askPeople":true}   done  stuck, checks fail             → asking
         verifying                        done  progress, checks pass          → complete
         verifying                        done  fine, checks pass              → complete
@@ -389,17 +396,17 @@ fn every_result_has_a_stated_outcome() {
         evaluating                       done  SELECT_MODE                    → executing
         evaluating                       done  RETRY                          → selecting
         evaluating                       done  SKIP                           → selecting
-        evaluating                       done  ABORT                          → failed
+        evaluating                       done  ABORT                          → closing failed
         evaluating                       done  ASK                            → asking
         evaluating                       error failed other                   → evaluating
         evaluating                       error failed rate_limited            → backing_off
-        evaluating                       error failed authentication_failed   → failed
-        evaluating                       error limit                          → at_limit
+        evaluating                       error failed authentication_failed   → closing failed
+        evaluating                       error limit                          → closing at_limit
         evaluating  {"maxIterations":1}  done  COMPLETE                       → verifying
-        evaluating  {"maxIterations":1}  done  CONTINUE                       → at_limit
-        evaluating  {"maxIterations":1}  done  SELECT_MODE                    → at_limit
-        evaluating  {"maxIterations":1}  done  RETRY                          → at_limit
-        evaluating  {"maxFailures":1}    error failed other                   → failed
+        evaluating  {"maxIterations":1}  done  CONTINUE                       → closing at_limit
+        evaluating  {"maxIterations":1}  done  SELECT_MODE                    → closing at_limit
+        evaluating  {"maxIterations":1}  done  RETRY                          → closing at_limit
+        evaluating  {"maxFailures":1}    error failed other                   → closing failed
     "#]]
     .assert_eq(&table);
 }
@@ -434,5 +441,5 @@ fn every_state_is_in_a_table_or_never_rests() {
     let paths = chart.node_ids().map(|node| chart.node(node).path.to_string());
     let missing: Vec<String> =
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
-    expect!["error_handling"].assert_eq(&missing.join(" "));
+    expect!["error_handling closing closed"].assert_eq(&missing.join(" "));
 }

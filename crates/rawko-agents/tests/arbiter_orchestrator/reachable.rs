@@ -50,6 +50,7 @@ fn reachable(clean: bool) -> Vec<String> {
             "forcedAgent",
             "attempts",
             "arbiterModel",
+            "ending",
         ];
         let counters: Vec<String> = counters.iter().map(|key| context.get(key).to_string()).collect();
         let place = format!("{} {}", configuration(&chart, &snapshot), counters.join(" "));
@@ -80,7 +81,9 @@ fn possible(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
         });
         let rounds = ["progress", "fine", "tell", "stuck", "loop"].map(|standing| round(standing, clean));
         let work = json!({"text": "Done.", "data": {"verdict": "passed"}});
-        let answers = [json!({"approved": true}), json!({"approved": false}), based()["done"].clone(), work];
+        let closed = json!({"evidence": {"verified": false, "clean": clean, "tree": "u", "restored": ["x"], "report": {}}});
+        let based = based()["done"].clone();
+        let answers = [json!({"approved": true}), json!({"approved": false}), based, work, closed];
         let done = decided.chain(rounds).chain(answers).map(Value::from_json);
         all.extend(done.map(|data| Event::InvokeDone { invocation: id, data }));
         let mut errors: Vec<Json> = ["failed", "limit", "timeout", "loop", "network"]
@@ -118,9 +121,10 @@ fn no_path_of_the_phases_leads_to_done_while_a_check_fails() {
         let (mut open, mut seen) = (vec![first], std::collections::BTreeSet::new());
         while let Some(snapshot) = open.pop() {
             let place = format!(
-                "{} {}",
+                "{} {} {}",
                 configuration(&chart, &snapshot),
-                snapshot.context_map(&chart).get("resume")
+                snapshot.context_map(&chart).get("resume"),
+                snapshot.context_map(&chart).get("ending")
             );
             if !seen.insert(place) {
                 continue;
@@ -152,6 +156,7 @@ fn answers(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
             json!({"text": "Done.", "plan": {"steps": []}, "changes": 1}),
             json!({"approved": true}),
             json!({"approved": false}),
+            json!({"evidence": {"verified": false, "clean": clean, "tree": "u", "restored": ["x"], "report": {"clean": clean}}}),
         ];
         for standing in ["progress", "fine", "tell", "stuck", "loop"] {
             for verdict in ["fine", "doom"] {
@@ -168,4 +173,20 @@ fn answers(snapshot: &Snapshot, clean: bool) -> Vec<Event> {
         }
     }
     all
+}
+
+/// The time of a pause is not time of the task.
+#[test]
+fn a_pause_delays_the_deadline_of_a_task() {
+    let (chart, world) = (chart(), world());
+    let input = Value::from_json(json!({"task": "t", "timeoutMs": 1000}));
+    let mut snapshot = start(&chart, input, Now::new(0, &world)).unwrap().0;
+    let first = |snapshot: &Snapshot| snapshot.timers().iter().map(|timer| timer.due_ms).min();
+    assert_eq!(first(&snapshot), Some(1000));
+    let by = Value::str("kim");
+    let pause = Event::PauseRequested { by: by.clone() };
+    step(&chart, &mut snapshot, pause, Now::new(400, &world)).unwrap();
+    let resume = Event::ResumeRequested { by, paused_ms: 60_000 };
+    step(&chart, &mut snapshot, resume, Now::new(60_400, &world)).unwrap();
+    assert_eq!(first(&snapshot), Some(61_000));
 }

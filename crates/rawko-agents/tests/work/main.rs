@@ -5,6 +5,7 @@
 mod budgets;
 mod coding;
 mod large;
+mod liars;
 mod looking;
 mod loops;
 mod mentions;

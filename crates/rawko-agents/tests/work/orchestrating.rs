@@ -273,7 +273,7 @@ async fn a_verdict_leads_where_the_file_says() {
   when: "tester#1"
   steps:
     - text: There were 0 failures, all complete and passed!
-    - {expect: "This cannot be used", data: {verdict: broken, report: Two tests fail.}}
+    - {expect: "This answer is invalid", data: {verdict: broken, report: Two tests fail.}}
 - agent: tester
   when: "tester#3"
   steps:

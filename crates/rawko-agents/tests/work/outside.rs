@@ -367,7 +367,7 @@ async fn stopping_without_what_the_phase_needs_is_challenged() {
     assert_eq!((words(&output, "outcome"), words(&output, "text")), ("finished", "now it is"), "{output}");
     let second = &heard(&yard, "turn")[1];
     assert!(
-        second["prompt"].as_str().unwrap().starts_with("You stopped, but nothing was changed"),
+        second["prompt"].as_str().unwrap().starts_with("You stopped, but no file was changed"),
         "{second}"
     );
     assert_eq!(second["session"], "s-1");

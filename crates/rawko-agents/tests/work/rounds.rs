@@ -138,11 +138,8 @@ async fn dishonest_tasks_end_within_six_rounds() {
                 _ => say("Progress!"),
             })
         }),
-        ("one error, then talk", &red, |turn| {
-            go_on(turn).unwrap_or_else(|| if turn.round == 1 { fix(turn, 1) } else { say("Nearly there.") })
-        }),
     ];
-    assert!(table.len() >= 20);
+    assert!(table.len() >= 19);
     for (name, settings, acting) in table {
         let (outcome, rounds, output) = task(settings, acting).await;
         assert!(is_dishonest_end(&outcome), "{name}: {outcome} after {rounds}: {output}");
@@ -214,6 +211,7 @@ async fn honest_tasks_go_on() {
                 (1, _) => say("Nine steps."),
                 (round, 0) => tick(round - 1, "done"),
                 (10, 1) => Act::Call("Write", json!({"path": "done/1", "content": "x"})),
+                (round, 1) => Act::Call("Write", json!({"path": "notes.txt", "content": round.to_string()})),
                 _ => say("One step further."),
             })
         }),

@@ -73,6 +73,23 @@ impl LoopMemory {
         child.recent.iter().skip(child.recent.len().saturating_sub(new))
     }
 
+    /// Returns the total number of calls.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns true if a call after the first `count` ones gave a result that no earlier one gave. Tools whose name
+    /// begins with `without` are left out.
+    pub fn has_news_since(&self, count: u64, without: &str) -> bool {
+        let new = usize::try_from(self.count.saturating_sub(count)).unwrap_or(usize::MAX);
+        let start = self.recent.len().saturating_sub(new);
+        let is_known = |seen: &CallFingerprint, at: usize| {
+            self.recent.iter().take(at).any(|earlier| earlier.result == seen.result)
+        };
+        let mut news = self.recent.iter().enumerate().skip(start);
+        news.any(|(at, seen)| !seen.name.starts_with(without) && !is_known(seen, at))
+    }
+
     /// Appends the calls of children that ran at the same time, each with a copy of this memory, in the order given.
     /// The same calls of two of them count once: neither could know of the other's.
     #[must_use]

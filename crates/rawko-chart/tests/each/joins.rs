@@ -161,3 +161,63 @@ fn a_failure_that_nothing_handles_stalls_and_a_retry_repeats_only_what_is_missin
     walk.done("job[1]", "2").done("job[0]", "1");
     assert_eq!(walk.snapshot.output().to_string(), "[1,2,3]");
 }
+
+#[test]
+fn a_retry_of_one_item_repeats_no_other() {
+    let mut walk = Walk::new("src: svc, each: context.list, join: settled", "", "null");
+    walk.fail("job[0]", "no").done("job[1]", "1");
+    walk.deliver(Event::ItemRetryRequested { item: "job[0]".into() });
+    expect!["+job[0] svc null"].assert_eq(&walk.effects());
+    let again = |walk: &Walk, item: &str| walk.snapshot.item_retry_problem(&walk.chart, item).unwrap();
+    expect!["`job[0]` is running; only a failed item can be retried"].assert_eq(&again(&walk, "job[0]"));
+    expect!["`job[1]` is done; only a failed item can be retried"].assert_eq(&again(&walk, "job[1]"));
+    expect!["`job` has 3 items, counted from 0"].assert_eq(&again(&walk, "job[3]"));
+    expect!["no `each` with the id `other` is active"].assert_eq(&again(&walk, "other[0]"));
+    expect!["`job` is not the name of an item; write for example `reviews[3]`"]
+        .assert_eq(&again(&walk, "job"));
+    // A retry that is not possible changes nothing.
+    walk.deliver(Event::ItemRetryRequested { item: "job[1]".into() });
+    expect![""].assert_eq(&walk.effects());
+    walk.done("job[0]", "0").done("job[2]", "2");
+    expect![[
+        r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#
+    ]]
+    .assert_eq(&walk.end());
+}
+
+#[test]
+fn a_retried_item_waits_for_a_place() {
+    let mut walk = Walk::new("src: svc, each: context.list, join: settled, max_concurrent: 1", "", "null");
+    walk.fail("job[0]", "no");
+    walk.deliver(Event::ItemRetryRequested { item: "job[0]".into() });
+    expect![""].assert_eq(&walk.effects());
+    walk.done("job[1]", "1");
+    expect!["+job[0] svc null"].assert_eq(&walk.effects());
+    walk.done("job[0]", "0").done("job[2]", "2");
+    expect![[
+        r#"finished [{"status":"done","data":0},{"status":"done","data":1},{"status":"done","data":2}]"#
+    ]]
+    .assert_eq(&walk.end());
+}
+
+#[test]
+fn one_item_of_a_failed_each_is_retried_while_its_state_is_active() {
+    let text = "statechart: {id: s, version: 1.0.0, initial: w, states: {w: {invoke: {id: job, src: svc,
+        each: '[1, 2, 3, 4]', join: {at_least: 3}, onDone: e}}, e: {type: final, output: event.data}}}";
+    let loaded =
+        rawko_chart::load(&rawko_chart::Source::new("s.yaml", text), &rawko_chart::Registry::default());
+    let chart = loaded.chart.unwrap();
+    let (snapshot, last) = rawko_core::start(&chart, rawko_core::Value::Null, 0).unwrap();
+    let mut walk = Walk { chart, snapshot, last, now_ms: 0 };
+    walk.done("job[0]", "1").fail("job[1]", "no").fail("job[2]", "no");
+    assert!(walk.is_stalled());
+    walk.deliver(Event::ItemRetryRequested { item: "job[2]".into() });
+    expect![[r#"
+        +job[2] svc null
+        +job[3] svc null"#]]
+    .assert_eq(&walk.effects());
+    assert!(!walk.is_stalled());
+    walk.done("job[2]", "3").done("job[3]", "4");
+    let states = r#"[{"status":"done","data":1},{"status":"error","error":{"category":"failed","message":"no"}},{"status":"done","data":3},{"status":"done","data":4}]"#;
+    assert_eq!(walk.snapshot.output().to_string(), states);
+}

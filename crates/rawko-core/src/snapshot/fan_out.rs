@@ -122,7 +122,7 @@ impl FanOut {
         self.list.get(index as usize).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn state(&self, index: u32) -> &ItemState {
+    pub fn state(&self, index: u32) -> &ItemState {
         self.items.get(index as usize).unwrap_or(&ItemState::Stopped)
     }
 
@@ -210,6 +210,22 @@ impl FanOut {
     /// Returns `{index, item, <key>}`.
     pub(crate) fn about(&self, index: u32, key: &'static str, value: Value) -> Value {
         Value::map([("index", Value::Int(i64::from(index))), ("item", self.item(index)), (key, value)])
+    }
+
+    /// Lets one item start again.
+    pub(crate) fn wait_again(&mut self, index: u32) {
+        self.set(index, ItemState::Waiting);
+        self.next = self.next.min(index);
+    }
+
+    /// Prepares it to start one item again, and those that its failure stopped; others that failed stay so.
+    pub(crate) fn again_with(mut self, first: u64, index: u32) -> Self {
+        for at in 0..self.list.len() as u32 {
+            if at == index || matches!(self.state(at), ItemState::Stopped) {
+                self.set(at, ItemState::Waiting);
+            }
+        }
+        Self { earlier: Some(self.first), first, next: 0, ..self }
     }
 
     /// Prepares it to start again what failed or was stopped; items that are done stay so.

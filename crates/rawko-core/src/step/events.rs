@@ -34,6 +34,7 @@ impl Run<'_> {
             Event::InvokeDone { invocation, data } => self.handle_invoke_done(invocation, data),
             Event::InvokeFailed { invocation, error } => self.handle_invoke_failed(invocation, error),
             Event::RetryRequested => self.handle_retry_requested(),
+            Event::ItemRetryRequested { item } => self.handle_item_retry(&item),
             Event::CancelRequested { reason } => self.handle_cancel_requested(reason),
             // Taken before a run begins.
             Event::PauseRequested { .. } | Event::ResumeRequested { .. } => Ok(()),

@@ -7,6 +7,7 @@ mod each;
 mod events;
 mod faults;
 mod invokes;
+mod item_retry;
 mod items;
 mod microstep;
 mod plain;
@@ -196,6 +197,7 @@ fn step_with(
         | Event::InvokeDone { .. }
         | Event::InvokeFailed { .. }
         | Event::RetryRequested
+        | Event::ItemRetryRequested { .. }
         | Event::CancelRequested { .. } => None,
     };
     if let Some(plain) = plain

@@ -66,6 +66,7 @@ const ELSEWHERE: &[&str] = &[
     "server",
     "telemetry",
     "task",
+    "queue",
     "arbiter",
     "memories",
     "instructions",

@@ -168,6 +168,7 @@ impl Model {
             | Event::InvokeDone { .. }
             | Event::InvokeFailed { .. }
             | Event::RetryRequested
+            | Event::ItemRetryRequested { .. }
             | Event::CancelRequested { .. }
             | Event::PauseRequested { .. }
             | Event::ResumeRequested { .. } => {}

@@ -173,6 +173,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::EventRefused { .. }
         | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }
+        | InstanceError::ItemNotRetried { .. }
         | InstanceError::Paused { .. }
         | InstanceError::BadEdit { .. }
         | InstanceError::MigrationRefused { .. }

@@ -47,6 +47,8 @@ pub enum Input {
     Answer { invoke: Option<String>, answer: PersonAnswer, key: Option<Arc<str>> },
     /// A person retries the failed invocation, or continues after a fault.
     Retry,
+    /// A person retries one failed item of an `each`: `reviews[3]`.
+    RetryItem { item: Arc<str> },
     /// A person pauses it with its descendants; null if the person is unknown.
     Pause { by: Value },
     /// A person resumes it with its descendants.
@@ -70,6 +72,7 @@ impl Input {
             | Input::Cancel { .. }
             | Input::Result { .. }
             | Input::Retry
+            | Input::RetryItem { .. }
             | Input::Pause { .. }
             | Input::Resume { .. }
             | Input::Migrate(_)
@@ -93,6 +96,7 @@ impl Input {
             | Input::Cancel { .. }
             | Input::Result { .. }
             | Input::Retry
+            | Input::RetryItem { .. }
             | Input::Resume { .. }
             | Input::Time
             | Input::Restart { .. } => false,
@@ -146,6 +150,7 @@ impl Instance {
                 self.take_answer(invoke.as_deref(), &answer, key.as_ref(), env, now_ms, tx)
             }
             Input::Retry => self.take_retry(env, now_ms, tx),
+            Input::RetryItem { item } => self.take_item_retry(item, env, now_ms, tx),
             Input::Pause { by } => self.take_pause(&by, env, now_ms, tx),
             Input::Resume { by } => self.take_resume(&by, env, now_ms, tx),
             Input::Migrate(request) => self.take_migrate(&request, env, now_ms, tx),

@@ -149,8 +149,8 @@ async fn what_the_model_is_told() {
         .collect();
     expect![[r#"
         "assistant": {"decision": "maybe", "more": 1}
-        "user": This cannot be used: the answer does not fit its schema: at `/decision`: "maybe" is not one of "go" or "stop"; Additional properties are not allowed ('more' was unexpected).
-        Answer again, with one JSON value that fits this JSON Schema and nothing before or after it:
+        "user": This answer is invalid: the answer does not fit its schema: at `/decision`: "maybe" is not one of "go" or "stop"; Additional properties are not allowed ('more' was unexpected).
+        Answer again with one JSON value that matches this JSON Schema, and nothing before or after it:
         {"type":"object","properties":{"decision":{"enum":["go","stop"]},"why":{"type":"string"}},"required":["decision"],"additionalProperties":false}"#]].assert_eq(&told.join("\n"));
     let keys: Vec<&str> = asked.iter().map(|asked| asked.headers["idempotency-key"].as_str()).collect();
     assert_eq!(keys, ["i1", "i1-again"], "another request has another key");

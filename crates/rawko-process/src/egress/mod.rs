@@ -2,14 +2,19 @@
 
 mod address;
 mod proxy;
+mod rules;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use address::is_private;
 pub(crate) use proxy::Proxy;
+pub use rules::{HostList, HostRule, HostRules};
+
+/// Hosts that one program can ask for. More would only make a request unreadable.
+const WANTED_MAX: usize = 10;
 
 /// Hosts that may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,20 +23,45 @@ pub struct Egress {
     pub hosts: Option<Vec<String>>,
     /// Hosts that may be reached although their address is one of this machine or a private network.
     pub private: Vec<String>,
+    /// Decisions on single hosts.
+    pub rules: HostRules,
 }
 
-/// The hosts that a program reached through its proxy, noted while it runs.
+/// The hosts that a program reached through its proxy, and those that need an approval; noted while it runs.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<Mutex<BTreeSet<String>>>);
+pub struct Connections(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    reached: BTreeSet<String>,
+    wanted: BTreeMap<String, String>,
+}
 
 impl Connections {
+    fn noted(&self) -> std::sync::MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn note(&self, host: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(host.to_owned());
+        self.noted().reached.insert(host.to_owned());
+    }
+
+    pub(crate) fn want(&self, host: &str, rule: &str) {
+        let mut noted = self.noted();
+        if noted.wanted.len() < WANTED_MAX {
+            let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+            noted.wanted.insert(host, rule.to_owned());
+        }
     }
 
     /// Returns the hosts so far, in order.
     pub fn hosts(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.noted().reached.iter().cloned().collect()
+    }
+
+    /// Returns the hosts that a person has to approve first, each with the rule that asks.
+    pub fn wanted(&self) -> Vec<(String, String)> {
+        self.noted().wanted.iter().map(|(host, rule)| (host.clone(), rule.clone())).collect()
     }
 }
 
@@ -44,6 +74,27 @@ pub enum EgressRefusal {
         host: String,
         /// The patterns of [`Egress::hosts`].
         hosts: Vec<String>,
+    },
+    /// A rule denies the host.
+    Denied {
+        /// The requested host.
+        host: String,
+        /// The rule and its file.
+        rule: String,
+    },
+    /// A person has to approve the host first.
+    Unapproved {
+        /// The requested host.
+        host: String,
+        /// The rule that asks.
+        rule: String,
+    },
+    /// The list of an agent does not name the host.
+    OutsideAgent {
+        /// The requested host.
+        host: String,
+        /// The file of the list.
+        source: String,
     },
     /// An address of the host is private, and [`Egress::private`] does not list the host.
     Private {
@@ -64,6 +115,16 @@ pub enum EgressRefusal {
 impl fmt::Display for EgressRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            EgressRefusal::NotListed { host, hosts } if hosts.is_empty() => {
+                write!(f, "the host `{host}` is not among those allowed: there are none")
+            }
+            EgressRefusal::Denied { host, rule } => write!(f, "the host `{host}` is denied by {rule}"),
+            EgressRefusal::Unapproved { host, rule } => {
+                write!(f, "the host `{host}` needs the approval of a person, by {rule}")
+            }
+            EgressRefusal::OutsideAgent { host, source } => {
+                write!(f, "the host `{host}` is not in `tools.network` of {source}")
+            }
             EgressRefusal::NotListed { host, hosts } => {
                 write!(f, "the host `{host}` is not among those allowed: {}", hosts.join(", "))
             }
@@ -85,19 +146,51 @@ impl Egress {
             (Some(inner), Some(outer)) => Some(common_hosts(&inner, &outer)),
             (inner, outer) => inner.or(outer),
         };
-        Egress { hosts, private }
+        Egress { hosts, private, rules: self.rules }
+    }
+
+    /// Decides on a name, without resolving it.
+    pub fn decide(&self, host: &str, port: u16) -> Result<(), EgressRefusal> {
+        let rules = &self.rules;
+        let bare = host.trim_matches(['[', ']']);
+        let by = |list: &[HostRule]| list.iter().find(|rule| is_named(&rule.pattern, bare, port)).cloned();
+        if let Some(HostRule { source, .. }) = by(&rules.denied) {
+            return Err(EgressRefusal::Denied { host: host.to_owned(), rule: source });
+        }
+        if by(&rules.approved).is_some() {
+            return Ok(());
+        }
+        let unapproved = |rule: String| EgressRefusal::Unapproved { host: host.to_owned(), rule };
+        let is_host = rules::is_host(bare);
+        if let Some(HostRule { source, .. }) = by(&rules.asked) {
+            return Err(unapproved(source));
+        }
+        let is_listed = self.hosts.as_ref().is_none_or(|hosts| names(hosts, bare, port));
+        if !is_listed && !names(&self.private, bare, port) {
+            if rules.asks_unlisted && is_host {
+                return Err(unapproved("no list of the settings names it".to_owned()));
+            }
+            let hosts = self.hosts.clone().unwrap_or_default();
+            return Err(EgressRefusal::NotListed { host: host.to_owned(), hosts });
+        }
+        match rules.within.iter().find(|list| !names(&list.hosts, bare, port)) {
+            Some(list) if rules.asks_unlisted && is_host => {
+                Err(unapproved(format!("`tools.network` of {} does not name it", list.source)))
+            }
+            Some(list) => {
+                Err(EgressRefusal::OutsideAgent { host: host.to_owned(), source: list.source.clone() })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Resolves a host, once, and checks the name and every address. Connect to exactly the returned addresses: a second
     /// answer of the name service could be another one.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressRefusal> {
+        self.decide(host, port)?;
         let bare = host.trim_matches(['[', ']']);
+        // An approval is of a name; that it leads to this machine is not known to the person.
         let is_private_allowed = names(&self.private, bare, port);
-        let is_listed = self.hosts.as_ref().is_none_or(|hosts| names(hosts, bare, port));
-        if !is_listed && !is_private_allowed {
-            let hosts = self.hosts.clone().unwrap_or_default();
-            return Err(EgressRefusal::NotListed { host: host.to_owned(), hosts });
-        }
         let addresses = resolved(bare, port).await?;
         match addresses.iter().find(|address| is_private(address.ip())) {
             Some(address) if !is_private_allowed => {
@@ -137,11 +230,12 @@ pub fn covers_host(wide: &str, narrow: &str) -> bool {
 
 /// Returns true if a list contains a host: `example.com`, `*.example.com`, `localhost:3000`.
 fn names(list: &[String], host: &str, port: u16) -> bool {
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let with_port = format!("{host}:{port}");
-    list.iter()
-        .map(|entry| entry.to_ascii_lowercase())
-        .any(|entry| matches(&entry, &host) || matches(&entry, &with_port))
+    list.iter().any(|entry| is_named(entry, host, port))
+}
+
+fn is_named(entry: &str, host: &str, port: u16) -> bool {
+    let (entry, host) = (entry.to_ascii_lowercase(), host.trim_end_matches('.').to_ascii_lowercase());
+    matches(&entry, &host) || matches(&entry, &format!("{host}:{port}"))
 }
 
 /// A `*` stands for any text.
@@ -178,6 +272,40 @@ mod tests {
             ("localhost", 3001, false),
         ] {
             assert_eq!(names(&list, host, port), expected, "{host}:{port}");
+        }
+    }
+    /// Each row decides on `host`: the settings list `listed.com`, and the rules are those of the row.
+    #[test]
+    fn a_denial_wins_over_an_approval_and_that_over_a_question() {
+        let rule =
+            |pattern: &str| vec![HostRule { pattern: pattern.to_owned(), source: "a rule".to_owned() }];
+        let none = HostRules::default();
+        let asking = HostRules { asks_unlisted: true, ..none.clone() };
+        let within = |hosts: &[&str]| {
+            let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+            vec![HostList { hosts, source: "an agent".to_owned() }]
+        };
+        for (rules, host, expected) in [
+            (none.clone(), "listed.com", "ok"),
+            (none.clone(), "other.com", "NotListed"),
+            (asking.clone(), "listed.com", "ok"),
+            (asking.clone(), "other.com", "Unapproved"),
+            (asking.clone(), "other.com\u{1b}[2J", "NotListed"),
+            (HostRules { denied: rule("*"), ..asking.clone() }, "other.com", "Denied"),
+            (HostRules { denied: rule("listed.com"), ..none.clone() }, "LISTED.com.", "Denied"),
+            (HostRules { denied: rule("x.com"), approved: rule("x.com"), ..none.clone() }, "x.com", "Denied"),
+            (HostRules { approved: rule("x.com"), asked: rule("*"), ..none.clone() }, "x.com", "ok"),
+            (HostRules { asked: rule("*"), ..none.clone() }, "listed.com", "Unapproved"),
+            (HostRules { within: within(&[]), ..none.clone() }, "listed.com", "OutsideAgent"),
+            (HostRules { within: within(&["listed.com"]), ..none.clone() }, "listed.com", "ok"),
+            (HostRules { within: within(&["other.com"]), ..none.clone() }, "other.com", "NotListed"),
+            (HostRules { within: within(&[]), ..asking.clone() }, "listed.com", "Unapproved"),
+            (HostRules { within: within(&[]), approved: rule("x.com"), ..asking }, "x.com", "ok"),
+        ] {
+            let egress = Egress { hosts: Some(vec!["listed.com".to_owned()]), private: Vec::new(), rules };
+            let decided = egress.decide(host, 443);
+            let found = decided.map_or_else(|refusal| format!("{refusal:?}"), |()| "ok".to_owned());
+            assert!(found.starts_with(expected), "{host:?}: {found} instead of {expected}, {egress:?}");
         }
     }
 }

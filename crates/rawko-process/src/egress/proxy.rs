@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::{Connections, Egress};
+use super::rules::is_host;
+use super::{Connections, Egress, EgressRefusal};
 
 /// A request line with its headers.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -66,6 +67,11 @@ async fn connection(mut client: TcpStream, egress: &Egress, connections: &Connec
     };
     let addresses = match egress.resolve(&request.host, request.port).await {
         Ok(addresses) => addresses,
+        Err(EgressRefusal::Unapproved { host, rule }) if is_host(&host) => {
+            connections.want(&host, &rule);
+            let why = format!("`{host}` needs the approval of a person, who is asked when this call ends");
+            return refuse(&mut client, "403 Forbidden", &why).await;
+        }
         Err(refusal) => {
             let why = format!("{refusal} (`tools.network.hosts` in the settings)");
             return refuse(&mut client, "403 Forbidden", &why).await;
@@ -140,10 +146,13 @@ impl Request {
         // One request a connection: a second one could be for another host.
         let kept = headers.split("\r\n").filter(|header| !header.is_empty()).filter(|header| {
             let name = header.split(':').next().unwrap_or_default().to_ascii_lowercase();
-            !["proxy-connection", "proxy-authorization", "connection", "keep-alive"].contains(&name.as_str())
+            !["proxy-connection", "proxy-authorization", "connection", "keep-alive", "host"]
+                .contains(&name.as_str())
         });
         let kept: String = kept.map(|header| format!("{header}\r\n")).collect();
-        let head = format!("{method} {path} {version}\r\n{kept}Connection: close\r\n\r\n");
+        // The host that was checked: a server may serve others by this header.
+        let head =
+            format!("{method} {path} {version}\r\nHost: {authority}\r\n{kept}Connection: close\r\n\r\n");
         Some(Self { host: host.to_owned(), port, head: Some(head.into_bytes()) })
     }
 }
@@ -170,7 +179,7 @@ mod tests {
             let found = request.as_ref().map(|request| (request.host.as_str(), request.port));
             assert_eq!(found, expected, "{head:?}");
         }
-        let plain = Request::parse(b"GET http://a.b/c HTTP/1.1\r\nHost: a.b\r\nProxy-Connection: x\r\n\r\n");
+        let plain = Request::parse(b"GET http://a.b/c HTTP/1.1\r\nHost: evil\r\nProxy-Connection: x\r\n\r\n");
         let head = plain.and_then(|request| request.head).unwrap();
         assert_eq!(head, b"GET /c HTTP/1.1\r\nHost: a.b\r\nConnection: close\r\n\r\n");
     }

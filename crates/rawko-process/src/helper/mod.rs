@@ -21,6 +21,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod system_calls;
 
+use crate::platform::{SESSION, become_session};
+
 /// The first argument that makes a process of this binary a helper.
 pub(crate) const WORD: &str = "__launch";
 /// The second argument of the process that restores files of authority.
@@ -37,6 +39,9 @@ pub fn run_if_asked() {
         let what = arguments.next();
         if what.as_ref().is_some_and(|what| what == GUARD) {
             std::process::exit(i32::from(crate::launch::guard::run().is_err()));
+        }
+        if what.as_ref().is_some_and(|what| what == SESSION) {
+            std::process::exit(become_session(arguments));
         }
         std::process::exit(become_helper(what.as_deref()));
     }

@@ -155,7 +155,7 @@ mod tests {
             (&["::1", "db.example.com:1"], "localhost,127.0.0.1"),
         ] {
             let private = private.iter().map(|host| (*host).to_owned()).collect();
-            let [(_, names), _] = direct(&Egress { hosts: None, private });
+            let [(_, names), _] = direct(&Egress { private, ..Egress::default() });
             assert_eq!(names, expected);
         }
     }

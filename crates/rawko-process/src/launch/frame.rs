@@ -12,6 +12,16 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
+/// Other systems have no such flags, and no helper that would get the frame.
+#[cfg(target_os = "linux")]
+const SEND: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const SEND: SendFlags = SendFlags::empty();
+#[cfg(target_os = "linux")]
+const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const RECEIVE: RecvFlags = RecvFlags::empty();
+
 /// Standard input, output and error of the program.
 const DESCRIPTORS_MAX: usize = 3;
 /// More is a mistake: a spec is a few kilobytes, and its environment at most some hundred.
@@ -24,8 +34,7 @@ pub(crate) fn send(mut socket: &UnixStream, text: &[u8], descriptors: &[Borrowed
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let sent =
-        retry_on_intr(|| sendmsg(socket, &[IoSlice::new(&length)], &mut control, SendFlags::NOSIGNAL))?;
+    let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(&length)], &mut control, SEND))?;
     socket.write_all(&length[sent..])?;
     socket.write_all(text)
 }
@@ -34,9 +43,8 @@ pub(crate) fn receive(mut socket: &UnixStream) -> io::Result<(Vec<u8>, Vec<Owned
     let mut length = [0; 4];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let received = retry_on_intr(|| {
-        recvmsg(socket, &mut [IoSliceMut::new(&mut length)], &mut control, RecvFlags::CMSG_CLOEXEC)
-    })?;
+    let received =
+        retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(&mut length)], &mut control, RECEIVE))?;
     if received.bytes == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{git_config, git_index, regular};
+use super::{git_config, git_index, names, regular};
 
 /// In a git directory: what git executes, and what leads it to another directory.
 pub(crate) const GIT_AUTHORITY: [&str; 4] = ["config", "config.worktree", "hooks", "commondir"];
@@ -233,9 +233,5 @@ fn directories(directory: &Path) -> Vec<PathBuf> {
     if !directory.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return Vec::new();
     }
-    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-    entries
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .collect()
+    names::listing(directory).directories.iter().map(|name| directory.join(name)).collect()
 }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::regular;
+use super::settled::Settled;
 
 /// The mode of a submodule.
 const LINK: u32 = 0o160_000;
@@ -23,14 +24,18 @@ pub(crate) fn files(index: &Path) -> Vec<PathBuf> {
 }
 
 fn listed(index: &Path, counts: fn(u32) -> bool) -> Vec<PathBuf> {
-    let bytes = regular::read(index).unwrap_or_default();
-    let mut found = Vec::new();
-    // An index that ends early counts as far as it goes.
-    let _ = read(&bytes, counts, &mut found);
-    found
+    static KNOWN: Settled<Vec<(u32, PathBuf)>> = Settled::new();
+    let entries = KNOWN.get(index, |index| {
+        let bytes = regular::read(index).unwrap_or_default();
+        let mut found = Vec::new();
+        // An index that ends early counts as far as it goes.
+        let _ = read(&bytes, &mut found);
+        found
+    });
+    entries.iter().filter(|(mode, _)| counts(*mode)).map(|(_, path)| path.clone()).collect()
 }
 
-fn read(bytes: &[u8], counts: fn(u32) -> bool, found: &mut Vec<PathBuf>) -> Option<()> {
+fn read(bytes: &[u8], found: &mut Vec<(u32, PathBuf)>) -> Option<()> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -52,11 +57,9 @@ fn read(bytes: &[u8], counts: fn(u32) -> bool, found: &mut Vec<PathBuf>) -> Opti
         name.extend_from_slice(&bytes[start..start + length]);
         let end = start + length;
         at = if version == 4 { end + 1 } else { at + ((end - at + 8) & !7) };
-        if counts(mode) {
-            let path = PathBuf::from(OsStr::from_bytes(&name));
-            if path.components().all(|part| matches!(part, Component::Normal(_))) {
-                found.push(path);
-            }
+        let path = PathBuf::from(OsStr::from_bytes(&name));
+        if path.components().all(|part| matches!(part, Component::Normal(_))) {
+            found.push((mode, path));
         }
     }
     Some(())

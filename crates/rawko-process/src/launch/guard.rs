@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::helper_file::helper;
+use super::helper_file::own_program;
 use super::watch::AuthorityWatch;
 use crate::helper::{GUARD, WORD};
 
@@ -22,7 +22,7 @@ impl Guard {
     /// `None` if it cannot be started: then only rawko itself restores.
     pub(super) fn start(watch: &AuthorityWatch) -> Option<Self> {
         let text = serde_json::to_vec(watch).ok()?;
-        let mut child = Command::new(helper()?)
+        let mut child = Command::new(own_program()?)
             .args([WORD, GUARD])
             .current_dir("/")
             .env_clear()

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::platform;
+
 static THIS_BINARY_HELPS: AtomicBool = AtomicBool::new(false);
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
@@ -19,17 +21,20 @@ pub(crate) fn this_binary_helps() {
     THIS_BINARY_HELPS.store(true, Ordering::Relaxed);
 }
 
-/// Returns the helper. The binaries of tests lie in a directory below those of programs.
+/// Returns the helper that confines programs; `None` where nothing can be confined.
 pub(crate) fn helper() -> Option<PathBuf> {
+    if platform::is_portable() { None } else { own_program() }
+}
+
+/// Returns a program of rawko's own. The binaries of tests lie in a directory below those of programs.
+pub(crate) fn own_program() -> Option<PathBuf> {
     if let Some(file) = HELPER.get() {
         return Some(file.clone());
     }
-    if cfg!(not(target_os = "linux")) {
-        return None;
-    }
     if THIS_BINARY_HELPS.load(Ordering::Relaxed) {
         // Still there if an update has replaced the file.
-        return Some("/proc/self/exe".into());
+        let this = Some(PathBuf::from("/proc/self/exe")).filter(|_| cfg!(target_os = "linux"));
+        return this.or_else(|| std::env::current_exe().ok());
     }
     static BESIDE: OnceLock<Option<PathBuf>> = OnceLock::new();
     let beside = BESIDE.get_or_init(|| {

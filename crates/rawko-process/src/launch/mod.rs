@@ -19,6 +19,7 @@ mod needed;
 mod plain;
 mod profile;
 mod regular;
+mod settled;
 mod spec;
 mod start;
 mod view;
@@ -36,6 +37,7 @@ pub use layers::{Layer, Layers};
 pub use names::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
 pub use profile::{Profile, ProjectAccess, Sandbox};
 pub use spec::Limits;
+#[cfg(target_os = "linux")]
 pub(crate) use spec::{Confined, Network, Place, Refusal, Report, Spec, Started};
 pub use watch::AuthorityWatch;
 

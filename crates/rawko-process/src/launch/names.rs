@@ -2,12 +2,14 @@
 //! any sandbox. One list for the tools that write files and for the sandbox, at any depth of a project.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::git;
+use super::settled::Settled;
 
 /// Directories whose whole content is protected.
 pub const PROTECTED_DIRECTORIES: [&str; 14] = [
@@ -69,10 +71,36 @@ fn is_protected(name: &OsStr) -> bool {
         && (PROTECTED_DIRECTORIES.contains(&name.as_str()) || PROTECTED_FILES.contains(&name.as_str()))
 }
 
+/// The entries of a directory that searches look at.
+#[derive(Default)]
+pub(crate) struct Listing {
+    /// Without links: they lead anywhere.
+    pub(crate) directories: Vec<OsString>,
+    /// Files, directories and links with a name of the list.
+    protected: Vec<OsString>,
+}
+
+/// Returns the entries of a directory, read again if it changed.
+pub(crate) fn listing(directory: &Path) -> Arc<Listing> {
+    static KNOWN: Settled<Listing> = Settled::new();
+    KNOWN.get(directory, |directory| {
+        let mut listing = Listing::default();
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if is_protected(&name) {
+                listing.protected.push(name.clone());
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                listing.directories.push(name);
+            }
+        }
+        listing
+    })
+}
+
 /// Returns the protected files and directories at the root of a project.
 pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(project).into_iter().flatten().flatten();
-    entries.filter(|entry| is_protected(&entry.file_name())).map(|entry| entry.path()).collect()
+    listing(project).protected.iter().map(|name| project.join(name)).collect()
 }
 
 /// Returns the protected files and directories of a project at any depth, the nearest to its root first.
@@ -92,14 +120,13 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
     for _ in 0..DEPTH_MAX {
         let mut below = Vec::new();
         for directory in &level {
-            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_protected(&name) {
-                    found.insert(entry.path());
-                } else if is_directory && left > 0 && !SKIPPED.iter().any(|skipped| name == *skipped) {
+            let listing = listing(directory);
+            found.extend(listing.protected.iter().map(|name| directory.join(name)));
+            let searched = listing.directories.iter().filter(|name| !is_protected(name));
+            for name in searched.filter(|name| !SKIPPED.iter().any(|skipped| *name == skipped)) {
+                if left > 0 {
                     left -= 1;
-                    below.push(entry.path());
+                    below.push(directory.join(name));
                 }
             }
         }

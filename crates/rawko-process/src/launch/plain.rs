@@ -1,17 +1,23 @@
-//! Starts a program without a helper: on systems other than Linux, and in a program that embeds rawko without one. A
-//! process group and a mark are all that hold it.
+//! Starts a program without confinement: on systems other than Linux, and in a program that embeds rawko without a helper.
+//! A session of its own, a short environment, a process group and a mark are all that hold it.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::process::Command;
 
 use super::environment;
-use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output};
+use super::helper_file::own_program;
+use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Layer, Layers, Output, Profile};
 use crate::egress::Connections;
+use crate::helper::WORD;
 use crate::mark::Mark;
+use crate::platform::SESSION;
 use crate::processes::Processes;
 
-pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
+/// `why`: the reason that nothing confines it.
+pub(super) fn start(launch: Launch, why: &str) -> Result<Launched, LaunchError> {
     let mark = Mark::new();
     let authority = AuthorityWatch::of_project(&launch.confinement.root);
     let home = launch.confinement.home.clone().unwrap_or_else(|| "/".into());
@@ -22,15 +28,23 @@ pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
     } else {
         launch.program.clone()
     };
-    let mut command = Command::new(program);
+    let variables = environment::inherited(inherited, &home, &temporary);
+    let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str());
+    let program = found(program, path)?;
+    let own = own_program();
+    let mut command = Command::new(own.as_ref().unwrap_or(&program));
+    match &own {
+        // It leaves the session of rawko, which makes it the leader of a group, and becomes the program.
+        Some(_) => command.args([WORD, SESSION]).arg(&program),
+        None => command.process_group(0),
+    };
     command
         .args(&launch.args)
         .current_dir(&launch.cwd)
         .env_clear()
-        .envs(environment::inherited(inherited, &home, &temporary))
+        .envs(variables)
         .envs(launch.set)
         .envs([mark.variable()])
-        .process_group(0)
         .kill_on_drop(true);
     command.stdin(match launch.input {
         Input::Null => Stdio::null(),
@@ -54,5 +68,34 @@ pub(super) fn start(launch: Launch) -> Result<Launched, LaunchError> {
         child.stdout = Some(tokio::process::ChildStdout::from_std(merged.into())?);
     }
     let processes = Processes::of_child(&child, mark)?;
-    Ok(Launched { child, processes, layers: None, authority, connections: Connections::default() })
+    let layers = (launch.profile != Profile::Trusted).then(|| layers(own.is_some(), why));
+    Ok(Launched { child, processes, layers, authority, connections: Connections::default() })
+}
+
+/// Finds a program as the system would, so that one that is missing is reported here.
+fn found(program: PathBuf, path: Option<&str>) -> io::Result<PathBuf> {
+    if program.components().count() > 1 {
+        return if program.is_file() { Ok(program) } else { Err(io::ErrorKind::NotFound.into()) };
+    }
+    let directories = path.unwrap_or("/usr/bin:/bin").split(':').map(Path::new);
+    let files = directories.map(|directory| directory.join(&program));
+    files.into_iter().find(|file| file.is_file()).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// The layers of the confinement: at most a session.
+fn layers(has_session: bool, why: &str) -> Layers {
+    let mut layers = Layers::default();
+    let session = if has_session { Ok(String::new()) } else { Err(why.to_owned()) };
+    layers.add(Layer::Session, session);
+    for layer in [
+        Layer::PidNamespace,
+        Layer::MountNamespace,
+        Layer::NetworkNamespace,
+        Layer::Privileges,
+        Layer::Landlock,
+        Layer::Seccomp,
+    ] {
+        layers.add(layer, Err("not on this system".to_owned()));
+    }
+    layers
 }

@@ -21,6 +21,7 @@ use crate::egress::{Connections, Proxy};
 use crate::helper::WORD;
 use crate::mark::Mark;
 use crate::pins;
+use crate::platform;
 use crate::processes::Processes;
 
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
@@ -49,10 +50,10 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
         return Err(no_boundary("the sandbox is switched off"));
     }
     let Some(helper) = helper() else {
-        let why = if cfg!(target_os = "linux") {
-            "the helper program of the sandbox was not found beside this one"
+        let why = if platform::is_portable() {
+            platform::UNCONFINED
         } else {
-            "programs are not confined on this system: files, network and processes are open to them"
+            "the helper program of the sandbox was not found beside this one"
         };
         if launch.profile != Profile::Trusted {
             if is_required {
@@ -64,7 +65,7 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
             }
             warning::say(why);
         }
-        return plain::start(launch);
+        return plain::start(launch, why);
     };
     let mut spec = spec(&launch)?;
     let first = attempt(&helper, &spec, &launch);
@@ -216,7 +217,7 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchError> {
         spec.env.retain(|(name, _)| name != "CARGO_TARGET_DIR" && name != "GOCACHE");
         spec.env.extend(environment::read_only(&view.temporary));
     }
-    match &confinement.egress {
+    match confinement.egress.as_ref().filter(|_| launch.profile != Profile::ReadOnly) {
         Some(egress) => spec.env.extend(environment::direct(egress)),
         None => spec.env.extend(environment::offline()),
     }

@@ -199,6 +199,7 @@ async fn egress_is_by_list() {
         egress: Some(rawko_process::Egress {
             hosts: Some(hosts.iter().map(|host| (*host).to_owned()).collect()),
             private: private.to_vec(),
+            ..rawko_process::Egress::default()
         }),
         ..yard.confinement()
     };
@@ -245,27 +246,4 @@ async fn tool_chains_work_inside() {
         let (text, _) = yard.run_in(confinement.clone(), Profile::Workspace, script).await;
         assert!(text.contains(expected) || text.contains("passed"), "{name}: {text}");
     }
-}
-
-/// Prints the time that the confinement adds to a start. Run it alone: `cargo test --test launch overhead -- --ignored
-/// --nocapture`.
-#[tokio::test]
-#[ignore = "a measurement"]
-async fn overhead() {
-    let yard = Yard::new();
-    let median = |mut times: Vec<std::time::Duration>| {
-        times.sort();
-        (times[times.len() / 2], times[0])
-    };
-    let mut confined = Vec::new();
-    let mut plain = Vec::new();
-    for _ in 0..100 {
-        let start = std::time::Instant::now();
-        yard.run(Profile::Workspace, "true").await;
-        confined.push(start.elapsed());
-        let start = std::time::Instant::now();
-        tokio::process::Command::new("bash").args(["-c", "true"]).output().await.unwrap();
-        plain.push(start.elapsed());
-    }
-    eprintln!("confined {:?}, plain {:?} (median, least)", median(confined), median(plain));
 }

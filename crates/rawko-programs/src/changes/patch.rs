@@ -7,6 +7,7 @@ use std::path::Path;
 use similar::TextDiff;
 
 use super::{ChangeStatus, FileChange, Snapshot};
+use crate::checkpoints::quoted;
 
 /// Changes as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Snapshot {
 
     fn part(&self, root: &Path, change: &FileChange) -> Option<String> {
         let path = &change.path;
-        let (from, to) = (format!("a/{path}"), format!("b/{path}"));
+        let (from, to) = (quoted("a", path), quoted("b", path));
         let now = || fs::read_to_string(root.join(path)).ok().filter(|text| !text.contains('\0'));
         let (old, new) = match change.status {
             ChangeStatus::Added => (String::new(), now()?),

@@ -7,22 +7,20 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
-use rustix::io::Errno;
-
-/// Attempts while a path is renamed during its resolution.
-const ATTEMPTS_MAX: usize = 8;
+use rawko_process::{BeneathLinks, is_portable, open_beneath, path_handle_flags};
+use rustix::fs::{Mode, OFlags};
 
 /// An open directory that paths are resolved in.
 #[derive(Debug)]
 pub(super) struct Root {
     handle: OwnedFd,
+    path: PathBuf,
 }
 
 impl Root {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { handle: rustix::fs::open(path, flags, Mode::empty())? })
+        let flags = path_handle_flags() | OFlags::DIRECTORY;
+        Ok(Self { handle: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
     /// Opens a regular file for reading. A pipe does not block.
@@ -35,27 +33,20 @@ impl Root {
     pub(super) fn parent(&self, path: &Path) -> io::Result<Parent> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Parent { handle: self.beneath(above, flags)?, name })
+        let flags = path_handle_flags() | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        Ok(Parent { handle: self.beneath(above, flags)?, path: self.path.join(above), name })
     }
 
     fn beneath(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        for _ in 0..ATTEMPTS_MAX {
-            match openat2(&self.handle, path, flags, Mode::empty(), resolve) {
-                Err(Errno::AGAIN) => {}
-                // A kernel without it: the last component is not followed.
-                Err(Errno::NOSYS) => return Ok(openat(&self.handle, path, flags, Mode::empty())?),
-                opened => return Ok(opened?),
-            }
-        }
-        Err(io::ErrorKind::ResourceBusy.into())
+        Ok(open_beneath(&self.handle, path, flags, BeneathLinks::Never)?)
     }
 }
 
 /// An open directory, and a name in it.
 pub(super) struct Parent {
     handle: OwnedFd,
+    /// Its path, for systems that have no path of an open directory: a race remains there.
+    path: PathBuf,
     name: OsString,
 }
 
@@ -73,6 +64,9 @@ impl Parent {
     }
 
     fn beside(&self, name: &OsString) -> PathBuf {
+        if is_portable() {
+            return self.path.join(name);
+        }
         Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name)
     }
 }

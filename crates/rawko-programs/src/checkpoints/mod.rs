@@ -31,6 +31,7 @@ pub use names::real_path;
 pub use net::{NetChanges, net_changes};
 pub use record::{CheckpointSettings, Checkpoints, differences};
 pub(crate) use scan::{content_mark, read_copy, scan_copy};
+pub(crate) use text::quoted;
 pub use text::{FileDiff, file_diff};
 
 /// All paths of a tree, by name. A name is the path in the project; one that is not UTF-8 is encoded.

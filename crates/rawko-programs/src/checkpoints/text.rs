@@ -20,6 +20,29 @@ pub struct FileDiff {
     pub diff: String,
 }
 
+/// Quotes a name as git does: a name with a line feed must not look like a part of the diff, and `git apply` reads it.
+pub(crate) fn quoted(side: &str, path: &str) -> String {
+    let is_plain = |c: char| !c.is_control() && c != '"' && c != '\\';
+    if path.chars().all(is_plain) {
+        return format!("{side}/{path}");
+    }
+    let mut text = format!("\"{side}/");
+    for c in path.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                c.encode_utf8(&mut bytes).bytes().for_each(|byte| text.push_str(&format!("\\{byte:03o}")));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
 /// Returns the diff of a file or link; `None` for directories.
 pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Option<FileDiff> {
     let is_file = |mark: &Option<Mark>| mark.as_ref().is_some_and(|mark| mark.kind != Kind::Directory);
@@ -31,7 +54,8 @@ pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Opt
         (true, true) => ChangeStatus::Modified,
     };
     let path = &change.path;
-    let mut diff = format!("diff --git a/{path} b/{path}\n");
+    let (old_name, new_name) = (quoted("a", path), quoted("b", path));
+    let mut diff = format!("diff --git {old_name} {new_name}\n");
     match (status, before, after) {
         (ChangeStatus::Added, _, Some(after)) => diff += &format!("new file mode {}\n", git_mode(after)),
         (ChangeStatus::Deleted, Some(before), _) => {
@@ -50,7 +74,7 @@ pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Opt
     };
     let (Some(old), Some(new)) = (text(old, before), text(new, after)) else {
         file.is_binary = true;
-        file.diff += &format!("Binary files a/{path} and b/{path} differ\n");
+        file.diff += &format!("Binary files {old_name} and {new_name} differ\n");
         return Some(file);
     };
     let lines = TextDiff::from_lines(&*old, &*new);
@@ -61,10 +85,21 @@ pub fn file_diff(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Opt
             ChangeTag::Equal => {}
         }
     }
-    let from = if status == ChangeStatus::Added { "/dev/null".to_owned() } else { format!("a/{path}") };
-    let to = if status == ChangeStatus::Deleted { "/dev/null".to_owned() } else { format!("b/{path}") };
+    let from = if status == ChangeStatus::Added { "/dev/null".to_owned() } else { old_name };
+    let to = if status == ChangeStatus::Deleted { "/dev/null".to_owned() } else { new_name };
     if old != new {
         file.diff += &lines.unified_diff().context_radius(3).header(&from, &to).to_string();
     }
     Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn names_are_quoted_as_git_does() {
+        assert_eq!(quoted("a", "src/ä b.rs"), "a/src/ä b.rs");
+        assert_eq!(quoted("b", "x\n+y\u{1b}[2J\"\\"), "\"b/x\\n+y\\033[2J\\\"\\\\\"");
+    }
 }

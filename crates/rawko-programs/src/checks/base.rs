@@ -92,15 +92,23 @@ impl Base {
                 Err(error) => lost.push(not_restored(path, &error.to_string())),
             }
         }
-        let is_there = |path: &&String| root.join(path).symlink_metadata().is_ok();
-        lost.extend(self.absent.iter().filter(is_there).map(|path| {
-            failing(path, &format!("a check would run {path}, which is new since the task began; remove it"))
-        }));
-        let new = matching(root, &self.protected).into_iter().filter(|path| !self.files.contains_key(path));
-        lost.extend(new.map(|path| {
-            failing(&path, &format!("{path} is protected and new since the task began; remove it"))
+        lost.extend(self.new_files(root).into_iter().map(|path| match self.absent.contains(&path) {
+            true => {
+                let why = format!("a check would run {path}, which is new since the task began; remove it");
+                failing(&path, &why)
+            }
+            false => failing(&path, &format!("{path} is protected and new since the task began; remove it")),
         }));
         (restored, lost)
+    }
+
+    /// Returns the files that decide and did not exist when the task began.
+    pub(super) fn new_files(&self, root: &Path) -> Vec<String> {
+        let is_there = |path: &&String| root.join(path).symlink_metadata().is_ok();
+        let named = self.absent.iter().filter(is_there).cloned();
+        let protected = matching(root, &self.protected).into_iter();
+        let is_new = |path: &String| !self.files.contains_key(path) && !self.absent.contains(path);
+        named.chain(protected.filter(is_new)).collect()
     }
 
     /// Returns a failing result per check whose definition was changed.
@@ -120,7 +128,7 @@ impl Base {
 }
 
 impl KeptFile {
-    fn read(path: &Path) -> Option<Self> {
+    pub(super) fn read(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let body = std::fs::read(path).ok()?;
         let hash = blake3::hash(&body).to_hex()[..32].to_owned();
@@ -191,14 +199,19 @@ fn failing(name: &str, why: &str) -> CheckResult {
     }
 }
 
-fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
+/// Reads patterns; the settings report wrong ones.
+pub(super) fn globs(patterns: &[String]) -> globset::GlobSet {
     let mut set = globset::GlobSetBuilder::new();
     for pattern in patterns {
         if let Ok(glob) = globset::Glob::new(pattern) {
             set.add(glob);
         }
     }
-    let Ok(set) = set.build() else { return Vec::new() };
+    set.build().unwrap_or_default()
+}
+
+fn matching(root: &Path, patterns: &[String]) -> Vec<String> {
+    let set = globs(patterns);
     if set.is_empty() {
         return Vec::new();
     }

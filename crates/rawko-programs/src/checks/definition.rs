@@ -26,6 +26,9 @@ pub struct Check {
     /// False for advice: its errors are shown to agents, and do not keep a task from being complete.
     #[serde(default = "super::report::decides")]
     pub decides: bool,
+    /// Patterns of files that agents may change although the command names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
 }
 
 /// The format that errors are counted in.
@@ -56,8 +59,10 @@ pub enum Format {
 
 const FORMATS: [&str; 10] =
     ["exit", "json", "tap", "node-test", "junit", "sarif", "cargo", "unittest", "go", "lsp"];
-const KEYS: [&str; 10] =
-    ["name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env", "decides"];
+const KEYS: [&str; 11] = [
+    "name", "command", "format", "timeout", "cwd", "report", "pointer", "files", "pass_env", "decides",
+    "sources",
+];
 pub(super) const TIMEOUT: Duration = Duration::from_secs(600);
 const REASON: &str = "`phases.validate.checks` in the settings";
 
@@ -108,6 +113,15 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
     let report = at.get("report").and_then(|at| inside(reader, at, "`report` of a check"));
     let pass_env = at.get("pass_env").map(|at| reader.texts(at, "`pass_env` of a check")).unwrap_or_default();
     let decides = at.get("decides").and_then(|at| reader.flag(at, "`decides` of a check"));
+    let sources = at.get("sources").map(|at| reader.texts(at, "`sources` of a check")).unwrap_or_default();
+    let sources: Vec<(String, rawko_chart::Span)> =
+        sources.into_iter().map(|(pattern, span)| (pattern.to_owned(), span)).collect();
+    for (pattern, span) in &sources {
+        if let Err(error) = globset::Glob::new(pattern) {
+            let message = format!("`{pattern}` is not a pattern: {}", error.kind());
+            reader.invalid(*span, message, "write for example `src/**`");
+        }
+    }
     let command = command?;
     Some(Check {
         name: name.unwrap_or_else(|| command.join(" ")),
@@ -119,6 +133,7 @@ fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Option<Check> {
         pass_env: pass_env.into_iter().map(|(name, _)| name.to_owned()).collect(),
         reason: REASON.to_owned(),
         decides: decides.unwrap_or(true),
+        sources: sources.into_iter().map(|(pattern, _)| pattern).collect(),
     })
 }
 

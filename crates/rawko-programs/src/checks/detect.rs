@@ -37,6 +37,7 @@ fn check(name: &str, command: &[&str], format: Format, reason: impl Into<String>
         pass_env: Vec::new(),
         reason: reason.into(),
         decides: true,
+        sources: Vec::new(),
     }
 }
 

@@ -68,6 +68,7 @@ fn check_of(server: &KnownServer, root: &Path, folders: &[PathBuf]) -> Option<Ch
         pass_env: Vec::new(),
         reason: format!("`{}` is installed; it advises, and decides nothing", server.program),
         decides: false,
+        sources: Vec::new(),
     })
 }
 

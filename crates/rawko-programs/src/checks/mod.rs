@@ -4,6 +4,7 @@
 mod base;
 mod definition;
 mod detect;
+mod doubts;
 mod formats;
 mod installed;
 mod lsp;
@@ -13,11 +14,13 @@ mod process;
 mod report;
 mod run;
 mod settings_of;
+mod tools;
 mod tree;
 
 pub use base::{Base, KeptFile};
 pub use definition::{Check, Format, Problems, of_settings};
 pub use detect::detect;
+pub use doubts::Doubts;
 pub use formats::{Counted, Output, count};
 pub use installed::installed_language_servers;
 pub use lsp::LanguageServers;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::definition::Check;
-use super::settings_of;
+use super::{settings_of, tools};
 
 /// Programs that run the file they are given.
 const INTERPRETERS: [&str; 15] = [
@@ -13,6 +13,34 @@ const INTERPRETERS: [&str; 15] = [
     "source", ".",
 ];
 const SCRIPT_ENDINGS: [&str; 8] = ["sh", "bash", "py", "js", "mjs", "cjs", "rb", "pl"];
+
+/// Programs that judge the files they are given: such a file is what agents work on, not what judges them.
+const JUDGES: [&str; 22] = [
+    "ruff",
+    "black",
+    "flake8",
+    "mypy",
+    "pyright",
+    "pylint",
+    "isort",
+    "py_compile",
+    "compileall",
+    "eslint",
+    "prettier",
+    "tsc",
+    "biome",
+    "gofmt",
+    "rustfmt",
+    "rustc",
+    "gcc",
+    "cc",
+    "clang",
+    "g++",
+    "shellcheck",
+    "clang-format",
+];
+/// Programs that run the one they are given.
+const WRAPPERS: [&str; 8] = ["npx", "uv", "uvx", "poetry", "run", "exec", "env", "pnpm"];
 
 /// Paths in the project.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,15 +53,19 @@ pub(super) struct NamedFiles {
 pub(super) fn named_files(root: &Path, check: &Check) -> NamedFiles {
     let mut named = NamedFiles::default();
     let commands = settings_of::commands(root, check);
-    let mut all: Vec<Vec<String>> = vec![words_of(&check.command)];
-    all.extend(commands.lines().map(shell_words));
+    let mut all: Vec<Vec<String>> = commands_of(&check.command);
+    all.extend(commands.lines().flat_map(shell_commands));
     let every: Vec<String> = all.concat();
     let mut folders = vec![check.cwd.clone(), PathBuf::from(".")];
     folders.extend(every.iter().map(|word| check.cwd.join(word)).filter(|folder| root.join(folder).is_dir()));
-    for words in &all {
+    for words in all.iter().filter(|words| !is_judging(root, words)) {
         named.take_words(root, &folders, words);
     }
+    named.existing.extend(tools::programs(root, &check.cwd, &every));
     named.absent.extend(settings_of::skipping_files(root, check));
+    let sources = super::base::globs(&check.sources);
+    named.existing.retain(|path| !sources.is_match(path));
+    named.absent.retain(|path| !sources.is_match(path));
     let existing = named.existing.clone();
     named.absent.retain(|path| !existing.contains(path));
     named
@@ -139,17 +171,36 @@ impl Runner {
     }
 }
 
-/// The words of a command; a text for a shell is split as a shell does.
-fn words_of(command: &[String]) -> Vec<String> {
+/// Returns true if the operands of a command are judged by a program that is not the project's own.
+fn is_judging(root: &Path, words: &[String]) -> bool {
+    let is_python = |word: &String| Runner::of(name_of(word)) == Some(Runner::Python);
+    let is_before = |word: &String| {
+        word.contains('=') || word.starts_with('-') || WRAPPERS.contains(&name_of(word)) || is_python(word)
+    };
+    let program = words.iter().find(|word| !is_before(word));
+    program.is_some_and(|word| JUDGES.contains(&name_of(word)) && !root.join(word).is_file())
+}
+
+fn name_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
+/// The commands of a check; a text for a shell is split as a shell does.
+fn commands_of(command: &[String]) -> Vec<Vec<String>> {
     match command {
-        [shell, option, text] if Runner::of(shell).is_some() && option == "-c" => shell_words(text),
-        words => words.to_vec(),
+        [shell, option, text] if Runner::of(shell).is_some() && option == "-c" => shell_commands(text),
+        words => vec![words.to_vec()],
     }
 }
 
-/// Splits a shell command into words, without quotes. Operators separate words.
+/// Splits a shell text into words, without quotes. Operators separate words.
 pub(super) fn shell_words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    shell_commands(text).concat()
+}
+
+/// Splits a shell text into commands and their words, without quotes.
+fn shell_commands(text: &str) -> Vec<Vec<String>> {
+    let (mut commands, mut words, mut word, mut quote) = (Vec::new(), Vec::new(), String::new(), None);
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (quote, letter) {
@@ -158,12 +209,17 @@ pub(super) fn shell_words(text: &str) -> Vec<String> {
             (None | Some('"'), '\\') => word.extend(letters.next()),
             (None, _) if letter.is_whitespace() || ";&|()<>`@".contains(letter) => {
                 words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
+                if ";&|()`\n".contains(letter) {
+                    commands.push(std::mem::take(&mut words));
+                }
             }
             (_, _) => word.push(letter),
         }
     }
     words.extend(Some(word).filter(|word| !word.is_empty()));
-    words
+    commands.push(words);
+    commands.retain(|words| !words.is_empty());
+    commands
 }
 
 /// A relative path inside the project, without `.` and `..`.

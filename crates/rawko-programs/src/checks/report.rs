@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::definition::Check;
+use super::run::shown;
+
 const FINDINGS_MAX: usize = 50;
 const MESSAGE_CHARS_MAX: usize = 500;
 
@@ -53,6 +56,20 @@ impl CheckReport {
 }
 
 impl CheckResult {
+    /// A check that did not run since the files changed: nothing is known of it.
+    pub fn not_run(check: &Check, why: &str) -> Self {
+        Self {
+            name: check.name.clone(),
+            command: shown(&check.command),
+            ok: false,
+            decides: check.decides,
+            errors: 0,
+            tests: None,
+            summary: why.to_owned(),
+            findings: Vec::new(),
+        }
+    }
+
     /// Makes a check without any test fail, because agents changed or deleted tests: nothing is left to pass.
     pub fn miss_tests(&mut self, changed: &str) {
         if !self.ok || self.tests != Some(0) {

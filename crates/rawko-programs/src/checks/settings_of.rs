@@ -146,6 +146,8 @@ fn definitions(folder: &Path, words: &[&str]) -> Vec<(String, String)> {
         found.extend(files.iter().map(|file| whole(folder, file)));
         found.extend(sections.iter().map(|(file, start)| section(folder, file, start)));
     }
+    let every: Vec<&str> = words.iter().chain(&inner).copied().collect();
+    found.extend(super::tools::packages(folder, &every));
     found.extend(FILES.iter().filter(|(tool, _)| runs(tool)).map(|(_, file)| whole(folder, file)));
     if runs("jest") {
         let package: Value = serde_json::from_str(&read(folder, "package.json")).unwrap_or_default();

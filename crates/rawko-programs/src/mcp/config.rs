@@ -41,6 +41,20 @@ pub enum McpTransport {
 }
 
 impl McpTransport {
+    /// Returns the host and the port of a remote server.
+    pub fn host(&self) -> Option<(String, u16)> {
+        let McpTransport::Http { url, .. } = self else { return None };
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let usual = if scheme.eq_ignore_ascii_case("http") { 80 } else { 443 };
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
+            Some(_) | None => (authority, usual),
+        };
+        Some((host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase(), port))
+    }
+
     /// Returns the program, or the URL without its query.
     pub fn shown(&self) -> String {
         match self {

@@ -83,6 +83,11 @@ impl Server {
         tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.is_safe_to_repeat))
     }
 
+    /// Returns the host and port of a server over HTTP.
+    pub(super) fn host(&self) -> Option<(String, u16)> {
+        self.config.transport.host()
+    }
+
     pub(super) fn only_reads(&self, full: &str) -> bool {
         let tools = self.facts().tools.clone();
         tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.only_reads))

@@ -114,6 +114,10 @@ impl ToolSource for McpServers {
         servers.into_iter().any(|server| server.only_reads(name))
     }
 
+    fn host(&self, name: &str) -> Option<(String, u16)> {
+        self.of(name)?.host()
+    }
+
     fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
         Box::pin(async move {
             match self.of_access(name, access) {

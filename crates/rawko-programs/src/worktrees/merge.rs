@@ -3,14 +3,18 @@
 
 use std::io;
 
+use rawko_tools::ProtectedPaths;
+
 use super::{Worktree, WorktreeError, Worktrees, copy};
 use crate::checkpoints::{
     ApplyError, Author, Change, Checkpoints, Entry, Kind, Manifest, Mark, MergeResult, MergedFile,
-    apply_copy, content_mark, has_markers, merge_lines,
+    apply_copy, content_mark, has_markers, merge_lines, real_path,
 };
 
 /// Attempts while the person changes files at the same time.
 const ATTEMPTS_MAX: usize = 5;
+/// Files that a refusal names.
+const NAMED_MAX: usize = 5;
 
 /// A completed merge.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +66,7 @@ impl Worktrees {
             let (number, ours) = history.now().await?;
             let theirs = copy::scan(&tree.path).await?;
             let merge = MergeResult::of(&self.base(&tree)?, &ours, &theirs);
+            refuse_authority(&merge)?;
             let contents = contents(history, &tree, number, &merge).await?;
             if !contents.conflicts.is_empty() {
                 let paths: Vec<String> = contents.conflicts.iter().map(|(path, _)| path.clone()).collect();
@@ -128,6 +133,25 @@ impl Worktrees {
             Worktree { base: number, conflicts: conflicts.map(|(path, _)| path).collect(), ..tree.clone() };
         Ok(self.write(&tree, Some(ours))?)
     }
+}
+
+/// Refuses a merge that would change what instructs agents or starts programs, however it came into the worktree: this
+/// process writes to the project without the sandbox.
+fn refuse_authority(merge: &MergeResult) -> io::Result<()> {
+    let changed = merge.changes.iter().map(|change| change.path.as_str());
+    let both = merge.both.iter().map(|file| file.path.as_str());
+    let all = changed.chain(both).chain(merge.conflicts.iter().map(String::as_str));
+    let found: Vec<&str> =
+        all.filter(|path| ProtectedPaths::part_of(&real_path(path)).is_some()).take(NAMED_MAX).collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "refused: the worktree changes files that instruct agents or start programs ({}); review them, and merge the branch \
+         with git",
+        found.join(", ")
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
 /// Returns the files that still have conflict markers.

@@ -73,6 +73,13 @@ pub enum Refusal {
         /// Id of the instance.
         id: String,
     },
+    /// A retry of an item was requested that is not possible.
+    ItemNotRetried {
+        /// Id of the instance.
+        id: String,
+        /// The reason.
+        why: String,
+    },
     /// A paused instance takes no answers.
     Paused {
         /// Id of the instance.
@@ -114,6 +121,7 @@ impl From<HostError> for Refusal {
             }
             HostError::NoStep { id, step, last } => Refusal::NoStep { id, step, last },
             HostError::NotFailed { id } => Refusal::NotFailed { id },
+            HostError::ItemNotRetried { id, why } => Refusal::ItemNotRetried { id, why },
             HostError::Paused { id } => Refusal::Paused { id },
             HostError::BadEdit { key, why } => Refusal::BadEdit { key, why },
             HostError::MigrationRefused { id, reasons } => Refusal::MigrationRefused { id, reasons },
@@ -139,6 +147,7 @@ impl From<Refusal> for HostError {
             }
             Refusal::NoStep { id, step, last } => HostError::NoStep { id, step, last },
             Refusal::NotFailed { id } => HostError::NotFailed { id },
+            Refusal::ItemNotRetried { id, why } => HostError::ItemNotRetried { id, why },
             Refusal::Paused { id } => HostError::Paused { id },
             Refusal::BadEdit { key, why } => HostError::BadEdit { key, why },
             Refusal::MigrationRefused { id, reasons } => HostError::MigrationRefused { id, reasons },
@@ -173,6 +182,7 @@ mod tests {
             },
             HostError::NoStep { id: id(), step: 9, last: 3 },
             HostError::NotFailed { id: id() },
+            HostError::ItemNotRetried { id: id(), why: "it is done".to_owned() },
             HostError::Paused { id: id() },
             HostError::BadEdit { key: "n".to_owned(), why: "no".to_owned() },
             HostError::Internal(id()),

@@ -41,6 +41,7 @@ fn matches(row: &Row, filter: &Filter) -> bool {
             || row.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
         && filter.shows(&row.new, &row.head)
         && filter.chart.as_deref().is_none_or(|chart| chart == &*row.new.chart_id)
+        && !filter.except.iter().any(|chart| **chart == *row.new.chart_id)
         && !(filter.roots_only && row.new.parent.is_some())
         && filter.part.as_deref().is_none_or(|part| has_part(&row.new.id, part))
 }

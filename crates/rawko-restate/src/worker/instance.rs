@@ -16,8 +16,8 @@ use super::state::WorkerState;
 use super::take::InstanceInput;
 use super::written::is_taken;
 use crate::layout::{
-    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, Live, MigrateAsk, PersonAsk, Post,
-    Refusal, Reply, StartAsk, from_hex, handler, key,
+    AnswerAsk, BlobText, BlobsAsk, CancelAsk, DeliverAsk, ForkAsk, ItemAsk, Live, MigrateAsk, PersonAsk,
+    Post, Refusal, Reply, StartAsk, from_hex, handler, key,
 };
 
 /// Size after which a response with blobs ends.
@@ -74,6 +74,12 @@ impl InstanceObject {
     #[handler]
     async fn retry(&self, ctx: ObjectContext<'_>) -> HandlerResult<Json<Reply>> {
         self.asked(&ctx, Input::Retry).await
+    }
+
+    /// Retries one failed item of an `each`.
+    #[handler]
+    async fn retry_item(&self, ctx: ObjectContext<'_>, ask: Json<ItemAsk>) -> HandlerResult<Json<Reply>> {
+        self.asked(&ctx, Input::RetryItem { item: ask.into_inner().item }).await
     }
 
     /// Pauses the instance and its descendants.

@@ -246,6 +246,7 @@ fn event_of(input: &Input) -> Option<Event> {
         Input::Cancel { reason } => Some(Event::CancelRequested { reason: reason.clone() }),
         Input::Pause { by } => Some(Event::PauseRequested { by: by.clone() }),
         Input::Resume { by } => Some(Event::ResumeRequested { by: by.clone(), paused_ms: 0 }),
+        Input::RetryItem { item } => Some(Event::ItemRetryRequested { item: item.clone() }),
         Input::Answer { .. } | Input::Retry | Input::Migrate(_) | Input::Time | Input::Restart { .. } => None,
     }
 }
@@ -264,6 +265,7 @@ fn failed_text(event: &Event) -> String {
         Event::CancelRequested { .. } => Event::CancelRequested { reason: Value::Null },
         event @ (Event::TimerFired { .. }
         | Event::RetryRequested
+        | Event::ItemRetryRequested { .. }
         | Event::PauseRequested { .. }
         | Event::ResumeRequested { .. }) => event,
     })

@@ -187,6 +187,7 @@ fn sender(event: &Event) -> Option<Arc<str>> {
         | Event::InvokeDone { .. }
         | Event::InvokeFailed { .. }
         | Event::RetryRequested
+        | Event::ItemRetryRequested { .. }
         | Event::CancelRequested { .. }
         | Event::PauseRequested { .. }
         | Event::ResumeRequested { .. } => None,

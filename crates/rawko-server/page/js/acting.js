@@ -90,7 +90,7 @@ export async function retry(id) {
 }
 
 /** Forks from a step; values of the context may be others. */
-export function fork(id, step, context) {
+export function fork(id, step, context, view = 'instances') {
   const name = h('input', {
     class: 'input code',
     type: 'text',
@@ -98,6 +98,7 @@ export function fork(id, step, context) {
     spellcheck: 'false',
     placeholder: 'generated if empty',
   });
+  const from = h('input', { class: 'input', type: 'number', min: 0, value: String(step) });
   const rows = h('div', { class: 'edits' });
   const edits = new Map();
   const pick = h(
@@ -148,12 +149,13 @@ export function fork(id, step, context) {
     input.focus();
   }
   ask({
-    title: `Fork from step ${step}`,
-    lead: 'Creates a new instance that continues from this step. This instance is not changed.',
+    title: 'Fork',
+    lead: 'Creates a new instance that continues from a step of this one. This instance is not changed.',
     act: 'Fork',
     wide: true,
     body: [
       field('New instance id', name),
+      field('From step', from, 'Its files are those of the step, in a worktree of its own if they changed since'),
       h(
         'div',
         { class: 'field' },
@@ -164,14 +166,14 @@ export function fork(id, step, context) {
       ),
     ],
     async work() {
-      const body = { at: step };
+      const body = { at: Math.trunc(Number(from.value)) };
       if (name.value.trim()) body.id = name.value.trim();
       const set = {};
       for (const [key, input] of edits) set[key] = input.value.trim() || 'null';
       if (edits.size) body.set = set;
       const receipt = await post(path('instances', id, 'fork'), body);
-      notice(`Forked into ${receipt.instance}.`, { link: h('a', { href: href('instances', id, { step }) }, 'back') });
-      go('instances', receipt.instance);
+      notice(`Forked into ${receipt.instance}.`, { link: h('a', { href: href(view, id, view === 'instances' ? { step } : {}) }, 'back') });
+      go(view, receipt.instance);
     },
   });
 }

@@ -3,7 +3,7 @@ import { get, path } from './api.js';
 import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
 import { href } from './route.js';
-import { face } from './transcript.js';
+import { face } from './turns.js';
 import { cost, number } from './words.js';
 
 const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not checked' };
@@ -12,7 +12,17 @@ const TONE = { ok: 'done', warning: 'person', broken: 'error', unknown: 'cancell
 export function agents(root) {
   const list = h('ul', { class: 'cards two', role: 'list' });
   const body = h('div', { class: 'scroll', tabindex: 0 });
-  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Agents')), body);
+  root.append(
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Agents'),
+      h('span', { class: 'grow' }),
+      h('a', { class: 'button narrow-only', href: href('usage') }, 'Usage'),
+      h('a', { class: 'button narrow-only', href: href('audit') }, 'Audit'),
+    ),
+    body,
+  );
   let known = false;
 
   async function read() {

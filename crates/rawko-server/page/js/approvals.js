@@ -4,6 +4,11 @@ import { get, path } from './api.js';
 import { askCard, askKey } from './ask.js';
 import { fill, h, keyed, say, steady } from './dom.js';
 import { empty, failed } from './empty.js';
+import { TASK_CHART } from './filters.js';
+import { notifyButton } from './notify.js';
+import { forget, originNow, readOrigins } from './origins.js';
+import { prose } from './prose.js';
+import { href } from './route.js';
 import { plural } from './words.js';
 
 const PAGE = 100;
@@ -12,9 +17,9 @@ const PAGES_MAX = 10;
 
 export function approvals(root, _route, { may }) {
   const count = h('span', { class: 'muted number' });
-  const list = h('div', { class: 'asks' });
+  const list = h('div', { class: 'ask-groups' });
   const body = h('div', { class: 'scroll', tabindex: 0 });
-  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Approvals'), count), body);
+  root.append(h('div', { class: 'view-head' }, h('h1', null, 'Approvals'), count, h('span', { class: 'grow' }), notifyButton()), body);
   let [known, reading, stale, left] = [false, false, false, false];
 
   /** Asked again while it reads, it reads once more. */
@@ -25,6 +30,7 @@ export function approvals(root, _route, { may }) {
       const { asks, total } = await everything();
       known = true;
       if (!left) show(asks, total);
+      if ((await readOrigins(asks.map((ask) => ask.id))) && !left) show(asks, total);
     } catch (error) {
       if (!known && !left) fill(body, failed(error, read));
     } finally {
@@ -40,7 +46,28 @@ export function approvals(root, _route, { may }) {
     if (!asks.length) return void fill(body, nothing());
     if (list.parentElement !== body) fill(body, list);
     const soonest = [...asks].sort((a, b) => (a.expires_ms ?? Infinity) - (b.expires_ms ?? Infinity));
-    keyed(list, soonest, askKey, (ask) => askCard(ask, { may, origin: true, answered: refresh }));
+    const groups = new Map();
+    for (const ask of soonest) {
+      ask.origin = originNow(ask.id);
+      const key = ask.origin.root;
+      if (!groups.has(key)) groups.set(key, { ...ask.origin, asks: [] });
+      groups.get(key).asks.push(ask);
+    }
+    keyed(list, groups.values(), (it) => it.root, group, (element, it) => {
+      keyed(element.lastElementChild, it.asks, askKey, (ask) => card(ask));
+    });
+  }
+
+  /** A request with the last words of the instance that makes it. */
+  function card(ask) {
+    const answered = () => {
+      forget(ask.id);
+      refresh();
+    };
+    const element = askCard(ask, { may, origin: true, answered });
+    if (ask.origin.said)
+      element.querySelector('.ask-head').after(h('blockquote', { class: 'ask-said' }, prose(ask.origin.said.slice(0, 600))));
+    return element;
   }
 
   const refresh = steady(read, 200);
@@ -54,6 +81,17 @@ export function approvals(root, _route, { may }) {
       refresh.cancel();
     },
   };
+}
+
+/** The requests of one task or top-level instance. */
+function group({ root, title, chart }) {
+  const view = chart === TASK_CHART ? 'tasks' : 'instances';
+  return h(
+    'section',
+    { class: 'ask-group', 'aria-label': title },
+    h('h2', null, h('a', { href: href(view, root) }, title), title === root ? null : h('span', { class: 'muted small-text' }, ` ${root}`)),
+    h('div', { class: 'asks' }),
+  );
 }
 
 /** All questions, page by page; what is answered meanwhile may make one come twice. */

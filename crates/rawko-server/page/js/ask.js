@@ -6,12 +6,13 @@ import { h, fill } from './dom.js';
 import { schemaForm, schemaOf } from './forms.js';
 import { icon } from './icons.js';
 import { notice } from './notices.js';
-import { prose } from './prose.js';
+import { hunksOf, patch } from './patch.js';
+import { inline, prose } from './prose.js';
 import { href } from './route.js';
 import { treeOf } from './tree.js';
 import { complaint } from './words.js';
 
-const KNOWN = ['title', 'prompt', 'message', 'form', 'schema', 'expires', 'approve', 'deny', 'fields'];
+const KNOWN = ['title', 'prompt', 'message', 'form', 'schema', 'expires', 'approve', 'deny', 'fields', 'kind', 'options', 'command', 'runs', 'diff', 'tool', 'by', 'rule', 'always'];
 let serial = 0;
 
 export const askKey = (ask) =>
@@ -64,6 +65,11 @@ export function askCard(ask, { may, origin = false, answered }) {
     words.no,
   );
   const buttons = [yes, no];
+  const options = optionsOf(input, (text) => {
+    if (fields) fields.element.querySelector('input, textarea').value = text;
+    else comment.value = text;
+    answer(true, yes);
+  });
 
   return h(
     'article',
@@ -72,7 +78,7 @@ export function askCard(ask, { may, origin = false, answered }) {
       'header',
       { class: 'ask-head' },
       h('span', { class: 'ask-icon', 'aria-hidden': 'true' }, icon('approvals', 18)),
-      h('h2', { id }, input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`),
+      h(origin ? 'h3' : 'h2', { id, class: 'ask-title' }, inline(String(input.title ?? input.prompt ?? input.message ?? `${ask.invoke}: answer required`))),
       expiry(ask),
     ),
     origin
@@ -85,7 +91,9 @@ export function askCard(ask, { may, origin = false, answered }) {
         )
       : null,
     text(input),
+    subject(input),
     rest(input),
+    may.operate ? options : null,
     may.operate
       ? [fields?.element, comment, problem, h('div', { class: 'row ask-actions' }, buttons)]
       : h('p', { class: 'muted' }, 'Your token is read-only; answering requires the role operate.'),
@@ -108,6 +116,33 @@ function text(input) {
     (it) => typeof it === 'string' && it !== (input.title ?? input.prompt ?? input.message),
   );
   return parts.length ? parts.map(prose) : null;
+}
+
+/** What a call would do: the line that runs, or the lines that change. */
+function subject(input) {
+  const line = typeof input.runs === 'string' ? input.runs : input.command;
+  const diff = typeof input.diff === 'string' && input.diff ? lines(input.diff) : null;
+  return [
+    typeof line === 'string' && line ? h('pre', { class: 'ask-command', tabindex: 0 }, line) : null,
+    diff ? patch(diff, { label: 'Change' }) : null,
+  ];
+}
+
+/** A diff with or without hunk headers. */
+function lines(diff) {
+  const hunks = hunksOf(diff);
+  if (hunks.length) return hunks;
+  const kinds = { '+': 'new', '-': 'gone' };
+  const line = (text) => ({ kind: kinds[text[0]] ?? 'kept', text: text.slice(1), before: null, after: null });
+  return [{ head: '', lines: diff.split('\n').filter(Boolean).map(line) }];
+}
+
+/** Suggested answers of a question. */
+function optionsOf(input, chosen) {
+  if (!Array.isArray(input.options) || !input.options.length) return null;
+  const words = (it) => (typeof it === 'string' ? it : (it?.label ?? it?.title ?? JSON.stringify(it)));
+  const button = (it) => h('button', { class: 'button', type: 'button', on: { click: () => chosen(words(it)) } }, words(it));
+  return h('div', { class: 'row ask-options', role: 'group', 'aria-label': 'Suggested answers' }, input.options.map(button));
 }
 
 /** What else the chart said: it is what the decision is about. */

@@ -9,7 +9,7 @@ import { bind } from './keys.js';
 import { announce, doing, notice } from './notices.js';
 import { prose } from './prose.js';
 import { go, href } from './route.js';
-import { face } from './transcript.js';
+import { face } from './turns.js';
 import { membersOf } from './channels.js';
 import { fullMoment, moment } from './words.js';
 

@@ -5,7 +5,7 @@ import { ask, field } from './dialog.js';
 import { empty, failed } from './empty.js';
 import { icon } from './icons.js';
 import { go, href } from './route.js';
-import { face } from './transcript.js';
+import { face } from './turns.js';
 import { plural } from './words.js';
 
 export function channels(root, _route, { may }) {

@@ -27,6 +27,8 @@ svg.rawko-chart { --rawko-bg: transparent; --rawko-text: var(--text); --rawko-mu
 .finding .pill { stroke: var(--bad); stroke-width: 1.2 }
 .finding.warning > .box, .finding.warning > .route { stroke: var(--warn) }
 .finding.warning > .head { fill: var(--warn) }
+.came > .route { stroke: var(--good); stroke-width: 2.2; vector-effect: non-scaling-stroke } .came > .head { fill: var(--good) }
+.off { opacity: 0.3 } .off .off { opacity: 1 }
 .pointed > .box { stroke: var(--accent); stroke-width: 4 }
 .pointed > .route { stroke: var(--accent); stroke-width: 4 }
 @media (prefers-reduced-motion: reduce) { .state.entered > .box { animation: none } .state > .box { transition: none } }
@@ -45,7 +47,7 @@ function sheet(text) {
 }
 
 export class Drawing {
-  constructor({ label, lights = true }) {
+  constructor({ label, lights = true, fitted = false }) {
     this.content = h('div', { class: 'drawing-content' });
     this.shadow = this.content.attachShadow({ mode: 'open' });
     this.frame = h(
@@ -73,7 +75,7 @@ export class Drawing {
       lights ? tool('aim', 'Show active states', () => this.showActive(true)) : null,
     );
     this.element = h('div', { class: 'drawing' }, this.frame, this.tools);
-    this.view = new Viewport(this.frame, this.content);
+    this.view = new Viewport(this.frame, this.content, { fitted });
     this.nodes = new Map();
     this.transitions = new Map();
     this.lit = new Set();
@@ -144,6 +146,24 @@ export class Drawing {
     const wanted = new Set((ids ?? []).map(String));
     for (const [id, elements] of this.transitions)
       for (const element of elements) element.classList.toggle('taken', wanted.has(id));
+  }
+
+  /** Fades what an instance did not come through. @param {{configuration?: string[], entered?: string[], transitions?: number[]}[]} entries */
+  path(entries) {
+    const [nodes, transitions] = [new Set(), new Set()];
+    for (const entry of entries) {
+      for (const name of [...(entry.entered ?? []), ...(entry.configuration ?? [])]) {
+        const parts = name.split('.');
+        for (let depth = 1; depth <= parts.length; depth += 1) nodes.add(parts.slice(0, depth).join('.'));
+      }
+      for (const id of entry.transitions ?? []) transitions.add(String(id));
+    }
+    const fade = (elements, is) => elements.forEach((element) => element.classList.toggle('off', is));
+    for (const [node, elements] of this.nodes) fade(elements, nodes.size > 0 && node !== '' && !nodes.has(node));
+    for (const [id, elements] of this.transitions) {
+      fade(elements, nodes.size > 0 && !transitions.has(id));
+      for (const element of elements) element.classList.toggle('came', transitions.has(id));
+    }
   }
 
   /** A transition happens: something runs along its route. */

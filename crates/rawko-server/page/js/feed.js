@@ -1,5 +1,6 @@
 // Rows of instances as far as somebody looked, kept up to date by what happens. Apart from the list that shows them.
 import { get, path } from './api.js';
+import { ORDERS } from './filters.js';
 import { statusAfter } from './words.js';
 
 const PAGE = 200;
@@ -83,4 +84,62 @@ export class Feed {
     row.changed = performance.now();
     return before !== `${row.status} ${row.waits_for}`;
   }
+}
+
+const SORTED_MAX = 2000;
+
+/** Rows in another order than the store's: read as a whole, up to a limit, and sorted here. */
+class SortedFeed extends Feed {
+  constructor(query, by, changed) {
+    super(query, changed);
+    this.by = by;
+  }
+
+  async first() {
+    await this.refresh();
+  }
+
+  async refresh() {
+    let [rows, cursor, answer] = [[], null, null];
+    do {
+      answer = await get(path('instances'), { ...this.query, limit: 500, cursor }, { signal: this.abort.signal });
+      rows = rows.concat(answer.instances);
+      cursor = answer.next;
+    } while (cursor && rows.length < SORTED_MAX);
+    rows.sort(this.by);
+    this.take({ ...answer, instances: rows, total: rows.length, next: null }, []);
+    this.ready = true;
+    this.changed();
+  }
+}
+
+/** Rows whose text has the words. */
+class FoundFeed extends Feed {
+  constructor(query, { q, by, keeps }, changed) {
+    super(query, changed);
+    Object.assign(this, { q, by, keeps });
+  }
+
+  async first() {
+    await this.refresh();
+  }
+
+  async refresh() {
+    const { chart, except, children } = this.query;
+    const answer = await get(path('search'), { q: this.q, chart, except, children, limit: 500 }, { signal: this.abort.signal });
+    const rows = answer.results.filter(this.keeps);
+    if (this.by) rows.sort(this.by);
+    this.take({ instances: rows, total: rows.length, next: null }, []);
+    this.ready = true;
+    this.changed();
+  }
+}
+
+/** The feed for what a person asks for. */
+export function feedOf(query, { q, sort }, changed) {
+  const by = ORDERS.find((order) => order.key === sort)?.by ?? null;
+  const has = (wanted, value) => !wanted || [wanted].flat().includes(value);
+  const keeps = (row) => has(query.status, row.status) && has(query.outcome, row.outcome) && has(query.waits, row.waits_for);
+  if (q) return new FoundFeed(query, { q, by, keeps }, changed);
+  return by ? new SortedFeed(query, by, changed) : new Feed(query, changed);
 }

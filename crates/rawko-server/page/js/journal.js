@@ -63,6 +63,11 @@ export class Journal {
     return this.blocks.get(Math.floor(step / BLOCK))?.get(step) ?? null;
   }
 
+  /** Returns all entries that are here. */
+  all() {
+    return [...this.blocks.values()].flatMap((block) => [...block.values()]);
+  }
+
   /** Sees to it that the entries from `from` to `to` are here soon. Whoever scrolls past wants only where they stop. */
   need(from, to) {
     this.wanted = [from, to];

@@ -10,15 +10,20 @@ import { steady } from './dom.js';
 import { announce } from './notices.js';
 import { empty, failed } from './empty.js';
 import { login } from './login.js';
-import { instances } from './instances.js';
+import { counted } from './notify.js';
+import { instances, tasks } from './instances.js';
 import { instance } from './instance.js';
-import { tasks } from './tasks.js';
+import { task } from './task.js';
 import { approvals } from './approvals.js';
 import { channels } from './channels.js';
 import { channel } from './channel.js';
 import { charts } from './charts.js';
 import { chart } from './chart.js';
 import { agents } from './agents.js';
+import { audit } from './audit.js';
+import { call } from './call.js';
+import { compare } from './compare.js';
+import { usage } from './usage.js';
 import { begin } from './start.js';
 
 /**
@@ -28,11 +33,15 @@ import { begin } from './start.js';
 
 const VIEWS = {
   instances: (name) => (name === null ? instances : instance),
-  tasks: () => tasks,
+  tasks: (name) => (name === null ? tasks : task),
   approvals: () => approvals,
   channels: (name) => (name === null ? channels : channel),
   charts: (name) => (name === null ? charts : chart),
   agents: () => agents,
+  usage: () => usage,
+  audit: () => audit,
+  calls: () => call,
+  compare: () => compare,
 };
 
 wear();
@@ -71,7 +80,9 @@ async function readApprovals() {
     approvals: [],
     total: null,
   }));
-  if (total !== null) frame.approvals(total ?? asks.length);
+  if (total === null) return;
+  frame.approvals(total ?? asks.length);
+  counted(total ?? asks.length);
 }
 
 function show() {
@@ -90,7 +101,7 @@ function show() {
 }
 
 function enter(mount, route) {
-  live.follow(route.view === 'instances' && route.name !== null ? { instance: route.name } : {});
+  live.follow(['instances', 'tasks'].includes(route.view) && route.name !== null ? { instance: route.name } : {});
   const { role, required } = page.session;
   // Where there are tokens, they say who speaks.
   const may = { operate: role !== 'read', admin: role === 'admin', claimName: !required };
@@ -157,12 +168,14 @@ onTrouble({
 
 bind('Global', [
   { keys: '?', does: 'show this list', run: overlay },
-  { keys: 'g i', does: 'instances', run: () => go('instances') },
   { keys: 'g t', does: 'tasks', run: () => go('tasks') },
+  { keys: 'g i', does: 'instances', run: () => go('instances') },
   { keys: 'g a', does: 'approvals', run: () => go('approvals') },
   { keys: 'g c', does: 'channels', run: () => go('channels') },
   { keys: 'g h', does: 'charts', run: () => go('charts') },
   { keys: 'g p', does: 'agents', run: () => go('agents') },
+  { keys: 'g u', does: 'usage', run: () => go('usage') },
+  { keys: 'g d', does: 'audit', run: () => go('audit') },
   {
     keys: 'n',
     does: 'start a task or an instance',

@@ -9,7 +9,7 @@ import { doing } from './notices.js';
 import { inline } from './prose.js';
 import { href } from './route.js';
 import { spentBrief } from './spent.js';
-import { planOf } from './transcript.js';
+import { planOf } from './turns.js';
 import { treeOf } from './tree.js';
 import { TONES, brief, plural, states, tone } from './words.js';
 
@@ -124,7 +124,7 @@ export class Present {
     this.result.dataset.key = key;
     if (!over) return void this.result.replaceChildren();
     const output = doc.output;
-    const good = (doc.outcome ?? 'succeeded') === 'succeeded';
+    const good = doc.outcome === 'succeeded';
     const summary = output && typeof output === 'object' && typeof output.summary === 'string' ? output.summary : null;
     const others = summary
       ? Object.fromEntries(Object.entries(output).filter(([key]) => key !== 'summary' && key !== 'task'))
@@ -139,8 +139,8 @@ export class Present {
       this.result,
       h(
         'div',
-        { class: `card ${good ? 'good-card' : 'bad-card'}` },
-        h('h2', null, icon(good ? 'check' : 'stop'), ENDED[doc.outcome ?? 'succeeded'] ?? 'Done'),
+        { class: `card ${good ? 'good-card' : doc.outcome === 'failed' ? 'bad-card' : 'warn-card'}` },
+        h('h2', null, icon(good ? 'check' : 'stop'), ENDED[doc.outcome] ?? 'Ended'),
         summary ? h('p', { class: 'wrap' }, summary) : null,
         body,
       ),

@@ -9,7 +9,7 @@ export function parse(hash) {
   const [place, words = ''] = hash.replace(/^#\/?/, '').split('?');
   const [view, ...rest] = place.split('/');
   const query = Object.fromEntries(new URLSearchParams(words));
-  return { view: view || 'instances', name: rest.length ? decode(rest.join('/')) : null, query };
+  return { view: view || 'tasks', name: rest.length ? decode(rest.join('/')) : null, query };
 }
 
 function decode(text) {

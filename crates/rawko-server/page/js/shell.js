@@ -8,12 +8,14 @@ import { overlay } from './keys.js';
 import { announce, noticesIn } from './notices.js';
 
 const PLACES = [
-  ['instances', 'Instances'],
   ['tasks', 'Tasks'],
+  ['instances', 'Instances'],
   ['approvals', 'Approvals'],
   ['channels', 'Channels'],
   ['charts', 'Charts'],
   ['agents', 'Agents'],
+  ['usage', 'Usage'],
+  ['audit', 'Audit'],
 ];
 
 const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Disconnected' };
@@ -49,14 +51,14 @@ export function shell(root, { leave }) {
     h(
       'header',
       { class: 'side' },
-      h('a', { class: 'brand', href: href('instances') }, mark(), h('span', null, 'rawko')),
+      h('a', { class: 'brand', href: href('tasks') }, mark(), h('span', null, 'rawko')),
       h(
         'nav',
         { class: 'nav', 'aria-label': 'Main' },
         h(
           'ul',
           null,
-          [...links.values()].map((link) => h('li', null, link)),
+          [...links].map(([view, link]) => h('li', { class: ['usage', 'audit'].includes(view) ? 'wide-only' : null }, link)),
         ),
       ),
       h('div', { class: 'side-foot' }, state, h('div', { class: 'side-tools' }, themeButton(), keysButton(), exit)),

@@ -33,7 +33,7 @@ export function begin({ chart = null } = {}) {
     async work() {
       const receipt = await kinds[chosen].start();
       notice(`Started ${receipt.instance}.`);
-      go('instances', receipt.instance);
+      go(chosen === 0 ? 'tasks' : 'instances', receipt.instance);
     },
   });
 }
@@ -115,7 +115,7 @@ function chartForm(chosen) {
     spellcheck: 'false',
     placeholder: 'generated if empty',
   });
-  get(path('charts'))
+  const reading = get(path('charts'))
     .then(({ charts }) => {
       const offered = charts.filter((it) => it.latest !== false);
       chart.append(
@@ -132,7 +132,9 @@ function chartForm(chosen) {
       input.trouble,
       field('Id', id),
     ],
-    start() {
+    async start() {
+      // A quick click comes before the charts are read.
+      await reading;
       if (!chart.value) throw new Error('no chart to start; add one to .rawko/charts or upload one');
       const body = { chart: chart.value };
       const given = input.read();

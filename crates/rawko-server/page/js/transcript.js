@@ -5,18 +5,7 @@ import { calmly, h } from './dom.js';
 import { icon } from './icons.js';
 import { doing } from './notices.js';
 import { prose } from './prose.js';
-import { treeOf } from './tree.js';
-import { brief, moment } from './words.js';
-
-const WORDS = {
-  says: 'says',
-  calls: 'calls',
-  gets: 'result',
-  decision: 'decision',
-  plan: 'plan',
-  note: 'note',
-  fails: 'error',
-};
+import { arranged, face, stateOf, turnOf } from './turns.js';
 
 export class Transcript {
   constructor(id) {
@@ -67,7 +56,7 @@ export class Transcript {
     const text = JSON.stringify(turns);
     if (text !== this.last) {
       this.last = text;
-      this.put(worthTelling(turns), known);
+      this.put(arranged(turns), known);
     }
     // What has arrived as a whole is not streaming any more.
     ended.forEach((element) => element.remove());
@@ -86,9 +75,13 @@ export class Transcript {
       const place = (counts.get(turn.seq) ?? 0) + 1;
       counts.set(turn.seq, place);
       const key = `${turn.seq}/${place}`;
-      const there = keys.get(key) ?? turnOf(turn);
+      const before = keys.get(key);
+      const same = before?.dataset.state === stateOf(turn);
+      const there = same ? before : turnOf(turn);
       there.dataset.key = key;
-      if (known && !keys.has(key) && !calmly()) there.classList.add('arrived');
+      there.dataset.state = stateOf(turn);
+      if (before && !same) keepOpen(before, there);
+      if (known && !before && !calmly()) there.classList.add('arrived');
       return there;
     });
     this.keepPast(keys, items);
@@ -107,7 +100,7 @@ export class Transcript {
 
   async older() {
     const { turns, next } = await get(path('instances', this.id, 'transcript'), { limit: 200, before: this.next });
-    const items = worthTelling(turns).map(turnOf);
+    const items = arranged(turns).map(turnOf);
     this.past.unshift(...items);
     this.turns.prepend(...items);
     this.next = next;
@@ -127,9 +120,16 @@ export class Transcript {
       piece.tools.append(
         h('div', { class: 'tool-line' }, icon('tool', 14), h('span', null, `calls ${data.name ?? 'a tool'}`)),
       );
+    else if (data.type === 'so_far') this.soFar(piece, data);
     else if (data.type === 'tool_result') piece.tools.lastElementChild?.classList.add('done');
     this.nothing.hidden = true;
     if (stays) this.scroll();
+  }
+
+  /** Everything that a call streamed before this page was opened. */
+  soFar(piece, { text }) {
+    piece.text = String(text ?? '');
+    if (!piece.text.trimStart().startsWith('{')) piece.words.replaceChildren(prose(piece.text));
   }
 
   begin(key, agent) {
@@ -173,7 +173,7 @@ export class Transcript {
   }
 
   scroller() {
-    return this.element.closest('.panel-body') ?? this.element.parentElement;
+    return this.element.closest('.panel-body, .talk-scroll') ?? this.element.parentElement;
   }
 
   pinned() {
@@ -187,94 +187,8 @@ export class Transcript {
   }
 }
 
-/** A letter in a colour of its own: who speaks is seen before it is read. */
-export function face(name) {
-  let sum = 0;
-  for (const letter of name ?? '?') sum = (sum * 31 + letter.charCodeAt(0)) % 360;
-  return h(
-    'span',
-    { class: 'face', 'aria-hidden': 'true', data: { hue: String(Math.floor(sum / 45)) } },
-    (name ?? '?').slice(0, 1).toUpperCase(),
-  );
-}
-
-/** Log lines are in the journal; a plan that an agent was only handed is told already. */
-function worthTelling(turns) {
-  let plan = null;
-  return turns.filter((turn) => {
-    if (turn.kind === 'note' && turn.title === 'log') return false;
-    if (turn.kind !== 'plan') return true;
-    const [before, now] = [plan, JSON.stringify(turn.data)];
-    plan = now;
-    return before !== now;
-  });
-}
-
-const SMALL = ['calls', 'gets', 'note', 'fails'];
-
-function turnOf(turn) {
-  const small = SMALL.includes(turn.kind);
-  const picture = { fails: 'error', gets: 'back', note: 'more' }[turn.kind] ?? 'tool';
-  const mark = small ? h('span', { class: 'face small', 'aria-hidden': 'true' }, icon(picture, 14)) : face(who(turn));
-  const body = h('div', { class: 'turn-body' }, small ? details(turn) : [head(turn), words(turn)]);
-  return h('li', { class: `turn kind-${turn.kind}${small ? ' small' : ''}` }, mark, body);
-}
-
-/** What nobody in particular did is the task's own; who decides is the arbiter. */
-const who = (turn) => (turn.kind === 'decision' ? 'arbiter' : (turn.agent ?? 'rawko'));
-
-/** What was done, in a word: decisions and notes bring their own. */
-const verb = (turn) => (['decision', 'note'].includes(turn.kind) && turn.title) || (WORDS[turn.kind] ?? turn.kind);
-
-function head(turn, title = null) {
-  return h(
-    'div',
-    { class: 'turn-head' },
-    h('strong', null, who(turn)),
-    h('span', { class: 'turn-kind' }, verb(turn)),
-    title ? h('span', { class: 'turn-title' }, title) : null,
-    h('time', { class: 'turn-time number' }, moment(turn.at_ms)),
-  );
-}
-
-function words(turn) {
-  const plan = turn.kind === 'plan' && Array.isArray(turn.data?.steps) ? planOf(turn.data) : null;
-  return h('div', { class: 'turn-words' }, plan ?? (turn.text ? prose(turn.text) : null));
-}
-
-/** A tool call, its result or a note: one line that opens where there is more. */
-function details(turn) {
-  const title = turn.kind === 'note' ? brief(turn.text || '', 90) : turn.title || brief(turn.text || '', 90);
-  const data = turn.text ? null : (turn.data?.input ?? turn.data);
-  const more = (turn.text && turn.text !== title) || (data && Object.keys(data).length);
-  if (!more) return head(turn, title);
-  const body = turn.text ? h('pre', { tabindex: 0 }, turn.text) : treeOf(data, 'Details');
-  return h(
-    'details',
-    { class: 'turn-fold' },
-    h('summary', null, head(turn, title)),
-    h('div', { class: 'turn-detail' }, body),
-  );
-}
-
-/** A plan's steps with what became of each. */
-export function planOf(plan) {
-  const state = (step) =>
-    ({ done: 'ticked', completed: 'ticked', in_progress: 'current', skipped: 'skipped', failed: 'failed' })[
-      step.status
-    ] ?? 'open';
-  const step = (it) =>
-    h(
-      'li',
-      { class: state(it) },
-      h('span', { class: 'plan-title' }, it.title ?? it.description ?? it.id),
-      h('span', { class: 'hidden-visually' }, ` (${it.status ?? 'open'})`),
-      it.notes ? h('small', { class: 'muted' }, it.notes) : null,
-    );
-  return h(
-    'div',
-    { class: 'plan' },
-    plan.goal ? h('p', { class: 'plan-goal' }, plan.goal) : null,
-    h('ol', { class: 'plan-steps' }, plan.steps.map(step)),
-  );
+/** An element that is built again stays open if a person opened it. */
+function keepOpen(before, after) {
+  const [was, is] = [before.querySelector('details'), after.querySelector('details')];
+  if (was && is) is.open = is.open || was.open;
 }

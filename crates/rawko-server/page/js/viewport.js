@@ -7,8 +7,8 @@ export const READABLE = 0.7;
 
 export class Viewport {
   /** @param {HTMLElement} frame what is looked through @param {HTMLElement} content what is moved */
-  constructor(frame, content) {
-    Object.assign(this, { frame, content, scale: 1, x: 0, y: 0, width: 1, height: 1, own: false, smooth: 0 });
+  constructor(frame, content, { fitted = false } = {}) {
+    Object.assign(this, { frame, content, fitted, scale: 1, x: 0, y: 0, width: 1, height: 1, own: false, smooth: 0 });
     this.fingers = new Map();
     frame.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
     frame.addEventListener('pointerdown', (event) => this.down(event));
@@ -34,7 +34,7 @@ export class Viewport {
   begin() {
     const { clientWidth: width, clientHeight: height } = this.frame;
     this.fit(false);
-    if (!width || !height || this.scale >= READABLE) return;
+    if (this.fitted || !width || !height || this.scale >= READABLE) return;
     const scale = Math.max(READABLE, Math.min(1, (width - 24) / this.width));
     this.go({ scale, x: (width - this.width * scale) / 2, y: 12 }, false);
   }

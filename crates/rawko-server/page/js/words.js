@@ -82,10 +82,10 @@ export function waiting(row) {
 /** The kind of dot beside an instance: colour and shape go together, so that colour is never the only sign. */
 export function tone(row) {
   if (row.status === 'ended')
-    return { succeeded: 'done', failed: 'error' }[row.outcome ?? 'succeeded'] ?? row.outcome;
+    return { succeeded: 'done', failed: 'error' }[row.outcome] ?? row.outcome ?? 'ended';
   if (row.status === 'stalled') return 'stalled';
   if (row.status === 'paused') return 'paused';
-  return row.waits_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
+  return row.waits_for === 'person' || row.waiting_for === 'person' ? 'person' : row.waits_for === 'work' ? 'work' : 'active';
 }
 
 export const TONES = {
@@ -94,6 +94,7 @@ export const TONES = {
   active: 'waiting',
   paused: 'paused',
   stalled: 'stalled',
+  ended: 'ended',
   done: 'succeeded',
   error: 'failed',
   cancelled: 'cancelled',

@@ -107,6 +107,8 @@ struct Running {
     injected: Vec<WireMessage>,
     asked: u32,
     task: Option<JoinHandle<()>>,
+    /// The last answer and its id. A paused channel refuses it; it is sent again when the channel continues.
+    sent: Option<(String, Option<String>)>,
 }
 
 impl Drop for Running {
@@ -131,7 +133,7 @@ impl Speaker {
         loop {
             tokio::select! {
                 text = from_server.recv() => match text.map(|text| serde_json::from_str(&text)) {
-                    Some(Ok(message)) => self.hear(message, &done),
+                    Some(Ok(message)) => self.hear(message, &done).await,
                     Some(Err(_)) => {}
                     None => return,
                 },
@@ -145,18 +147,26 @@ impl Speaker {
         let _ = self.to_server.send(serde_json::to_string(message).unwrap_or_default()).await;
     }
 
-    fn hear(&mut self, message: ToAgent, done: &Done) {
+    async fn hear(&mut self, message: ToAgent, done: &Done) {
         match message {
             ToAgent::TurnGranted { channel, turn, deadline, messages, .. } => {
-                let running = Running { turn, deadline, injected: messages, asked: 0, task: None };
+                // Without a deadline the turn is suspended: `resumed` follows.
+                let is_suspended = deadline.is_none();
+                let running =
+                    Running { turn, deadline, injected: messages, asked: 0, task: None, sent: None };
                 self.turns.insert(channel.clone(), running);
-                self.ask(&channel, done);
+                if !is_suspended {
+                    self.ask(&channel, done);
+                }
             }
             ToAgent::Resumed { channel, turn, deadline, messages } => {
                 if let Some(running) = self.turns.get_mut(&channel).filter(|running| running.turn == turn) {
                     running.deadline = Some(deadline);
                     running.injected.extend(messages);
-                    self.ask(&channel, done);
+                    match running.sent.take().filter(|_| running.injected.is_empty()) {
+                        Some((text, id)) => self.complete(channel, turn, text, id).await,
+                        None => self.ask(&channel, done),
+                    }
                 }
             }
             ToAgent::Message { channel, message, observing: false } => {
@@ -225,14 +235,25 @@ impl Speaker {
                     .await;
             }
         };
-        if !text.trim().is_empty() {
-            let message = FromAgent::Message { channel: channel.clone(), text, turn: Some(turn), id };
-            self.say(&message).await;
-        }
         if more {
+            self.post(&channel, turn, text, id).await;
             self.ask(&channel, done);
         } else {
-            self.say(&FromAgent::TurnComplete { channel, turn: Some(turn), id: None }).await;
+            running.sent = Some((text.clone(), id.clone()));
+            self.complete(channel, turn, text, id).await;
+        }
+    }
+
+    /// Posts the answer and ends the turn.
+    async fn complete(&self, channel: String, turn: u64, text: String, id: Option<String>) {
+        self.post(&channel, turn, text, id).await;
+        self.say(&FromAgent::TurnComplete { channel, turn: Some(turn), id: None }).await;
+    }
+
+    async fn post(&self, channel: &str, turn: u64, text: String, id: Option<String>) {
+        if !text.trim().is_empty() {
+            let (channel, turn) = (channel.to_owned(), Some(turn));
+            self.say(&FromAgent::Message { channel, text, turn, id }).await;
         }
     }
 }

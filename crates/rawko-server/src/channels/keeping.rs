@@ -3,7 +3,7 @@
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{Edition, Host, HostError};
-use rawko_store::{Filter, InstanceRow, Record, RecordKind};
+use rawko_store::{Filter, InstanceRow, Record, RecordKind, Wait};
 use rawko_turns::{AgentId, Channel, Effect, Event, LogLine, Message, Moved};
 use serde::{Deserialize, Serialize};
 
@@ -111,6 +111,11 @@ impl Keeping {
             why: error.to_string(),
         };
         serde_json::from_value(kept).map(Some).map_err(unreadable)
+    }
+
+    /// Returns true if a person paused the channel's instance, as with `rawko pause`.
+    pub(crate) fn is_paused(&self, name: &str) -> Result<bool, ChannelError> {
+        Ok(self.host.reader().find(&channel_instance(name))?.head.wait == Wait::Paused)
     }
 
     /// Commits a change: the new channel state, its event, and the moves of its members. All or nothing.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::Clock;
-use rawko_turns::{Channel, Effect, Event, Message, reduce};
+use rawko_turns::{Channel, Effect, Event, Message, Refusal, reduce};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -56,6 +56,8 @@ pub(crate) struct Room {
     /// The room's own mailbox, for judgements; weak, because the room ends with its last handle.
     own: mpsc::WeakSender<Ask>,
     glance: watch::Sender<Arc<ChannelSnapshot>>,
+    /// The channel's instance was paused at the last change.
+    is_paused: bool,
 }
 
 impl RoomHandle {
@@ -95,7 +97,9 @@ impl Room {
             watch::channel(Arc::new(ChannelSnapshot { channel: channel.clone(), version: 0 }));
         let messages = Messages::default();
         let own = asks.downgrade();
-        let room = Room { channel, messages, version: 0, keeping, hub, clock, log, judge, own, glance };
+        let is_paused = false;
+        let room =
+            Room { channel, messages, version: 0, keeping, hub, clock, log, judge, own, glance, is_paused };
         let task = tokio::spawn(room.run(mailbox));
         (RoomHandle { asks, glance: watching }, task)
     }
@@ -119,6 +123,10 @@ impl Room {
 
     /// Returns the time until the next deadline.
     fn until_due(&self) -> Option<Duration> {
+        // A resume of the instance does not pass through the room.
+        if self.is_paused {
+            return Some(AGAIN);
+        }
         let (due_ms, _) = self.channel.next_due()?;
         let wait = due_ms.saturating_sub(self.clock.now_ms());
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
@@ -136,8 +144,20 @@ impl Room {
     }
 
     async fn apply(&mut self, event: Event) -> Result<Vec<Effect>, ChannelError> {
-        let mut next = self.channel.clone();
-        let effects = reduce(&mut next, event.clone(), self.clock.now_ms())?;
+        let (mut next, now_ms) = (self.channel.clone(), self.clock.now_ms());
+        self.is_paused = self.keeping.is_paused(&self.channel.name)?;
+        if self.is_paused && is_talk(&event) {
+            return Err(Refusal::Paused.into());
+        }
+        // Members come and go while the instance is paused, and none gets the turn.
+        let is_own_pause = next.paused_ms.is_some();
+        if self.is_paused && !is_own_pause {
+            next.paused_ms = Some(now_ms);
+        }
+        let effects = reduce(&mut next, event.clone(), now_ms)?;
+        if self.is_paused && !is_own_pause {
+            next.paused_ms = None;
+        }
         if next == self.channel && effects.is_empty() {
             return Ok(effects);
         }
@@ -186,6 +206,34 @@ impl Room {
             let (reply, _) = oneshot::channel();
             let _ = room.send(Ask::Apply { event: Event::RoundJudged { judgement }, reply }).await;
         });
+    }
+}
+
+/// Returns true for what a paused channel does not do: talking, taking turns, and time that passes.
+fn is_talk(event: &Event) -> bool {
+    match event {
+        Event::AgentSpoke { .. }
+        | Event::PersonSpoke { .. }
+        | Event::TurnCompleted { .. }
+        | Event::WaitRequested { .. }
+        | Event::WaitResolved { .. }
+        | Event::Overridden { .. }
+        | Event::Skipped { .. }
+        | Event::NextNamed { .. }
+        | Event::Paused { .. }
+        | Event::Resumed { .. }
+        | Event::RoundJudged { .. }
+        | Event::TimePassed => true,
+        Event::AgentStarted { .. }
+        | Event::AgentStopped { .. }
+        | Event::ConnectionLost { .. }
+        | Event::AgentLost { .. }
+        | Event::Assigned { .. }
+        | Event::Removed { .. }
+        | Event::OrderSet { .. }
+        | Event::PrioritySet { .. }
+        | Event::OptionsSet { .. }
+        | Event::Recovered => false,
     }
 }
 

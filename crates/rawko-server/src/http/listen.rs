@@ -66,6 +66,7 @@ impl Server {
     pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<Server> {
         let address = listener.local_addr()?;
         let app = App::new(options, address);
+        app.live().start(&app);
         let task = tokio::spawn(accept(listener, router(app.clone()), app.patience(), app.closing()));
         Ok(Server { address, app, task })
     }

@@ -24,6 +24,7 @@ mod problem;
 mod project;
 mod session;
 mod settings;
+mod work;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -39,6 +40,10 @@ pub use project::{
     AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, Project, Working,
 };
 pub use settings::{Rate, ServerSettings};
+pub use work::{
+    ChangedFile, Changes, ChangesRequest, CheckpointInfo, ContinueRequest, NewLimits, RaiseRequest,
+    UndoRequest, Undone,
+};
 
 /// Router of one noun.
 pub(crate) type Routes = OpenApiRouter<App>;

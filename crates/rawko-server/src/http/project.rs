@@ -3,13 +3,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use rawko_chart::Registry;
-use rawko_host::Receipt;
+use rawko_host::{Engine, Fork, Receipt};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::problem::{Problem, ProblemCode};
+use super::work::{Changes, ChangesRequest, ContinueRequest, RaiseRequest, UndoRequest, Undone};
 
 /// Future of a project operation.
 pub type Working<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -29,6 +31,31 @@ pub trait Project: Send + Sync {
     fn origin(&self, chart: &str, version: &str) -> Option<ChartOrigin>;
     /// Stores an uploaded chart, so that it is published after a restart. Blocks.
     fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()>;
+
+    /// Returns the files that an instance changed.
+    fn changes(&self, _: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
+        Box::pin(async { Err(no_files()) })
+    }
+    /// Restores the files that an instance changed.
+    fn undo(&self, _: UndoRequest) -> Working<'_, Result<Undone, Problem>> {
+        Box::pin(async { Err(no_files()) })
+    }
+    /// Adds a message to a task, or follows up on one that ended.
+    fn continue_task(&self, _: ContinueRequest) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
+    }
+    /// Continues a task that ended at a limit, with a higher one.
+    fn raise(&self, _: RaiseRequest) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(async { Err(Problem::new(ProblemCode::NotPossible, "this project has no agents")) })
+    }
+    /// Forks an instance. A project with files gives the fork those of its step.
+    fn fork(&self, engine: Arc<dyn Engine>, id: String, fork: Fork) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(async move { engine.fork(id, fork).await.map_err(Problem::from) })
+    }
+}
+
+fn no_files() -> Problem {
+    Problem::new(ProblemCode::NotPossible, "this server records no changes of files")
 }
 
 /// No project: no agents, and nothing that charts could refer to.

@@ -78,22 +78,28 @@ async fn every_route_with_every_role() {
         GET    /v1/instances/{id}                 token? role? in in in
         POST   /v1/instances/{id}/answer          token? role? role? in in
         POST   /v1/instances/{id}/cancel          token? role? role? in in
+        GET    /v1/instances/{id}/changes         token? role? in in in
         GET    /v1/instances/{id}/children        token? role? in in in
         GET    /v1/instances/{id}/drawing         token? role? in in in
         POST   /v1/instances/{id}/events          token? role? role? in in
         POST   /v1/instances/{id}/fork            token? role? role? in in
+        POST   /v1/instances/{id}/items/{item}/retry token? role? role? in in
         GET    /v1/instances/{id}/journal         token? role? in in in
         POST   /v1/instances/{id}/migrate         token? role? role? in in
         POST   /v1/instances/{id}/pause           token? role? role? in in
         POST   /v1/instances/{id}/resume          token? role? role? in in
         POST   /v1/instances/{id}/retry           token? role? role? in in
         GET    /v1/instances/{id}/transcript      token? role? in in in
+        POST   /v1/instances/{id}/undo            token? role? role? in in
+        GET    /v1/search                         token? role? in in in
         DELETE /v1/session                        in in in in in
         GET    /v1/session                        in in in in in
         POST   /v1/session                        in in in in in
         GET    /v1/stream                         token? role? in in in
         GET    /v1/tasks                          token? role? in in in
         POST   /v1/tasks                          token? role? role? in in
+        POST   /v1/tasks/{id}/continue            token? role? role? in in
+        POST   /v1/tasks/{id}/raise               token? role? role? in in
     "#]]
     .assert_eq(&table);
     server.stop().await;

@@ -117,3 +117,58 @@ async fn work_that_the_host_judges_as_progress_continues() {
     let glance = server.serving.channels().look("den").await.unwrap();
     assert!(glance.channel.rounds.number >= 13, "{:?}", glance.channel.rounds);
 }
+
+/// Answers when it is released.
+struct Slow(Arc<tokio::sync::Notify>);
+
+impl TurnTaker for Slow {
+    fn agents(&self) -> Vec<AgentId> {
+        vec!["slow".into()]
+    }
+
+    fn take(&self, turn: TakenTurn) -> Pin<Box<dyn Future<Output = Taken> + Send>> {
+        let release = Arc::clone(&self.0);
+        Box::pin(async move {
+            if turn.messages.is_empty() {
+                return Taken::Passed;
+            }
+            release.notified().await;
+            Taken::Said("I am done.".to_owned())
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_waits_while_the_channel_is_paused() {
+    let release = Arc::new(tokio::sync::Notify::new());
+    let setup = Setup::with("channels:\n  den: {agents: [slow]}").taker(Arc::new(Slow(Arc::clone(&release))));
+    let server = setup.start().await;
+    let channels = server.serving.channels();
+    server.until("den", |channel| channel.state_of(&"slow".into()).as_str() == "IDLE").await;
+    let say = |text: &str| Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+    channels.apply("den", say("Begin.")).await.unwrap();
+    server.until("den", |channel| channel.turn.is_some()).await;
+    channels.apply("den", Event::Paused { by: "kim".into() }).await.unwrap();
+    release.notify_one();
+    let told = channels.apply("den", Event::Resumed { by: "kim".into() }).await;
+    assert!(told.is_ok(), "{told:?}");
+    server.until("den", |channel| channel.posted == 2 && channel.turn.is_none()).await;
+    assert_eq!(server.texts("den").await, ["kim: Begin.", "slow: I am done."]);
+}
+
+/// `rawko pause` of the channel's instance: no message, no turn, and both after the resume.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_instance_gives_no_turn() {
+    let server = Setup::with("channels:\n  den: {agents: [echo]}").taker(Arc::new(Echo)).start().await;
+    let channels = server.serving.channels();
+    server.until("den", |channel| channel.state_of(&"echo".into()).as_str() == "IDLE").await;
+    let say = |text: &str| Event::PersonSpoke { person: "kim".into(), id: None, text: text.into() };
+    let id = rawko_server::channel_instance("den");
+    server.host.pause(&id, rawko_core::Value::str("kim")).await.unwrap();
+    let refused = channels.apply("den", say("hello")).await;
+    assert_eq!(refused.map_err(|error| error.code()).unwrap_err(), "paused");
+    assert_eq!(channels.look("den").await.unwrap().channel.turns, 0);
+    server.host.resume(&id, rawko_core::Value::str("kim")).await.unwrap();
+    channels.apply("den", say("hello")).await.unwrap();
+    server.until("den", |channel| channel.posted == 2).await;
+}

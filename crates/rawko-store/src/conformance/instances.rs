@@ -169,6 +169,7 @@ fn filters(store: &dyn Store) -> Result<(), Broken> {
     check("succeeded", Filter { outcomes: vec![Outcome::Succeeded, Outcome::Stuck], ..any() }, &["a"])?;
     check("waiting for a person", Filter { waits: vec![Wait::Person], ..any() }, &["c"])?;
     check("of a chart", Filter { chart: Some("agenda".to_owned()), ..any() }, &["d"])?;
+    check("of other charts", Filter { except: vec!["agenda".to_owned()], ..any() }, &["c", "b", "a"])?;
     check("roots", Filter { roots_only: true, ..any() }, &["d", "c", "a"])?;
     check("all at once", Filter { statuses: vec![Status::Active], roots_only: true, ..any() }, &["d", "c"])?;
     check("with this in the id", Filter { part: Some("D".to_owned()), ..any() }, &["d"])?;

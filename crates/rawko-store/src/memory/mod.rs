@@ -1,12 +1,14 @@
 //! `MemoryStore`: a store without persistence. For tests and throwaway charts; separate from SQLite so that a host can
 //! run without a file.
 
+mod family;
 mod state;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::StoreError;
 use crate::store::{Base, Filter, Marks, Page, Report, Store};
+use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
@@ -136,6 +138,10 @@ impl Store for MemoryStore {
 
     fn audit(&self, instance: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
         Ok(self.state().audit(instance, limit))
+    }
+
+    fn family(&self, id: &str) -> Result<Option<Family>, StoreError> {
+        Ok(self.state().family(id))
     }
 
     fn marks(&self) -> Result<Marks, StoreError> {

@@ -32,11 +32,11 @@ pub(super) struct State {
 
 /// One instance.
 pub(super) struct InstanceState {
-    new: NewInstance,
-    head: Head,
+    pub(super) new: NewInstance,
+    pub(super) head: Head,
     /// Positions of its records in the journal.
     records: Vec<usize>,
-    snapshots: BTreeMap<u64, SavedSnapshot>,
+    pub(super) snapshots: BTreeMap<u64, SavedSnapshot>,
     pub(super) deliveries: FxHashMap<Arc<str>, u64>,
 }
 
@@ -275,6 +275,7 @@ impl InstanceState {
                 || self.head.outcome.is_some_and(|outcome| filter.outcomes.contains(&outcome)))
             && filter.shows(&self.new, &self.head)
             && filter.chart.as_deref().is_none_or(|chart| chart == &*self.new.chart_id)
+            && !filter.except.iter().any(|chart| **chart == *self.new.chart_id)
             && filter.part.as_deref().is_none_or(|part| has_part(&self.new.id, part))
             && !(filter.roots_only && self.new.parent.is_some())
     }

@@ -52,7 +52,7 @@ fn read(connection: &Connection, id: &str) -> Result<Option<Family>> {
                 family.charts.extend(chart);
             }
         }
-        collect(&member, &mut names);
+        member.collect_names(&mut names);
         family.members.push(member);
     }
     family.blobs = blobs(connection, names)?;
@@ -90,20 +90,6 @@ fn rows_of<T>(
     row: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
     connection.prepare_cached(sql)?.query_map([value], row)?.collect()
-}
-
-fn collect(member: &Member, names: &mut FxHashSet<[u8; 16]>) {
-    for record in &member.records {
-        for text in [&record.event, &record.delta, &record.effects] {
-            references::collect(text, names);
-        }
-    }
-    member.snapshots.iter().for_each(|snapshot| references::collect(&snapshot.body, names));
-    for effect in &member.effects {
-        references::collect(&effect.body, names);
-        references::collect(&effect.result, names);
-    }
-    member.inbound.iter().for_each(|event| references::collect(event, names));
 }
 
 /// Returns these blobs and those that they name.

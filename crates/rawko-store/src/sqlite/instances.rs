@@ -110,6 +110,9 @@ impl Wanted {
         wanted.any_of("outcome", filter.outcomes.iter().map(|outcome| outcome.as_str()));
         wanted.shown(filter);
         wanted.any_of("chart_id", filter.chart.as_deref());
+        for chart in &filter.except {
+            wanted.and("chart_id <> ?", [Value::Text(chart.clone())]);
+        }
         if let Some(part) = &filter.part {
             wanted.and("instr(lower(id), ?) > 0", [Value::Text(part.to_ascii_lowercase())]);
         }

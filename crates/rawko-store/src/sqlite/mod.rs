@@ -37,6 +37,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::StoreError;
 use crate::report::ChainReport;
 use crate::store::{Base, Filter, Marks, Page, Report, Store, Tally};
+use crate::transfer::Family;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Inbound, InstanceKey, InstanceRow, OpenEffect, Record,
 };
@@ -182,6 +183,10 @@ impl fmt::Debug for SqliteStore {
 impl Store for SqliteStore {
     fn commit(&self, commits: &[Commit]) -> Result<(), StoreError> {
         self.write_side()?.commit(commits)
+    }
+
+    fn family(&self, id: &str) -> Result<Option<Family>, StoreError> {
+        SqliteStore::family(self, id)
     }
 
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {

@@ -8,7 +8,9 @@ mod write;
 use std::sync::Arc;
 
 use rawko_instance::content;
+use rustc_hash::FxHashSet;
 
+use crate::references;
 use crate::store::Marks;
 use crate::{
     AuditLine, Blob, ChartHash, ChartRow, Commit, Delivery, Head, Inbound, InstanceKey, NewInstance,
@@ -79,6 +81,21 @@ impl Member {
             content::from_hex(event.get("from")?.get("hash")?.as_str()?)
         };
         migrated.filter_map(hash).collect()
+    }
+
+    /// Adds the names of all blobs that its texts refer to.
+    pub(crate) fn collect_names(&self, names: &mut FxHashSet<[u8; 16]>) {
+        for record in &self.records {
+            for text in [&record.event, &record.delta, &record.effects] {
+                references::collect(text, names);
+            }
+        }
+        self.snapshots.iter().for_each(|snapshot| references::collect(&snapshot.body, names));
+        for effect in &self.effects {
+            references::collect(&effect.body, names);
+            references::collect(&effect.result, names);
+        }
+        self.inbound.iter().for_each(|event| references::collect(event, names));
     }
 
     /// Adds a commit for each snapshot, with the records up to it, and one for the rest.

@@ -14,7 +14,7 @@ pub use watch::{OutputWatch, with_output_watch};
 use std::time::Duration;
 
 use rawko_core::{Value, duration};
-use rawko_process::{Confinement, Input, Launch, LaunchError, Limits, Output as Pipes, Profile};
+use rawko_process::{Confinement, Egress, Input, Launch, LaunchError, Limits, Output as Pipes, Profile};
 
 use super::confine::Project;
 use super::input::whole;
@@ -30,6 +30,9 @@ const TIMEOUT_FACTOR_MAX: u32 = 5;
 /// The key of the hosts that a command reached, in the data of its result.
 pub(super) const CONNECTED: &str = "connected";
 
+/// The key of the hosts that a person has to approve first, each with the rule that asks.
+pub(super) const WANTED: &str = "wanted";
+
 /// Limits of each process of a command.
 const LIMITS: Limits =
     Limits { file_bytes: Some(4 * 1024 * 1024 * 1024), cpu_seconds: Some(60 * 60), processes: Some(8192) };
@@ -43,7 +46,7 @@ pub(super) struct Caller<'c> {
 pub(super) async fn bash(
     project: &Project,
     settings: &ToolSettings,
-    temporary: &Temporary,
+    (temporary, egress): (&Temporary, Option<Egress>),
     (permit, caller): (Permit, Caller<'_>),
     input: &Value,
 ) -> Result<ToolOutcome, Failure> {
@@ -53,6 +56,7 @@ pub(super) async fn bash(
         hidden: permit.denied.hidden.clone(),
         protected: permit.denied.protected.clone(),
         needs_boundary: permit.needs_kernel.clone(),
+        egress,
         ..settings.confinement(project.root()).with_scratch(temporary.path()?)
     };
     let launch = Launch {
@@ -74,15 +78,32 @@ pub(super) async fn bash(
     let (ending, output, refused) = running.finish(limit, settings.bash.output_max).await;
     let mut outcome = outcome(&ending, &output, limit, &sandbox);
     let hosts: Vec<Value> = connections.hosts().into_iter().map(Value::from).collect();
-    if let Some(data) = outcome.data.as_map().filter(|_| !hosts.is_empty()) {
-        let mut data = data.clone();
-        data.insert(CONNECTED.into(), Value::list(hosts));
-        outcome.data = Value::Map(data.into());
+    let wanted = connections.wanted();
+    for (host, rule) in &wanted {
+        let line = format!("[no connection to {host}: it needs the approval of a person, by {rule}]");
+        outcome.content = format!("{}\n{line}", outcome.content.trim_end_matches('\n'));
     }
+    let wanted = wanted
+        .into_iter()
+        .map(|(host, rule)| Value::map([("host", Value::from(host)), ("rule", Value::from(rule))]));
+    outcome.data = with_list(outcome.data, CONNECTED, hosts);
+    outcome.data = with_list(outcome.data, WANTED, wanted.collect());
     for line in refused {
         outcome.content = format!("{}\n[{line}]", outcome.content.trim_end_matches('\n'));
     }
     Ok(outcome)
+}
+
+/// Adds a list that is not empty to the data of a result.
+fn with_list(data: Value, key: &str, list: Vec<Value>) -> Value {
+    match data.as_map() {
+        Some(map) if !list.is_empty() => {
+            let mut map = map.clone();
+            map.insert(key.into(), Value::list(list));
+            Value::Map(map.into())
+        }
+        Some(_) | None => data,
+    }
 }
 
 impl ToolSettings {

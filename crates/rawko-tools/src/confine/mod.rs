@@ -1,7 +1,6 @@
 //! Confinement: every path given to a tool is resolved against the project root, and the opened file is checked, not
-//! the requested path. The kernel enforces it (`openat2` with `RESOLVE_BENEATH`), so a link swapped in between does not
-//! help. On a kernel without `openat2` the path is canonicalised, checked and opened without following a final link; a
-//! race remains if a directory is replaced by a link between the two steps.
+//! the requested path. The kernel enforces it (`openat2`, or one component at a time where that is missing), so a link
+//! swapped in between does not help.
 
 mod place;
 mod protected;
@@ -12,8 +11,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
+use rawko_process::{BeneathLinks, open_beneath, path_handle_flags};
 use rawko_settings::{Environment, StateDir};
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 pub use protected::ProtectedPaths;
@@ -23,8 +23,6 @@ use super::outcome::{Failure, Refused};
 
 /// Source of the confinement rule in refusals.
 const SOURCE: &str = "the confinement of tools to the project";
-/// Retries on `EAGAIN`: a path was renamed during resolution.
-const ATTEMPTS_MAX: usize = 8;
 
 /// The project root and the rules for opening files below it.
 pub(crate) struct Project {
@@ -55,8 +53,7 @@ impl From<io::Error> for OpenError {
 impl Project {
     pub(crate) fn new(given: &Path) -> Self {
         let root = given.canonicalize().unwrap_or_else(|_| given.to_owned());
-        let handle =
-            rustix::fs::open(&root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let handle = rustix::fs::open(&root, path_handle_flags() | OFlags::DIRECTORY, Mode::empty());
         let state = StateDir::of(&Environment::of_process()).ok().and_then(|state| state.below(&root));
         Self {
             given: given.to_owned(),
@@ -121,7 +118,7 @@ impl Project {
     /// Returns the real path of a directory or file to search.
     pub(crate) fn searched(&self, path: &str) -> Result<PathBuf, Failure> {
         let relative = self.relative(path)?;
-        let opened = self.open_below(&relative, OFlags::PATH);
+        let opened = self.open_below(&relative, path_handle_flags());
         let handle = opened.map_err(|error| self.failure(path, error))?;
         Ok(self.root.join(self.place_of(&handle, &relative)))
     }
@@ -137,32 +134,23 @@ impl Project {
     fn open_anywhere_below(&self, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let root = self.handle.as_ref().map_err(|error| io::Error::from(error.kind()))?;
         let asked = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        let (flags, beneath) = (flags | OFlags::CLOEXEC, ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS);
-        for _ in 0..ATTEMPTS_MAX {
-            match openat2(root, asked, flags, Mode::empty(), beneath) {
-                Ok(handle) => return Ok(handle),
-                Err(Errno::AGAIN) => {}
-                // To the kernel, an absolute link leaves the directory, even if it leads back in.
-                Err(Errno::XDEV | Errno::NOSYS | Errno::PERM) => {
-                    return self.open_canonical(root, relative, flags);
-                }
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
+        let flags = flags | OFlags::CLOEXEC;
+        match open_beneath(root, asked, flags, BeneathLinks::Inside) {
+            Ok(handle) => Ok(handle),
+            // To the kernel, an absolute link leaves the directory, even if it leads back in.
+            Err(Errno::XDEV) => self.open_canonical(root, relative, flags),
+            Err(Errno::AGAIN) => Err(io::Error::from(io::ErrorKind::ResourceBusy).into()),
+            Err(error) => Err(io::Error::from(error).into()),
         }
-        Err(io::Error::from(io::ErrorKind::ResourceBusy).into())
     }
 
     fn open_canonical(&self, root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, OpenError> {
         let canonical = self.root.join(relative).canonicalize()?;
         let below = canonical.strip_prefix(&self.root).map_err(|_| OpenError::Outside)?;
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-        let strict = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match openat2(root, below, flags, Mode::empty(), strict) {
+        match open_beneath(root, below, flags, BeneathLinks::Never) {
             Ok(handle) => Ok(handle),
             Err(Errno::XDEV | Errno::LOOP) => Err(OpenError::Outside),
-            Err(Errno::NOSYS | Errno::PERM) => {
-                Ok(openat(root, below, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(io::Error::from)?)
-            }
             Err(error) => Err(io::Error::from(error).into()),
         }
     }

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rawko_process::path_handle_flags;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, Stat, fchmod, fchown, fstat, mkdirat, openat, renameat, unlinkat,
 };
@@ -53,7 +54,7 @@ impl Project {
         }
         let relative = self.relative(path)?;
         for existing in relative.ancestors() {
-            match self.open_below(existing, OFlags::PATH) {
+            match self.open_below(existing, path_handle_flags()) {
                 Ok(handle) => {
                     let rest = relative.strip_prefix(existing).unwrap_or(Path::new(""));
                     check_unprotected(&relative)?;
@@ -72,7 +73,7 @@ impl Project {
 
     fn target(&self, path: &str) -> Result<Target, Failure> {
         let relative = self.relative(path)?;
-        match self.open_below(&relative, OFlags::PATH) {
+        match self.open_below(&relative, path_handle_flags()) {
             Ok(handle) => self.existing(path, &handle, &relative),
             Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
                 self.fresh(path, &relative)
@@ -94,7 +95,7 @@ impl Project {
             _ => return Err(format!("`{path}` is not a regular file").into()),
         }
         let parent = place.parent().unwrap_or(Path::new(""));
-        let directory = self.open_below(parent, OFlags::PATH | OFlags::DIRECTORY);
+        let directory = self.open_below(parent, path_handle_flags() | OFlags::DIRECTORY);
         let directory = directory.map_err(|error| self.failure(path, error))?;
         Ok(Target { directory, place, existing: Some(stat) })
     }
@@ -115,7 +116,7 @@ impl Project {
 
     /// Opens a directory and creates missing ones.
     fn directories(&self, path: &str, parent: &Path, name: &Path) -> Result<(OwnedFd, PathBuf), Failure> {
-        let open = |place: &Path| self.open_below(place, OFlags::PATH | OFlags::DIRECTORY);
+        let open = |place: &Path| self.open_below(place, path_handle_flags() | OFlags::DIRECTORY);
         let mut at = PathBuf::new();
         let mut directory = open(&at).map_err(|error| self.failure(path, error))?;
         for part in parent {

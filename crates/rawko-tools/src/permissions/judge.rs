@@ -30,6 +30,8 @@ pub struct Judgement {
     /// Time until a request to a person expires.
     pub expires_ms: u64,
     pub mode: AskMode,
+    /// The host that the request is about; the answer counts for the rest of the run.
+    pub host: Option<String>,
 }
 
 /// The decision of one set.
@@ -56,6 +58,7 @@ pub(crate) fn judge(
             always: Vec::new(),
             expires_ms: EXPIRES_MS,
             mode: AskMode::Wait,
+            host: None,
         };
     }
     let subject = Subject::new(tool, input, roots.clone());
@@ -93,7 +96,7 @@ pub(crate) fn judge(
     let rule = named.clone().map(|(_, opinion)| opinion.rule.as_str()).collect::<Vec<_>>().join("; ");
     let source = named.map(|(set, _)| set.file.clone()).next().unwrap_or_default();
     let always = if worst == Effect::Ask && !is_final { always(&subject, &opinions) } else { Vec::new() };
-    Judgement { effect: worst, rule, source, always, expires_ms, mode }
+    Judgement { effect: worst, rule, source, always, expires_ms, mode, host: None }
 }
 
 /// Returns true if rules deny a file, or ask about it, so that a search over a directory must not print it.

@@ -8,6 +8,7 @@ mod commands;
 mod denied;
 mod exact;
 mod git_content;
+mod hosts;
 mod judge;
 mod line;
 mod paths;
@@ -20,6 +21,7 @@ mod subject;
 pub use always::{AlwaysError, add_rules};
 pub(crate) use commands::{CommandPattern, texts_without_options};
 pub(crate) use denied::{DeniedFiles, denied_files};
+pub use hosts::network_rule;
 pub use judge::Judgement;
 pub(crate) use judge::{hides, judge};
 pub(crate) use paths::Roots;
@@ -75,6 +77,7 @@ pub enum Party {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Permissions {
+    #[serde(deserialize_with = "never_the_person")]
     pub party: Party,
     /// The file that contains the rules, as messages name it.
     pub file: String,
@@ -121,6 +124,14 @@ impl Permissions {
         let is_bare = |text: &&String| rule::Rule::parse(text).is_ok_and(|rule| rule.denies_tool(tool));
         self.deny.iter().find(is_bare).map(String::as_str)
     }
+}
+
+/// Reads a party. Rules that passed through a chart are not known to be the person's: those are read from their file.
+fn never_the_person<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Party, D::Error> {
+    Ok(match Party::deserialize(from)? {
+        Party::User | Party::Project => Party::Project,
+        Party::Agent => Party::Agent,
+    })
 }
 
 #[cfg(test)]

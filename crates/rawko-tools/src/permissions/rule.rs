@@ -1,4 +1,5 @@
-//! One rule: `Read`, `Bash(git log:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`, `mcp__git__log`, `Task(tester)`.
+//! One rule: `Read`, `Bash(git log:*)`, `Edit(src/**)`, `WebFetch(domain:example.com)`, `mcp__git__log`, `Task(tester)`,
+//! `Network(domain:example.com)`.
 
 use rawko_chart::nearest;
 
@@ -10,6 +11,8 @@ use crate::{alias, pattern};
 /// Tools that rules may name although another crate or provider implements them.
 pub(super) const TASK: &str = "Task";
 const WEB_SEARCH: &str = "WebSearch";
+/// Every connection: of programs, WebFetch, WebSearch and MCP servers over HTTP. Not a tool that agents have.
+pub(super) const NETWORK: &str = "Network";
 const MCP: &str = "mcp__";
 
 /// The reason why a text is not a rule.
@@ -35,6 +38,8 @@ pub(super) enum Target {
     Path(Builtin, PathPattern),
     /// A host; `*.example.com` matches subdomains.
     Domain(String),
+    /// A host, for everything that connects.
+    Host(String),
     /// All tools of an MCP server.
     Server(String),
     /// A sub-agent, started with Task.
@@ -84,7 +89,7 @@ impl Rule {
             }
             Target::Command(pattern) => pattern.is_exact(),
             Target::Path(_, pattern) => pattern.is_exact(),
-            Target::Domain(host) => !host.contains('*'),
+            Target::Domain(host) | Target::Host(host) => !host.contains('*'),
             Target::Agent(name) => !name.contains('*'),
             Target::Server(_) => false,
         }
@@ -96,7 +101,11 @@ impl Rule {
         match &self.target {
             Target::Tool(name) => covers(name, tool),
             Target::Server(server) => is_of_server(server, tool),
-            Target::Command(_) | Target::Path(..) | Target::Domain(_) | Target::Agent(_) => false,
+            Target::Command(_)
+            | Target::Path(..)
+            | Target::Domain(_)
+            | Target::Host(_)
+            | Target::Agent(_) => false,
         }
     }
 
@@ -107,6 +116,7 @@ impl Rule {
             Target::Command(_) => tool == "Bash",
             Target::Path(builtin, _) => covers(builtin.name(), tool),
             Target::Domain(_) => tool == "WebFetch" || tool == WEB_SEARCH,
+            Target::Host(_) => tool == NETWORK,
             Target::Agent(_) => tool == TASK,
         }
     }
@@ -144,10 +154,10 @@ fn tool(name: &str) -> Result<Target, RuleProblem> {
     if let Some(builtin) = builtin(name) {
         return Ok(Target::Tool(builtin.name().to_owned()));
     }
-    if name == WEB_SEARCH {
+    if name == WEB_SEARCH || name == NETWORK {
         return Ok(Target::Tool(name.to_owned()));
     }
-    let known = Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH]);
+    let known = Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH, NETWORK]);
     if name.contains('*') && (name == "*" || known.into_iter().any(|tool| pattern::names(name, tool))) {
         return Ok(Target::Tool(name.to_owned()));
     }
@@ -158,6 +168,9 @@ fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
     let wrong = |message: String, help: &str| RuleProblem { message, help: help.to_owned() };
     if is_task(name) {
         return Ok(Target::Agent(inside.to_owned()));
+    }
+    if name == NETWORK {
+        return domain(name, inside).map(|host| host.map_or(Target::Tool(name.to_owned()), Target::Host));
     }
     match builtin(name) {
         Some(Builtin::Bash) => CommandPattern::parse(inside)
@@ -170,16 +183,8 @@ fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
             })?;
             Ok(Target::Path(tool, pattern))
         }
-        Some(Builtin::WebFetch) => match inside.strip_prefix("domain:").map(str::trim) {
-            Some("*") => Ok(Target::Tool(Builtin::WebFetch.name().to_owned())),
-            Some(host) if !host.is_empty() && !host.contains(['/', ' ', ':']) => {
-                Ok(Target::Domain(host.trim_end_matches('.').to_ascii_lowercase()))
-            }
-            Some(_) | None => Err(wrong(
-                format!("`{inside}` is not a domain"),
-                "write `WebFetch(domain:example.com)`, without a scheme, a port or a path",
-            )),
-        },
+        Some(tool @ Builtin::WebFetch) => domain(tool.name(), inside)
+            .map(|host| host.map_or(Target::Tool(tool.name().to_owned()), Target::Domain)),
         Some(
             Builtin::PlanWrite
             | Builtin::PlanRead
@@ -197,6 +202,20 @@ fn narrowed(name: &str, inside: &str) -> Result<Target, RuleProblem> {
     }
 }
 
+/// Reads `domain:example.com`; `None` stands for every host.
+fn domain(tool: &str, inside: &str) -> Result<Option<String>, RuleProblem> {
+    match inside.strip_prefix("domain:").map(str::trim) {
+        Some("*") => Ok(None),
+        Some(host) if !host.is_empty() && !host.contains(['/', ' ', ':']) => {
+            Ok(Some(host.trim_end_matches('.').to_ascii_lowercase()))
+        }
+        Some(_) | None => Err(RuleProblem {
+            message: format!("`{inside}` is not a domain"),
+            help: format!("write `{tool}(domain:example.com)`, without a scheme, a port or a path"),
+        }),
+    }
+}
+
 /// Claude's names of tools that are a part of ours.
 fn builtin(name: &str) -> Option<Builtin> {
     match name {
@@ -211,7 +230,8 @@ fn is_task(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> RuleProblem {
-    let all: Vec<&str> = Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH]).collect();
+    let all: Vec<&str> =
+        Builtin::ALL.into_iter().map(Builtin::name).chain([TASK, WEB_SEARCH, NETWORK]).collect();
     let help = match nearest(name, all.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(

@@ -25,7 +25,15 @@ pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static s
             (format!("Write {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
         }
         "Edit" => {
-            let diff = diff(text(input, "old_string"), text(input, "new_string"));
+            let (old, new) = (text(input, "old_string"), text(input, "new_string"));
+            let before = before(root, path);
+            let is_all = input.get("replace_all").as_bool() == Some(true);
+            // In the file, so that the lines have their numbers.
+            let diff = match old.is_empty() || !before.contains(old) {
+                true => diff(old, new),
+                false if is_all => diff(&before, &before.replace(old, new)),
+                false => diff(&before, &before.replacen(old, new, 1)),
+            };
             (format!("Edit {path}"), vec![("path", Value::str(path)), ("diff", Value::from(diff))])
         }
         "WebFetch" => {

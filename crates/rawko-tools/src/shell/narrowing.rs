@@ -33,7 +33,13 @@ fn some_layer() -> impl Strategy<Value = Layer> {
     let filter = filter
         .prop_map(|(allowed_commands, blocked_patterns)| BashFilter { allowed_commands, blocked_patterns });
     let parts = (prop::option::of(some_of(NAMES, 4)), some_of(NAMES, 1), prop::option::of(filter));
-    parts.prop_map(|(allowed, blocked, bash)| Layer { source: "a layer".into(), allowed, blocked, bash })
+    parts.prop_map(|(allowed, blocked, bash)| Layer {
+        source: "a layer".into(),
+        allowed,
+        blocked,
+        bash,
+        network: None,
+    })
 }
 
 const TOOLS: [&str; 7] = ["Read", "Write", "Edit", "Bash", "Grep", "PlanWrite", "mcp__git__log"];

@@ -11,10 +11,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use rawko_core::Value;
+use rawko_process::Egress;
 use reqwest::{StatusCode, Url};
 
 use super::outcome::{Failure, Refused, ToolOutcome};
-use super::settings::WebSettings;
 
 pub(super) use search::search;
 pub use search::{SearchEngine, SearchModel, SearchSettings};
@@ -24,28 +24,28 @@ const REDIRECTS_MAX: usize = 5;
 
 /// `leads_to` decides on the address of each redirect.
 pub(super) async fn fetch(
-    settings: &WebSettings,
+    egress: &Egress,
     url: &str,
     leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
 ) -> Result<ToolOutcome, Failure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
-    let fetched = tokio::time::timeout(TIME_MAX, follow(settings, parsed, leads_to)).await;
+    let fetched = tokio::time::timeout(TIME_MAX, follow(egress, parsed, leads_to)).await;
     fetched.unwrap_or_else(|_| Err(format!("`{url}` did not answer within {} s", TIME_MAX.as_secs()).into()))
 }
 
 /// Checks if an external agent, which follows redirects itself, may fetch a URL.
-pub(super) async fn check(settings: &WebSettings, url: &str) -> Result<(), Failure> {
+pub(super) async fn check(egress: &Egress, url: &str) -> Result<(), Failure> {
     let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
-    address::checked(settings, &parsed).await.map(drop)
+    address::checked(egress, &parsed).await.map(drop)
 }
 
 async fn follow(
-    settings: &WebSettings,
+    egress: &Egress,
     mut url: Url,
     leads_to: &(dyn Fn(&str) -> Result<(), Refused> + Sync),
 ) -> Result<ToolOutcome, Failure> {
     for _ in 0..=REDIRECTS_MAX {
-        let addresses = address::checked(settings, &url).await?;
+        let addresses = address::checked(egress, &url).await?;
         let response = get(&url, &addresses).await?;
         match redirected(&url, &response)? {
             Some(next) => {

@@ -1,5 +1,7 @@
 //! What one step shows: violations of built-in and own properties, and the answers of people.
 
+use std::sync::Arc;
+
 use rawko_core::{NodeId, TimerPurpose};
 
 use super::Explorer;
@@ -141,5 +143,33 @@ impl Explorer<'_, '_> {
             inputs.push(input.clone());
         }
         crate::trace::counterexample(self.model, &inputs, None, reason)
+    }
+
+    /// Returns the active states, if steps are traced.
+    pub(super) fn active(&self, state: &State) -> Vec<NodeId> {
+        if !self.machine.traced {
+            return Vec::new();
+        }
+        let active = self.model.chart.active(state.snapshot.configuration());
+        self.model.chart.node_ids().filter(|node| active.contains(*node)).collect()
+    }
+
+    /// Numbers the effects that a step started.
+    pub(super) fn starts(&mut self, facts: &StepFacts) -> Vec<u16> {
+        let mut starts = Vec::new();
+        for moment in &facts.moments {
+            let name = match moment {
+                Moment::Invoked { id, .. } => id,
+                Moment::Called(handler) => handler,
+                _ => continue,
+            };
+            let effects = &mut self.found.effects;
+            let number = effects.iter().position(|known| known == name).unwrap_or_else(|| {
+                effects.push(Arc::clone(name));
+                effects.len() - 1
+            });
+            starts.push(number as u16);
+        }
+        starts
     }
 }

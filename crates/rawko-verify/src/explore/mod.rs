@@ -8,6 +8,7 @@ mod widening;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use rawko_chart::Atom;
 use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
 use rustc_hash::FxHashMap;
 
@@ -18,13 +19,13 @@ use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
 use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
 use crate::inputs::{Choice, Inputs};
-use crate::machine::{Machine, Moment, StepFacts};
+use crate::machine::{Machine, StepFacts};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, Script};
 use crate::state::State;
 use crate::tools;
-use crate::watch::Watch;
+use crate::watch::{LeadBits, Watch};
 
 /// Limits of an exploration.
 pub struct Limits<'l> {
@@ -104,14 +105,19 @@ impl<'m, 's> Explorer<'m, 's> {
         let mut relative = watch.relative();
         relative.extend(questions.iter().map(|_| false));
         let machine = Machine { chart: &model.chart, world: shared.world, traced: !properties.is_empty() };
-        let everywhere =
-            properties.iter().flat_map(crate::analysis::expressions).flat_map(|expr| &expr.atoms);
-        let everywhere = everywhere.filter_map(|atom| match atom {
-            rawko_chart::Atom::Event(name) => Some(Arc::from(&**name)),
+        let atoms = || {
+            let expressions = properties.iter().flat_map(crate::analysis::expressions);
+            expressions.flat_map(|expr| &expr.atoms)
+        };
+        let mentioned = atoms().filter_map(|atom| match atom {
+            Atom::Event(name) => Some(Arc::from(&**name)),
             _ => None,
         });
+        // An event that nothing handles is a step, too: one without the events and effects that a property may expect.
+        let is_of_step = |atom: &Atom| !matches!(atom, Atom::In(_) | Atom::Ended(_));
+        let everywhere = (mentioned.collect(), atoms().any(is_of_step));
         let how = (shared.mode, shared.tick_ms);
-        let inputs = Inputs::new(model, analysis, everywhere.collect(), how);
+        let inputs = Inputs::new(model, analysis, everywhere, how);
         let found = Explored {
             graph: Graph { complete: true, ..Graph::default() },
             built_in: BTreeMap::new(),
@@ -333,7 +339,11 @@ impl<'m, 's> Explorer<'m, 's> {
         let mut monitors = state.monitors.clone();
         self.answered(choice, state, &next, &mut monitors);
         let at = Some((node, &choice.input));
-        let bits = self.judge(before, at, facts, &next, &mut monitors);
+        // Time that passes is not a step.
+        let bits = match cause {
+            Cause::Wait => LeadBits::default(),
+            _ => self.judge(before, at, facts, &next, &mut monitors),
+        };
         next.monitors = monitors;
         let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
         let is_ignored =
@@ -356,47 +366,20 @@ impl<'m, 's> Explorer<'m, 's> {
         let (from_bits, to_bits) = (bits.from, bits.to);
         let input = choice.input.clone();
         let group = choice.group;
-        let edge =
-            Edge { from: node, to, input, cause, group, ends, starts, spends, from_bits, to_bits, answers };
-        self.found.graph.edges.push(edge);
+        let is_idle = cause == Cause::Wait || (cause == Cause::Outside && !facts.handled);
+        self.found.graph.edges.push(Edge {
+            from: node,
+            to,
+            input,
+            cause,
+            group,
+            is_idle,
+            ends,
+            starts,
+            spends,
+            from_bits,
+            to_bits,
+            answers,
+        });
     }
-
-    fn active(&self, state: &State) -> Vec<NodeId> {
-        if !self.machine.traced {
-            return Vec::new();
-        }
-        let active = self.model.chart.active(state.snapshot.configuration());
-        self.model.chart.node_ids().filter(|node| active.contains(*node)).collect()
-    }
-
-    fn starts(&mut self, facts: &StepFacts) -> Vec<u16> {
-        let mut starts = Vec::new();
-        for moment in &facts.moments {
-            let name = match moment {
-                Moment::Invoked { id, .. } => id,
-                Moment::Called(handler) => handler,
-                _ => continue,
-            };
-            let effects = &mut self.found.effects;
-            let number = effects.iter().position(|known| known == name).unwrap_or_else(|| {
-                effects.push(Arc::clone(name));
-                effects.len() - 1
-            });
-            starts.push(number as u16);
-        }
-        starts
-    }
-}
-
-/// Returns the chart that a reference (`id`, `id@version`) names, as the simulation resolves it.
-pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model> {
-    let (id, version) = reference.split_once('@').unwrap_or((reference, "latest"));
-    let version = version.trim_start_matches('^');
-    charts.iter().find(|model| {
-        let own = model.chart.version();
-        let fits = version == "latest"
-            || own == version
-            || own.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
-        model.chart.id() == id && fits
-    })
 }

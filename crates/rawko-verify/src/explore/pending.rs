@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rawko_core::{Invocation, ServiceClass, ServiceName, TimerPurpose, Value};
 
-use super::{Explorer, find};
-use crate::children::ChildOutcomes;
+use super::Explorer;
+use crate::children::{ChildOutcomes, find};
 use crate::state::State;
 
 /// Generations of children that an instance may have, as the instance machine limits them.

@@ -41,10 +41,10 @@ fn charts_and_examples_with_their_default_input() {
     ];
     let text: String = paths.iter().map(|path| summary(path, false)).collect();
     expect![[r#"
-        charts/agent_lifecycle.yaml: 15 states, 180 transitions
+        charts/agent_lifecycle.yaml: 22 states, 1320 transitions
         charts/channel.yaml: 2 states, 2 transitions
         charts/dry_run.yaml: 4 states, 82 transitions
-        charts/speaker.yaml: 2 states, 6 transitions
+        charts/speaker.yaml: 3 states, 9 transitions
         examples/traffic-light/traffic-light.yaml: 56 states, 150 transitions
         examples/order/order.yaml: 13 states, 29 transitions
     "#]]
@@ -56,13 +56,13 @@ fn charts_that_do_the_work_with_any_input() {
     let paths = ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"];
     let text: String = paths.iter().map(|path| summary(path, true)).collect();
     expect![[r#"
-        charts/agent.yaml: 508 states, 18476 transitions
-          approval_respected unknown: the first 1070 states, with the default input
-          bounded_by_budget unknown: the first 1070 states, with the default input
-        charts/orchestrator.yaml: 174 states, 14409 transitions
+        charts/agent.yaml: 544 states, 18476 transitions
+          approval_respected unknown: the first 1086 states, with the default input
+          bounded_by_budget unknown: the first 1086 states, with the default input
+        charts/orchestrator.yaml: 327 states, 27582 transitions
           approval_respected unknown: the first 158 states, with the default input
           bounded_by_budget unknown: the first 158 states, with the default input
-        charts/plan_build.yaml: 62 states, 831 transitions
+        charts/plan_build.yaml: 71 states, 831 transitions
     "#]]
     .assert_eq(&text);
 }

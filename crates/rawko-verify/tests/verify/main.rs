@@ -9,4 +9,5 @@ mod data;
 mod own;
 mod pages;
 mod random;
+mod runaway;
 mod support;

@@ -212,3 +212,69 @@ fn steps_between_two_rests() {
         ],
     );
 }
+
+const UNHANDLED: &str = "
+id: u
+initial: a
+states:
+  a: {on: {GO: b, OTHER: {actions: [{type: log, message: seen}]}}}
+  b: {on: {BACK: a}}
+";
+
+/// An event that nothing handles is a step, too; time that passes is not.
+#[test]
+fn steps_in_which_nothing_happens() {
+    table(
+        UNHANDLED,
+        &[
+            (r#"{never: "in('b') and not event('GO')"}"#, "GO OTHER → b"),
+            // Events that nothing handles do not count as those that arrive.
+            (
+                r#"{leads_to: {from: "event('OTHER') and in('b')", to: "in('a')"}, assume: [events_arrive]}"#,
+                "holds",
+            ),
+            (r#"{leads_to: {from: "event('OTHER') and in('b')", to: "in('a')"}}"#, "GO OTHER → b"),
+        ],
+    );
+}
+
+#[test]
+fn a_wildcard_takes_the_event_of_a_property() {
+    let chart = "
+id: w
+initial: a
+states:
+  a: {on: {'*': b}}
+  b: {type: final}
+";
+    table(
+        chart,
+        &[
+            (r#"{before: {first: "event('X')", then: "in('b')"}}"#, "ANY_OTHER → b"),
+            (r#"{never: "event('X')"}"#, "X → b"),
+        ],
+    );
+}
+
+/// More timers than one explore every order, however long they are sampled.
+#[test]
+fn timers_that_start_one_another() {
+    let chart = "
+id: t
+type: parallel
+states:
+  left:
+    initial: a
+    states: {a: {after: {2s: b}}, b: {after: {3s: a}, on: {RESET: {target: b, reenter: true}}}}
+  right:
+    initial: a
+    states: {a: {after: {5s: b}}, b: {after: {2s: a}, on: {RESET: {target: a, reenter: true}}}}
+";
+    table(
+        chart,
+        &[
+            (r#"{leads_to: {from: "in('left.a')", to: "in('left.b')"}}"#, "holds"),
+            (r#"{within: {from: "in('right.a')", to: "in('right.b')", time: 5s}}"#, "holds"),
+        ],
+    );
+}

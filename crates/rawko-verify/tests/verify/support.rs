@@ -1,5 +1,7 @@
 //! Verifies charts from text, and replays traces in the simulation.
 
+#![allow(dead_code, reason = "two test programs share this file")]
+
 use std::sync::Arc;
 
 use rawko_chart::{Registry, Source};

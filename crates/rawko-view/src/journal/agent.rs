@@ -26,7 +26,7 @@ pub fn told(entry: &Entry) -> Vec<(&'static str, String)> {
         What::Migrated { to: (chart, version), .. } => {
             vec![("migrated", format!("to {chart} {version}"))]
         }
-        What::Forked { .. } | What::Timer(_) | What::Retried | What::Unreadable(_) => Vec::new(),
+        What::Forked { .. } | What::Timer(_) | What::Retried { .. } | What::Unreadable(_) => Vec::new(),
     };
     lines.extend(entry.effects.iter().filter_map(|told| waits(&told.effect, entry)));
     lines.extend(switched(entry));

@@ -195,7 +195,7 @@ fn event(what: &What) -> Value {
         | What::Timer(_)
         | What::Answered { .. }
         | What::CallFailed { .. }
-        | What::Retried
+        | What::Retried { .. }
         | What::Cancelled { .. }
         | What::Paused { .. }
         | What::Resumed { .. }

@@ -111,7 +111,8 @@ pub(super) fn event(what: &What) -> Json {
         What::CallFailed { invoke, error } => {
             json!({"kind": "failed", "invoke": invoke, "error": error.to_json()})
         }
-        What::Retried => json!({"kind": "retry"}),
+        What::Retried { item: None } => json!({"kind": "retry"}),
+        What::Retried { item: Some(item) } => json!({"kind": "retry", "item": item}),
         What::Cancelled { reason } => json!({"kind": "cancel", "reason": reason.to_json()}),
         What::Paused { by } => json!({"kind": "pause", "by": by.to_json()}),
         What::Resumed { by, paused_ms } => {

@@ -151,7 +151,10 @@ pub enum What {
         error: Value,
     },
     /// A retry of failed work was requested.
-    Retried,
+    Retried {
+        /// The item of an `each`; `None`: everything that failed.
+        item: Option<String>,
+    },
     /// Cancellation was requested.
     Cancelled {
         /// Reason given by the caller; null if there is none.

@@ -211,7 +211,8 @@ impl Played<'_> {
             Event::InvokeFailed { invocation, error } => {
                 What::CallFailed { invoke: self.invoke_name(invocation), error }
             }
-            Event::RetryRequested => What::Retried,
+            Event::RetryRequested => What::Retried { item: None },
+            Event::ItemRetryRequested { item } => What::Retried { item: Some(item.to_string()) },
             Event::CancelRequested { reason } => What::Cancelled { reason },
             Event::PauseRequested { by } => What::Paused { by },
             Event::ResumeRequested { by, paused_ms } => What::Resumed { by, paused_ms },

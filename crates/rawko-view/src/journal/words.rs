@@ -53,7 +53,9 @@ pub fn headline(what: &What, whole: bool) -> String {
         What::Timer(purpose) => purpose.clone(),
         What::Answered { invoke, .. } => format!("{invoke} answered"),
         What::CallFailed { invoke, .. } => format!("{invoke} failed"),
-        What::Retried => "> retry".to_owned(),
+        What::Retried { item } => {
+            format!("> retry {}", item.as_deref().unwrap_or_default()).trim_end().to_owned()
+        }
         What::Cancelled { reason: Value::Null } => "> cancel".to_owned(),
         What::Cancelled { reason } => format!("> cancel {}", value(reason, whole)),
         What::Paused { by } => format!("> pause {}", by_person(by)).trim_end().to_owned(),
@@ -71,7 +73,7 @@ pub fn by_person(by: &Value) -> String {
 pub fn title(what: &What) -> String {
     match what {
         What::Event { name, .. } => name.to_string(),
-        What::Retried => "retry".to_owned(),
+        What::Retried { .. } => "retry".to_owned(),
         What::Cancelled { .. } => "cancel".to_owned(),
         What::Paused { .. } => "pause".to_owned(),
         What::Resumed { .. } => "resume".to_owned(),

@@ -8,7 +8,6 @@ use rawko_settings::{StateDir, make_private};
 use rawko_store::{Holder, Lock, SqliteStore, StoreError};
 
 use super::nested;
-use crate::console;
 use crate::failure::Failure;
 use crate::files;
 use crate::times;
@@ -51,9 +50,18 @@ pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(),
     }
     bring_the_rest(&old_dir, target);
     let text = format!("{} → {}", files::shown(&old_dir), target.display());
-    console::announce("moved", &format!("the state of this project: {text}"));
+    announce(&format!("the state of this project: {text}"));
     Ok(())
 }
+
+#[cfg(feature = "cli")]
+fn announce(text: &str) {
+    crate::console::announce("moved", text);
+}
+
+/// A library prints nothing.
+#[cfg(not(feature = "cli"))]
+fn announce(_text: &str) {}
 
 /// Fails if a settings file names a store that may be another person's or another project's: one that came with the
 /// repository, or one in the state directory. Commands that name a store themselves may use any.

@@ -212,7 +212,7 @@ fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fa
         console
             .line(&format!("{:#}", json!({"v": 1, "ok": !wrong, "findings": findings, "health": health})))?;
     } else {
-        for (source, findings) in &problems {
+        for (source, findings) in problems {
             console.report(findings, source)?;
         }
         healths.iter().try_for_each(|health| tell(health, console))?;

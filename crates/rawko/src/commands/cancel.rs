@@ -5,7 +5,8 @@ use rawko_core::Value;
 use crate::console::Console;
 use crate::delivering::{DeliverArgs, deliver};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::Request;
+use crate::hosting::{self, Access, Place, Request};
+use crate::queue;
 
 const EXAMPLES: &str = "\
 Runs exit actions from the innermost state outward, and stops timers, calls and children. The
@@ -31,7 +32,25 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
+    if let Some(verdict) = unqueued(args, console)? {
+        return Ok(verdict);
+    }
     let reason = args.reason.as_deref().map_or(Value::Null, Value::str);
     let request = Request::Cancel { id: args.id.clone(), reason };
     deliver(&args.id, request, &args.deliver, console)
+}
+
+/// Removes a task that is queued and has not started.
+fn unqueued(args: &Args, console: &mut Console) -> Result<Option<Verdict>, Failure> {
+    let place = Place::here(args.deliver.store())?;
+    let queued = place.reader()?.map(|reader| queue::find(&reader, &args.id)).transpose()?.flatten();
+    if queued.is_none() {
+        return Ok(None);
+    }
+    hosting::block_on(async {
+        let mut access = Access::open(&place, &[], console).await?;
+        let outcome = super::queue::removed(std::slice::from_ref(&args.id), &mut access, console).await;
+        access.close(console).await;
+        outcome.map(|()| Some(Verdict::Done))
+    })
 }

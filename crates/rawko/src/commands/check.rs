@@ -191,7 +191,8 @@ impl Report {
     /// are left to `doctor`.
     fn add_settings(&mut self, home: &Path) {
         let (settings, problems) = Settings::read(home);
-        for (source, mut findings) in settings_problems::all(home, &settings, &problems) {
+        let (_, agents) = rawko_agents::work::Workshop::read(home, &settings);
+        for (source, mut findings) in settings_problems::all(home, &settings, &problems, &agents) {
             findings.retain(|finding| finding.severity >= Severity::Error);
             match self.files.iter_mut().find(|(known, _)| known.name == source.name) {
                 Some((_, known)) => {

@@ -5,6 +5,7 @@ use rawko_core::Value;
 use rawko_host::Reader;
 use rawko_store::{Driven, Filter, InstanceRow, Wait};
 
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -120,7 +121,9 @@ impl Continued {
             let context = standing.snapshot.context_map(&standing.chart);
             let (ended, reader, other) = if session::is_wanted(manner, no_input) {
                 let about = (&*id, standing.chart.id(), context.get("plan").clone());
-                Session::new(about, seq, &access, place).run(access, heard, &mut signals, console).await?
+                let (reader, session) = (access.reader(), Session::new(about, seq, &access, place));
+                let session = session.continued(&reader, beginning(&reader, &standing.row)?)?;
+                session.run(access, heard, &mut signals, console).await?
             } else {
                 let narrator = Narrator::resuming(standing.chart.id(), &context, console);
                 let follow = Follow::after(seq, &access, &id, place, manner).owned();

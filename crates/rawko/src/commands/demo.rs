@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Take part: answer a question and permission prompts, pause, resume
+    /// Take part: answer, permit, pause, resume, undo (two minutes)
     #[arg(long)]
     interactive: bool,
 }
@@ -83,13 +83,15 @@ fn insist_on_terminal() -> Result<(), Failure> {
     Err(Failure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))
 }
 
-const GUIDE: [&str; 6] = [
+const GUIDE: [&str; 8] = [
     "What happens, and what you can do:",
     "  1. The planner asks a question. Press a number, or type an answer of your own.",
-    "  2. The developer wants to write a file. You see the diff: y allows it, r denies it with a reason.",
-    "  3. The tester wants to run the tests. `a` allows this command for good.",
-    "  4. Type at any time: the agent reads it before its next completion. /help lists commands.",
-    "  5. Press Ctrl-C twice while the developer works: the task pauses, and the demo resumes it.",
+    "  2. The developer thinks. Press Ctrl-C twice: the task pauses, and the demo resumes it.",
+    "  3. The developer wants to write a file. You see the diff: y allows it, r denies it with a reason.",
+    "  4. The tester wants to run the tests. `a` allows this command for good.",
+    "  5. At the end you see all changes, undo them, and restore them.",
+    "  At any time: type a message, which the agent reads before its next completion; Ctrl-O prints the",
+    "  last tool call in full; /diff, /undo, /cost and /help are commands.",
 ];
 
 /// Runs the task with the person at the terminal. Returns true if it succeeded.
@@ -102,14 +104,40 @@ fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
     while code == Some(PAUSED) {
         console.line("")?;
         console.line("The task is paused. Everything is stored; a reboot would lose nothing.")?;
-        let command = console.paint(Style::Bold, &format!("$ rawko resume {DEMO_ID}"));
-        console.line(&command)?;
-        console.prompt("Press Enter to resume it, Ctrl-C to leave it paused.");
-        console.flush()?;
-        io::stdin().read_line(&mut String::new()).map_err(Failure::Output)?;
+        next(&["resume", DEMO_ID], "Press Enter to resume it, Ctrl-C to leave it paused.", console)?;
         code = run_task(dir, &["resume", DEMO_ID], Stdio::inherit())?;
     }
+    if code == Some(0) {
+        take_back(dir, console)?;
+    }
     Ok(code == Some(0))
+}
+
+/// Shows the changes of the task, undoes them and restores them.
+fn take_back(dir: &Path, console: &mut Console) -> Result<(), Failure> {
+    console.line("")?;
+    console
+        .line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
+    let walk: [(&[&str], &str); 3] = [
+        (&["diff", DEMO_ID], "Press Enter to see what the task changed."),
+        (&["undo", DEMO_ID], "Press Enter to undo it, Ctrl-C to keep it."),
+        (&["undo", DEMO_ID, "--redo"], "Press Enter to restore it."),
+    ];
+    for (args, question) in walk {
+        next(args, question, console)?;
+        run_task(dir, args, Stdio::null())?;
+        console.line("")?;
+    }
+    Ok(())
+}
+
+/// Prints the next command and waits for Enter.
+fn next(args: &[&str], question: &str, console: &mut Console) -> Result<(), Failure> {
+    let command = console.paint(Style::Bold, &format!("$ rawko {}", args.join(" ")));
+    console.line(&command)?;
+    console.prompt(question);
+    console.flush()?;
+    io::stdin().read_line(&mut String::new()).map(drop).map_err(Failure::Output)
 }
 
 /// The exit code of a paused task.
@@ -168,8 +196,8 @@ fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, Fail
         task.env("RAWKO_TRUST", files.hash());
     }
     // A directory that does not exist hides the user's own settings and agents from the demo.
-    let nobodys = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("nobody");
-    task.env("XDG_CONFIG_HOME", nobodys);
+    let settings = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("demo-user");
+    task.env("XDG_CONFIG_HOME", settings);
     Ok(task.status().map_err(cannot)?.code())
 }
 

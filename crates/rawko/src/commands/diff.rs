@@ -1,9 +1,9 @@
 //! `rawko diff`: prints the files that an instance changed.
 
-use rawko_programs::checkpoints::{Entry, FileDiff, NetChanges, file_diff, net_changes};
+use rawko_programs::checkpoints::{Entry, FileDiff, NetChanges, net_changes};
 use serde_json::json;
 
-use crate::checkpoints::{InstanceChanges, unreadable};
+use crate::checkpoints::InstanceChanges;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, StoreArgs};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let entries = changes.entries()?;
     let is_chosen = |entry: &Entry| changes.is_own(entry) && (args.at.is_none() || !changes.is_later(entry));
     let net = net_changes(&entries, is_chosen);
-    let files = hosting::block_on(async { files(&changes, &net).await })?;
+    let files = hosting::block_on(async { changes.diffs(&net).await })?;
     if args.json {
         let chosen: Vec<_> = entries.iter().filter(|entry| is_chosen(entry)).collect();
         console.line(&as_json(args, &changes, &chosen, &files, &net).to_string())?;
@@ -64,13 +64,6 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         files.iter().try_for_each(|file| print(&file.diff, console))?;
     }
     Ok(Verdict::Done)
-}
-
-/// Returns the diffs of net changes.
-pub(super) async fn files(changes: &InstanceChanges, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
-    let sides = changes.history.sides(net).await.map_err(|error| unreadable(&error))?;
-    let both = net.changes.iter().zip(sides);
-    Ok(both.filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref())).collect())
 }
 
 fn as_json(
@@ -96,7 +89,7 @@ fn as_json(
 }
 
 /// Formats `M  src/main.rs  +3 -1`.
-pub(super) fn stat(file: &FileDiff, console: &Console) -> String {
+pub(crate) fn stat(file: &FileDiff, console: &Console) -> String {
     let mark = match file.status {
         rawko_programs::changes::ChangeStatus::Added => "A",
         rawko_programs::changes::ChangeStatus::Modified => "M",

@@ -1,15 +1,8 @@
 //! `rawko fork`: creates a new instance that continues from a past step of another.
 
-use std::path::PathBuf;
-
-use rawko_agents::work::project_worktrees;
 use rawko_core::Value;
-use rawko_host::Reader;
-use rawko_programs::checkpoints::{Checkpoints, ref_part};
-use rawko_programs::worktrees::Worktrees;
-use rawko_store::InstanceRow;
 
-use crate::checkpoints::{InstanceChanges, unreadable};
+use crate::checkpoints::FilesOfStep;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -68,7 +61,13 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
     let set = edits(&args.set)?;
-    let files = FilesOfStep::find(args, &place, &reader, &row)?;
+    let files = match args.at.filter(|_| place.remote.is_none()) {
+        Some(at) => {
+            let new_id = args.new_id.as_deref();
+            FilesOfStep::find(&place.root, &place.settings, &reader, (&row, at), new_id)?
+        }
+        None => None,
+    };
     let new_id = args.new_id.clone().or_else(|| files.as_ref().map(|files| files.new_id.clone()));
     let request = Request::Fork { id: args.id.clone(), at: args.at, set, new_id, budget: Value::Null };
     let manner = args.follow.manner();
@@ -107,49 +106,6 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         // Without --run the fork itself is the goal, and a waiting fork is a success.
         Ok(if !args.run && verdict == Verdict::Waiting { Verdict::Done } else { verdict })
     })
-}
-
-/// The files of a past step, for a fork to work with.
-struct FilesOfStep {
-    history: Checkpoints,
-    worktrees: Worktrees,
-    new_id: String,
-    /// The last checkpoint until the step.
-    number: u64,
-}
-
-impl FilesOfStep {
-    /// `None` if the instance changed nothing after the step.
-    fn find(args: &Args, place: &Place, reader: &Reader, row: &InstanceRow) -> Result<Option<Self>, Failure> {
-        if args.at.is_none() || place.remote.is_some() {
-            return Ok(None);
-        }
-        let changes = InstanceChanges::of(place, reader, row, args.at)?;
-        let entries = changes.entries()?;
-        let later = entries.iter().find(|entry| changes.is_own(entry) && changes.is_later(entry));
-        let Some(number) = later.map(|entry| entry.number - 1) else { return Ok(None) };
-        let worktrees =
-            project_worktrees(&place.root, &place.settings).map_err(|error| unreadable(&error))?;
-        let at = args.at.unwrap_or_default();
-        let free = (1..).map(|count| format!("{}-at-{at}-{count}", args.id));
-        let mut free = free.filter(|id| reader.store().find(id).ok().flatten().is_none());
-        let new_id = args.new_id.clone().or_else(|| free.next()).unwrap_or_default();
-        Ok(Some(Self { history: changes.history, worktrees, new_id, number }))
-    }
-
-    async fn make(&self) -> Result<PathBuf, Failure> {
-        let name = format!("rawko/{}", ref_part(&self.new_id));
-        let made = self.worktrees.open_at(&self.history, &self.new_id, &name, self.number).await;
-        let made =
-            made.map_err(|error| Failure::Failed(format!("cannot restore the files of that step: {error}")))?;
-        Ok(made.path)
-    }
-
-    async fn remove(&self) {
-        if let Ok(Some(tree)) = self.worktrees.of_instance(&self.new_id) {
-            let _ = self.worktrees.remove(&self.history, &tree).await;
-        }
-    }
 }
 
 fn edits(texts: &[String]) -> Result<Vec<(String, String)>, Failure> {

@@ -11,7 +11,7 @@ pub(crate) mod charts;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
-mod continuing;
+pub(crate) mod continuing;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
@@ -28,6 +28,7 @@ pub(crate) mod migrate;
 pub(crate) mod pause;
 pub(crate) mod prune;
 pub(crate) mod ps;
+pub(crate) mod queue;
 pub(crate) mod replay;
 pub(crate) mod restore;
 pub(crate) mod resume;
@@ -72,6 +73,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Run(args) => run::run(&args, console),
         Command::Pause(args) => pause::run(&args, console),
         Command::Resume(args) => resume::run(&args, console),
+        Command::Queue(args) => queue::run(&args, console),
         Command::Ps(args) => ps::run(&args, console),
         Command::Top(args) => top::run(&args, console),
         Command::Show(args) => show::run(&args, console),

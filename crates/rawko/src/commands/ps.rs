@@ -9,6 +9,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::grouped;
 use crate::hosting::{Place, StoreArgs};
+use crate::queue::Queue;
 use crate::table::{Cell, Table};
 use crate::times;
 use rawko_view::rows::Row;
@@ -19,8 +20,9 @@ const TITLE: usize = 1;
 const EXAMPLES: &str = "\
 Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
 or how it ended: succeeded, failed, limit, loop, stuck or cancelled. WAITS FOR is what it waits for:
-work (a service, an agent or a child), a person, a timer or an event; or a host, if its command ended
-and no server runs: `rawko resume ID` or `rawko serve` continues it. A paused instance moves only on
+work (a service, an agent or a child), a person, a timer or an event; `queue` for a task that is queued
+(see `rawko queue`); or a host, if its command ended and no server runs: `rawko resume ID` or
+`rawko serve` continues it. A paused instance moves only on
 `rawko resume ID`; a stalled one is retried by it.
 
 Examples:
@@ -166,12 +168,26 @@ impl Args {
             outcomes: self.outcome.iter().map(|outcome| outcome.outcome()).collect(),
             waits: self.waiting.iter().map(wait).collect(),
             chart: self.chart.clone(),
+            except: Vec::new(),
             part: None,
             // A search for pending requests includes those of children.
             roots_only: !self.all && !self.waiting.iter().any(|wait| matches!(wait, WaitArg::Person)),
             before: self.before.map(InstanceKey),
             limit: self.limit,
         }
+    }
+
+    /// Returns true if tasks that are queued and have not started are listed.
+    fn shows_queued(&self) -> bool {
+        let statuses = [StatusArg::Waiting, StatusArg::Active];
+        let is_asked = |status: &StatusArg| {
+            statuses.iter().any(|one| std::mem::discriminant(one) == std::mem::discriminant(status))
+        };
+        (self.status.is_empty() || self.status.iter().any(is_asked))
+            && self.outcome.is_empty()
+            && self.waiting.is_empty()
+            && self.chart.is_none()
+            && self.before.is_none()
     }
 
     fn is_narrowed(&self) -> bool {
@@ -205,6 +221,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     if args.status.iter().all(|status| matches!(status, StatusArg::Error)) && !args.status.is_empty() {
         let ended_well = [Some(Outcome::Succeeded), Some(Outcome::Cancelled)];
         rows.retain(|row| row.status != InstanceStatus::Ended || !ended_well.contains(&row.outcome));
+    }
+    if let Some(reader) = reader.as_ref().filter(|_| args.shows_queued()) {
+        rows.splice(0..0, Queue::read(reader)?.unwrap_or_default().rows());
     }
     if args.json {
         print_json(&page, &rows, console)?;

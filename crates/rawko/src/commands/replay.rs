@@ -2,51 +2,57 @@
 //! model for the arbiter's decisions.
 
 use rawko_agents::work::{AskAgainError, Workshop, ask_again};
-use rawko_core::Value;
+use rawko_core::{Status, Value};
 use rawko_model::provider::{ErrorCode, ProviderProblem};
 use serde_json::{Value as Json, json};
 
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
+use crate::following::{is_own, tell_result};
 use crate::hosting::{self, Place, StoreArgs};
 use crate::journal::task::{self, bare};
 use crate::journal::{Player, lines};
 use crate::known;
+use crate::session;
+use crate::standing::Standing;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Prints the arbiter's decisions from the journal, each with its input, prompt, responses and
+Prints a task as its session showed it: messages, tool calls, diffs, decisions, the plan, the result.
+--decisions prints only the arbiter's decisions; with --verbose also inputs, prompts, responses and
 validation errors. --model sends the same prompts to another model and reports where its decisions
 differ; this uses tokens but changes nothing. If the model returns no usable response, the exit code
 is 41 (credentials), 3 (try again later) or 1.
 
 Examples:
+  rawko replay fix-1
   rawko replay fix-1 --decisions
   rawko replay fix-1 --decisions --verbose
   rawko replay fix-1 --decisions --model openai/gpt-5-mini
   rawko replay fix-1 --decisions --json | jq -r .prompt";
 
-/// Show the arbiter's decisions, or compare another model's
+/// Show a task again, or its decisions, or another model's
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Instance id
     id: String,
 
-    /// Show the arbiter's decisions with their prompts
-    #[arg(long, required = true)]
+    /// Show only the arbiter's decisions
+    #[arg(long)]
     decisions: bool,
 
     /// Compare with this model (`provider/model`)
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", requires = "decisions")]
     model: Option<String>,
 
-    /// Also print inputs
-    #[arg(long, short)]
+    /// Also print inputs, prompts and responses
+    #[arg(long, short, requires = "decisions")]
     verbose: bool,
 
     /// Print one JSON object per line
-    #[arg(long)]
+    #[arg(long, requires = "decisions")]
     json: bool,
 
     #[command(flatten)]
@@ -81,6 +87,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         place.insist_on_settings(console)?;
         place.insist_on_trust(console)?;
     }
+    if !args.decisions {
+        return tell_task(&place, &args.id, console);
+    }
     let all = decisions(&place, &args.id)?;
     if all.is_empty() && !args.json {
         console.note(Style::Dim, "note", &format!("{} has no arbiter decisions", args.id));
@@ -104,6 +113,22 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             Ok(tally.verdict())
         }),
     }
+}
+
+/// Prints a task as its session showed it, and its result.
+fn tell_task(place: &Place, id: &str, console: &mut Console) -> Result<Verdict, Failure> {
+    let reader = known::reader(place)?;
+    let row = known::instance(&reader, id)?;
+    let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
+    let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
+    let shown = console.paint(Style::Bold, id);
+    console.line(format!("{shown}  {title}").trim_end())?;
+    session::print_past(place, &reader, &row, beginning(&reader, &row)?, console)?;
+    if is_own(standing.chart.id()) && standing.snapshot.status() == Status::Done {
+        console.line("")?;
+        tell_result(&reader, &standing, console)?;
+    }
+    Ok(Verdict::Done)
 }
 
 fn not_found(problem: ProviderProblem) -> Failure {
@@ -219,12 +244,9 @@ fn show(decided: &Decided, other: Option<&Other>, args: &Args, console: &mut Con
         let text = console.paint(style, &text);
         console.line(&format!("      {text}"))?;
     }
-    let input = serde_json::to_string_pretty(&decided.record.get("input").to_json()).unwrap_or_default();
     if args.verbose {
+        let input = serde_json::to_string_pretty(&decided.record.get("input").to_json()).unwrap_or_default();
         block("input", &input, console)?;
-    }
-    // With another model, only the differences are shown by default.
-    if args.verbose || other.is_none() {
         block("prompt", decided.record.get("prompt").as_str().unwrap_or_default(), console)?;
         for attempt in decided.record.get("attempts").as_list().unwrap_or_default() {
             block("answer", attempt.get("answer").as_str().unwrap_or_default(), console)?;

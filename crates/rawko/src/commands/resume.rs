@@ -3,6 +3,7 @@
 use rawko_core::Status;
 use rawko_store::Wait;
 
+use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
@@ -24,7 +25,9 @@ receives an error with the category `interrupted`. Timers that came due without 
 in order; those of a paused instance have as much time left as before the pause. Other instances
 stay as they are. Ctrl-C pauses the instance again.
 
-If the instance is in status error, the failed step is retried.
+If the instance is in status error, the failed step is retried. With --item, one failed item of an
+`each` is retried while the others continue or after all of it has failed; finished items are not
+repeated.
 
 A task that reached a limit continues under a new id with a higher limit; completed work is reused
 and the old instance is unchanged. --max-iterations and --max-budget-usd are totals and include what
@@ -33,6 +36,7 @@ was spent before; --timeout is additional time.
 Examples:
   rawko resume order-17
   rawko resume order-17 --patience 24h
+  rawko resume review-2 --item 'reviews[3]'
   rawko resume order-17 --output-format json | jq .output
   rawko resume fix-1 --max-iterations 20
   rawko resume fix-1 --max-budget-usd 5";
@@ -55,6 +59,10 @@ pub(crate) struct Args {
     /// Give a task that timed out this much more time
     #[arg(long, value_name = "DURATION", value_parser = read_ms)]
     timeout: Option<i64>,
+
+    /// Retry only this failed item of an `each`: `reviews[3]`
+    #[arg(long, value_name = "ITEM", conflicts_with_all = ["max_iterations", "max_budget_usd", "timeout"])]
+    item: Option<String>,
 
     /// Print plain text and read no keys, also on a terminal
     #[arg(long)]
@@ -105,13 +113,20 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             access.close(console).await;
             return Err(failure);
         }
-        if failed && let Err(failure) = asked(&mut access, Request::Retry { id: args.id.clone() }).await {
+        let again = match &args.item {
+            Some(item) => Some(Request::RetryItem { id: args.id.clone(), item: item.clone() }),
+            None => failed.then(|| Request::Retry { id: args.id.clone() }),
+        };
+        if let Some(again) = again
+            && let Err(failure) = asked(&mut access, again).await
+        {
             access.close(console).await;
             return Err(failure);
         }
         if is_task && session::is_wanted(manner, args.no_input) {
             let plan = standing.snapshot.context_map(&standing.chart).get("plan").clone();
-            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place);
+            let session = Session::new((&args.id, standing.chart.id(), plan), seq, &access, &place)
+                .continued(&reader, beginning(&reader, &standing.row)?)?;
             let (ended, reader, other) = session.run(access, heard, &mut signals, console).await?;
             return TaskEnding { place: &place, reader: &reader, id: &args.id, ended, other }
                 .tell(manner.format, console);
@@ -165,6 +180,11 @@ fn raise(
 
 /// Prints the status of the instance before it continues.
 fn say_where(standing: &Standing, console: &mut Console) -> Result<(), Failure> {
+    if is_own(standing.chart.id()) && !standing.snapshot.status().is_over() {
+        let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
+        let id = console.paint(Style::Bold, standing.id());
+        return console.line(format!("{id}  {title}").trim_end());
+    }
     let head = console.paint(Style::Bold, &format!("{:<28}", standing.id()));
     let states = console.paint(Style::Accent, &format!("[{}]", standing.configuration().join(", ")));
     console.line(&format!("{head} {states}"))?;

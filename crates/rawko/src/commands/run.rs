@@ -128,7 +128,5 @@ fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Editi
 }
 
 pub(crate) fn texts(charts: &[Edition]) -> Vec<ChartText> {
-    let text =
-        |edition: &Edition| ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
-    charts.iter().map(text).collect()
+    charts.iter().map(ChartText::from).collect()
 }

@@ -19,6 +19,7 @@ use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::following::Signals;
 use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, ServePlan, StoreArgs};
+use crate::queue::{Scheduler, at_once};
 use crate::served::ServedProject;
 use crate::watching::{LogArgs, WatchPlan};
 
@@ -27,7 +28,7 @@ const PORT: u16 = 7411;
 const CODE_LEN: usize = 40;
 
 const EXAMPLES: &str = "\
-Runs all instances, timers and channels of the store. Prints its address, and a link that logs a
+Runs all instances, timers, channels and queued tasks of the store. Prints its address, and a link that logs a
 browser in: it is valid once, for ten minutes. The API is at /v1 (see /v1/openapi.json); agents
 connect to ws://ADDRESS/v1/agents. Agents with a `command` in the settings are started. Other rawko
 commands use this server while it runs. Ctrl-C parks all instances; the next `rawko serve`
@@ -64,6 +65,10 @@ pub(crate) struct Args {
     /// Log the turns of agents in channels to standard error
     #[arg(long, value_name = "FORMAT", default_value = "none")]
     channel_log: LogFormat,
+
+    /// Queued tasks that run at the same time [default: `queue.at_once`, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    queue_at_once: Option<u32>,
 
     #[command(flatten)]
     store: StoreArgs,
@@ -102,11 +107,14 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
     let operator = plan.operator.clone();
+    let at_once = at_once(&place.settings, args.queue_at_once)?;
     hosting::block_on(async {
         let mut signals = Signals::new()?;
         let access = Access::open(&place, &[], console).await?;
         let outcome = match listen(plan, &place, &access).await {
             Ok(server) => {
+                let scheduler =
+                    access.engine().map(|engine| tokio::spawn(Scheduler::new(engine, at_once).serve()));
                 console.line(&format!("http://{}", server.address()))?;
                 console.line(&new_link(&server.inviter(&operator))?)?;
                 console.flush()?;
@@ -124,6 +132,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
                         verdict = signals.next() => break verdict,
                     }
                 };
+                if let Some(scheduler) = scheduler {
+                    scheduler.abort();
+                }
                 server.close().await;
                 Ok(verdict)
             }
@@ -194,10 +205,10 @@ fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> 
 /// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
 /// channels.
 async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
-    if let Some(engine) = access.elsewhere_engine() {
-        return Ok((engine, Arc::new(place.workshop().0), None));
-    }
     let Some(desk) = access.desk() else {
+        if let Some(engine) = access.engine() {
+            return Ok((engine, place.workshop().0, None));
+        }
         let (store, other) = (place.shown(), access.other().unwrap_or_default());
         let help = "stop that process first";
         return Err(Failure::Transient(format!("cannot serve {store}: already hosted by {other}; {help}")));

@@ -6,7 +6,7 @@ use rawko_store::{Driven, EffectKind, InstanceStatus};
 use super::ps;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::following::{is_own, tell_result, which};
+use crate::following::{answer_option, is_own, request_lines, tell_result, which};
 use crate::hosting::{Place, StoreArgs};
 use crate::journal::words;
 use crate::known;
@@ -142,6 +142,9 @@ impl Page<'_> {
         self.line("status", &status)?;
         let is_left =
             matches!(read.waiting_for.as_deref(), Some("host")) || read.status == InstanceStatus::Paused;
+        // A request is answered first; the answer starts a host.
+        let is_asked = self.is_brief && !standing.asks.is_empty() && read.status != InstanceStatus::Paused;
+        let is_left = is_left && !is_asked;
         if let Some(hint) = read.hint.filter(|_| is_left && !self.is_past()) {
             let why = if word == "paused" { "moves only on" } else { "no host runs it; continue with" };
             self.line("", &format!("{why} `{hint}`"))?;
@@ -220,9 +223,16 @@ impl Page<'_> {
                 format!(" {}", words::value(&ask.input, true))
             };
             let expiry = ask.expires_ms.map(|at| format!(", expires {}", times::until(at, self.now_ms)));
-            lines.push(format!("{}{input}{}", ask.invoke, expiry.unwrap_or_default()));
-            let which = which(&standing.asks, ask);
-            lines.push(format!("  `rawko approve {0}{which}` or `rawko deny {0}{which}`", ask.instance));
+            let expiry = expiry.unwrap_or_default();
+            match request_lines(ask) {
+                Some(words) => lines.extend(words),
+                None => lines.push(format!("{}{input}{expiry}", ask.invoke)),
+            }
+            let (which, option) = (which(&standing.asks, ask), answer_option(ask));
+            lines.push(format!(
+                "  `rawko approve {0}{which}{option}` or `rawko deny {0}{which}`",
+                ask.instance
+            ));
         }
         self.section("requests", &lines)
     }

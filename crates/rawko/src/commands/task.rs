@@ -2,11 +2,13 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rawko_agents::work::{Workshop, is_broken};
 use rawko_core::Value;
-use rawko_host::Edition;
+use rawko_host::{Edition, made_up_id};
 use rawko_model::Part;
+use rawko_store::Lock;
 use rawko_tools::{IMAGE_BYTES_MAX, image_part};
 
 use crate::console::{Console, Style};
@@ -16,6 +18,7 @@ use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, Task
 use crate::hosting::{self, Access, Place, Request, StoreArgs};
 use crate::known;
 use crate::loading;
+use crate::queue::{self, QueuedTask};
 use crate::raising::{read_dollars, read_ms};
 use crate::session::{self, Session};
 use crate::standing::Standing;
@@ -54,6 +57,7 @@ Examples:
   rawko task \"Make the page look like this\" --image mock.png
   rawko task \"Explain @src/parser.rs\"
   rawko task \"Make the tests pass\" --chart my_flow.yaml
+  rawko task \"Fix issue 13\" --queue --priority 5
   rawko task --continue fix-1 \"Now update the changelog\"
   rawko task \"Make the tests pass\" --output-format stream-json | jq -c 'select(.type == \"decision\")'";
 
@@ -114,6 +118,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
+    /// Add the task to the queue and return; see `rawko queue`
+    #[arg(long, conflicts_with_all = ["continue_task", "dry_run", "no_input"])]
+    queue: bool,
+
+    /// Priority in the queue; higher runs earlier [default: 0]
+    #[arg(long, value_name = "N", requires = "queue", allow_negative_numbers = true)]
+    priority: Option<i64>,
+
     /// Print plain text and read no keys, also on a terminal
     #[arg(long)]
     no_input: bool,
@@ -144,9 +156,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     };
     hosting::block_on(async {
         let input = {
-            // Dropped at the end of this block; its MCP servers are started again by the process that hosts.
             let workshop = workshop(&place, console)?;
-            insist_on_gate(&place.settings, &chart)?;
+            insist_on_gate(&place.settings.gate(), &chart)?;
             insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
             let task = continued.as_ref().map(|(task, _)| task.clone());
             let wish = Wish { task: task.unwrap_or_else(|| args.task.clone()), ..wish(args)? };
@@ -161,12 +172,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let mut access = Access::open(&place, &charts, console).await?;
         let (seq, heard) = (access.reader().store().last_seq()?, access.progress());
         let money = args.max_budget_usd.map(|most| ("cost_usd", Value::float(most)));
-        let is_session = session::is_wanted(manner, args.no_input);
+        let is_session = !args.queue && session::is_wanted(manner, args.no_input);
         // A person at the terminal can be asked.
         let mode = args.permission_mode.as_deref().or(is_session.then_some("wait"));
         let mode = mode.map(|mode| ("permission_mode", Value::str(mode)));
         let limits: Vec<_> = money.into_iter().chain(mode).collect();
         let budget = (!limits.is_empty()).then(|| Value::map(limits));
+        if args.queue {
+            let budget = budget.unwrap_or_default();
+            let outcome = enqueued(args, &charts, input, budget, &mut access, &place, console).await;
+            access.close(console).await;
+            return outcome;
+        }
         let request = Request::Start {
             charts: texts(&charts),
             input,
@@ -203,6 +220,61 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
+/// Adds the task to the queue instead of starting it.
+async fn enqueued(
+    args: &Args,
+    charts: &[Edition],
+    input: Value,
+    budget: Value,
+    access: &mut Access,
+    place: &Place,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
+    let queue = place.named(queue::CHART)?;
+    let at_once = queue::at_once(&place.settings, None)?;
+    let start = Request::Start {
+        charts: texts(&[queue]),
+        input: Value::map([("at_once", Value::Int(at_once.into()))]),
+        id: Some(queue::QUEUE.to_owned()),
+        budget: Value::Null,
+    };
+    if access.reader().store().find(queue::QUEUE)?.is_none() {
+        // Another command may create it at the same time.
+        let started = asked(access, start).await;
+        if access.reader().store().find(queue::QUEUE)?.is_none() {
+            started?;
+        }
+    }
+    let id = args.id.clone().unwrap_or_else(|| made_up_id(charts[0].chart.id()));
+    if access.reader().store().find(&id)?.is_some() || queue::find(&access.reader(), &id)?.is_some() {
+        return Err(Failure::Usage(format!("instance `{id}` already exists; choose another --id")));
+    }
+    let task = QueuedTask {
+        id,
+        task: args.task.trim().to_owned(),
+        priority: args.priority.unwrap_or_default(),
+        charts: texts(charts),
+        input,
+        budget,
+        queued_ms: times::now_ms(),
+    };
+    asked(access, task.add()).await?;
+    match args.follow.manner().format {
+        OutputFormat::Text => {
+            let id = console.paint(Style::Bold, &task.id);
+            console.line(&format!("{id}  queued  {}", task.task))?;
+            if !Lock::holder(&place.store).is_some_and(|holder| holder.drives.is_none()) {
+                console.note(Style::Dim, "next", "run queued tasks with `rawko queue run` or `rawko serve`");
+            }
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let document = serde_json::json!({"type": "queued", "id": task.id, "priority": task.priority});
+            console.line(&document.to_string())?;
+        }
+    }
+    Ok(Verdict::Done)
+}
+
 /// Returns the task that follows up on a finished one, and the parts of its context that are kept.
 fn follow_up(continued: &Continued, place: &Place) -> Result<(String, Value), Failure> {
     let id = &continued.row.new.id;
@@ -215,7 +287,7 @@ fn follow_up(continued: &Continued, place: &Place) -> Result<(String, Value), Fa
 }
 
 /// Returns an input with the kept parts that it does not set itself.
-fn merged(kept: &Value, input: &Value) -> Value {
+pub(crate) fn merged(kept: &Value, input: &Value) -> Value {
     let mut all = kept.as_map().cloned().unwrap_or_default();
     for (key, value) in input.as_map().into_iter().flatten() {
         all.insert(key.clone(), value.clone());
@@ -237,12 +309,12 @@ fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, F
 }
 
 /// Reads agents and settings and fails on problems, which would otherwise surface later and cost money.
-fn workshop(place: &Place, console: &mut Console) -> Result<Workshop, Failure> {
+fn workshop(place: &Place, console: &mut Console) -> Result<Arc<Workshop>, Failure> {
     let (workshop, problems) = place.workshop();
-    for (source, findings) in &problems {
+    for (source, findings) in problems {
         console.report_aside(findings, source);
     }
-    if is_broken(&problems) {
+    if is_broken(problems) {
         let message = "the agents or settings of this project are invalid; fix the problems above";
         return Err(Failure::Invalid(message.to_owned()));
     }
@@ -259,7 +331,7 @@ fn wish(args: &Args) -> Result<Wish, Failure> {
         provider: args.provider.clone().filter(|_| args.model.is_none()),
         model: model(args),
         attachments: args.image.iter().map(|path| image(path)).collect::<Result<_, _>>()?,
-        ask_people: io::stdin().is_terminal() && io::stderr().is_terminal(),
+        ask_people: !args.queue && io::stdin().is_terminal() && io::stderr().is_terminal(),
     })
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::Reader;
-use rawko_store::{Filter, InstanceRow, InstanceStatus};
+use rawko_store::{Filter, InstanceRow, InstanceStatus, Wait};
 use tokio::sync::mpsc;
 
 use super::{attach, ps};
@@ -41,6 +41,8 @@ pub(crate) struct Args {
 const REFRESH: Duration = Duration::from_millis(500);
 /// The column that is cut on a narrow terminal.
 const TITLE: usize = 1;
+/// Narrower terminals get the keys without their meaning.
+const KEYS_COLUMNS: usize = 68;
 
 /// The list and the selected row.
 struct Top<'a> {
@@ -74,9 +76,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
 }
 
+fn cannot(error: std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot set up the terminal: {error}"))
+}
+
 impl Top<'_> {
     async fn watch(&mut self, console: &mut Console) -> Result<Left, Failure> {
-        let cannot = |error: std::io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
         let mut signals = Signals::new()?;
         session::restore_on_panic();
         terminal::enter().map_err(cannot)?;
@@ -115,6 +120,16 @@ impl Top<'_> {
                     None | Some(Key::Char('q') | Key::Ctrl('c') | Key::Escape) => {
                         return Ok(Left::Quit(Verdict::Done));
                     }
+                    Some(Key::Ctrl('z')) => {
+                        console.end_live();
+                        terminal::leave();
+                        terminal::suspend().await.map_err(cannot)?;
+                        terminal::enter().map_err(cannot)?;
+                        console.begin_live(terminal_size())?;
+                    }
+                    Some(Key::Enter) if let Some(id) = self.undriven() => {
+                        self.notice = Some(format!("no process runs {id}; continue it with `rawko resume {id}`"));
+                    }
                     Some(Key::Enter) if let Some(row) = self.rows.get(self.selected) => {
                         return Ok(Left::Open(Box::new(row.clone())));
                     }
@@ -128,6 +143,13 @@ impl Top<'_> {
         }
     }
 
+    /// Returns the selected instance if no process runs it and it is neither over nor paused.
+    fn undriven(&self) -> Option<String> {
+        let row = self.rows.get(self.selected)?;
+        let is_left = !row.head.status.is_over() && row.head.wait != Wait::Paused;
+        (is_left && !self.place.driven().includes(&row.new)).then(|| row.new.id.to_string())
+    }
+
     fn frame(&self, columns: usize, console: &Console) -> Result<Frame, Failure> {
         let driven = self.place.driven();
         let mut rows = Vec::new();
@@ -139,7 +161,10 @@ impl Top<'_> {
                 let standing = Standing::of(&self.reader, &row.new.id, &self.place.world(), times::now_ms())?;
                 // Its agents wait for a person, so it does, too.
                 if let Some(ask) = standing.asks.first() {
-                    (read.status, read.waiting_for) = (InstanceStatus::Waiting, Some("person".to_owned()));
+                    if read.status != InstanceStatus::Paused {
+                        (read.status, read.waiting_for) =
+                            (InstanceStatus::Waiting, Some("person".to_owned()));
+                    }
                     request = request.or((place == self.selected).then(|| ask.clone()));
                 }
             }
@@ -159,7 +184,10 @@ impl Top<'_> {
             lines.push(format!("{} {title}", console.paint(Style::Notice, "?")));
         }
         lines.extend(self.notice.as_ref().map(|notice| console.paint(Style::Notice, notice)));
-        let keys = "Enter: open · p: pause · r: resume · y: approve · n: deny · q: quit";
+        let keys = match columns >= KEYS_COLUMNS {
+            true => "Enter: open · p: pause · r: resume · y: approve · n: deny · q: quit",
+            false => "Enter · p · r · y · n · q",
+        };
         lines.push(console.paint(Style::Dim, keys));
         Ok(Frame { lines, cursor: None })
     }
@@ -170,6 +198,8 @@ impl Top<'_> {
         match key {
             Key::Up => self.selected = self.selected.saturating_sub(1),
             Key::Down => self.selected += 1,
+            Key::Home => self.selected = 0,
+            Key::End => self.selected = usize::MAX,
             Key::Char('p') => self.ask(Request::Pause { id }, console).await?,
             Key::Char('r') => self.ask(Request::Resume { id }, console).await?,
             Key::Char('y') => self.answer(&id, true, console).await?,
@@ -187,6 +217,9 @@ impl Top<'_> {
         let is_form = ["form", "schema", "fields"].iter().any(|key| !ask.input.get(key).is_null());
         if approved && is_form {
             return Err(Failure::Failed("this request has a form; press Enter to fill it in".to_owned()));
+        }
+        if approved && ask.input.get("kind").as_str() == Some("question") {
+            return Err(Failure::Failed("this is a question; press Enter to answer it".to_owned()));
         }
         let request = Request::Answer {
             id: ask.instance.to_string(),

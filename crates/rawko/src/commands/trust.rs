@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rawko_programs::checks::Doubts;
+use rawko_settings::{Environment, StateDir};
 use serde_json::{Value as Json, json};
 
 use crate::console::{Console, Style};
@@ -92,7 +94,32 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         }
     };
     tell(&place.root, files, &standing, verdict, args.json, console)?;
+    if !args.json {
+        settle_doubts(&place.root, args.yes, console)?;
+    }
     Ok(verdict)
+}
+
+/// Names what agents left changed of the project's checks, and accepts it with `--yes`.
+fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Result<(), Failure> {
+    let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
+    let folder = state.project(root);
+    let doubts = Doubts::read(&folder);
+    let names: Vec<&str> = doubts.names().collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    if is_accepted {
+        let kept = Doubts::default().keep(&folder);
+        kept.map_err(|error| Failure::Failed(format!("{}: {error}", files::shown(&folder))))?;
+        return console.line(&format!("accepted: {}", names.join(", ")));
+    }
+    let text = format!(
+        "agents changed what checks depend on: {}; accept it with `rawko trust --yes`",
+        names.join(", ")
+    );
+    console.note(Style::Notice, "note", &text);
+    Ok(())
 }
 
 fn save(root: &Path, files: &AuthorityFiles) -> Result<Verdict, Failure> {

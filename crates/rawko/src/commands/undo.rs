@@ -1,11 +1,12 @@
 //! `rawko undo`: restores the files that an instance changed.
 
-use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, NetChanges, net_changes};
+use rawko_programs::checkpoints::{Entry, NetChanges};
 use rawko_store::InstanceStatus;
 use serde_json::json;
 
 use super::diff;
-use crate::checkpoints::{InstanceChanges, unreadable};
+use crate::checkpoints::InstanceChanges;
+use crate::checkpoints::reverting::Scope;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::{self, Place, StoreArgs};
@@ -73,46 +74,14 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         )));
     }
     let changes = InstanceChanges::of(&place, &reader, &row, args.to)?;
-    hosting::block_on(async {
-        if !args.dry_run {
-            // Changes of a call that was killed become part of the history.
-            changes.history.now().await.map_err(|error| unreadable(&error))?;
+    let scope = if args.redo { Scope::Redo } else { Scope::All };
+    let reverted = hosting::block_on(async {
+        match args.dry_run {
+            true => changes.preview(&args.id, scope).await,
+            false => changes.revert(&args.id, scope, args.force).await,
         }
-        let entries = changes.entries()?;
-        let net = chosen(args, &changes, &entries)?;
-        let files = diff::files(&changes, &net).await?;
-        if args.dry_run {
-            return shown(args, &net, None, &files, console);
-        }
-        let kind = if args.redo { EntryKind::Redo } else { EntryKind::Undo };
-        let label = if args.redo { "redo" } else { "undo" };
-        let author = Author { kind, instance: args.id.clone(), call: String::new(), label: label.to_owned() };
-        match changes.history.revert(&net, &author, args.force).await {
-            Ok(applied) => shown(args, &net, applied.entry.as_ref(), &files, console),
-            Err(ApplyError::Conflicts(paths)) => Err(Failure::Failed(format!(
-                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
-                paths.join(", ")
-            ))),
-            Err(ApplyError::Missing(paths)) => Err(Failure::Failed(format!(
-                "cannot restore files whose contents are not stored: {}; nothing was undone",
-                paths.join(", ")
-            ))),
-            Err(ApplyError::Io(error)) => Err(unreadable(&error)),
-        }
-    })
-}
-
-/// Returns the net changes to take back.
-fn chosen(args: &Args, changes: &InstanceChanges, entries: &[Entry]) -> Result<NetChanges, Failure> {
-    if !args.redo {
-        return Ok(net_changes(entries, |entry| changes.is_own(entry) && changes.is_later(entry)));
-    }
-    let own = |entry: &&Entry| entry.author.instance == args.id;
-    let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
-    match last.filter(|entry| entry.author.kind == EntryKind::Undo) {
-        Some(undo) => Ok(net_changes(entries, |entry| entry.number == undo.number)),
-        None => Err(Failure::Usage(format!("`{}` has no undo to take back", args.id))),
-    }
+    })?;
+    shown(args, &reverted.net, reverted.entry.as_ref(), &reverted.files, console)
 }
 
 fn shown(

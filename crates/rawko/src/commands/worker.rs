@@ -144,14 +144,12 @@ fn worker(
     telemetry: Option<&Arc<Telemetry>>,
 ) -> Result<Worker, Failure> {
     let settings = &place.settings;
-    let (mut workshop, _) = place.workshop();
+    let observer = telemetry.cloned().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
+    let workshop = place.observed_workshop(observer);
     let mut builder = Worker::builder();
     if let Some(telemetry) = telemetry {
-        workshop.providers =
-            rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
         builder = builder.observer(telemetry.clone());
     }
-    let workshop = Arc::new(workshop);
     let (services, endpoints) = place.services()?;
     let builder = builder
         .services(workshop.join(services))

@@ -31,15 +31,19 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     asked.unwrap_or_default()
 }
 
-/// Returns the models of the project's own agents and of the arbiter, each once; the default first.
+/// Returns the models of the project's own agents, of its phases and of the arbiter, each once and with those that replace
+/// it; the default first.
 fn models(workshop: &Workshop) -> Vec<String> {
     let default = workshop.providers.default_model().map(str::to_owned);
     let profiles = workshop.profiles();
     let agents = profiles.iter().filter_map(|profile| workshop.agents.get(&profile.name));
-    let own = agents.filter(|agent| asks(agent)).filter_map(|agent| agent.model.as_ref());
-    let own = own.map(ToString::to_string);
+    let own = agents.filter(|agent| asks(agent)).flat_map(|agent| {
+        agent.model.iter().chain(&agent.fallback_models).chain(&agent.vision_model).map(ToString::to_string)
+    });
+    let phases = workshop.phases.names().filter_map(|name| workshop.phases.find(name)?.model.clone());
+    let named = default.into_iter().chain(workshop.arbiter.model.clone()).chain(own).chain(phases);
     let mut models: Vec<String> = Vec::new();
-    for model in default.into_iter().chain(workshop.arbiter.model.clone()).chain(own) {
+    for model in named.flat_map(|names| workshop.providers.chain(&names)) {
         if !models.contains(&model) {
             models.push(model);
         }

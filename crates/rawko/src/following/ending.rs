@@ -4,6 +4,7 @@ use rawko_core::{Status, Value};
 use serde_json::{Value as Json, json};
 
 use super::OutputFormat;
+use super::requests::{answer_option, request_lines};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::hosting::Rest;
@@ -224,9 +225,13 @@ pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
         let expiry = ask.expires_ms.map(|at| format!(" ({} left)", times::span((at - now_ms).max(0))));
         let input =
             if ask.input.is_null() { String::new() } else { format!(" {}", words::value(&ask.input, false)) };
-        text += &format!("  pending request: {}{input}{}\n", ask.invoke, expiry.unwrap_or_default());
-        let which = which(&standing.asks, ask);
-        text += &format!("    rawko approve {0}{which}, or rawko deny {0}{which}\n", ask.instance);
+        let expiry = expiry.unwrap_or_default();
+        match request_lines(ask) {
+            Some(lines) => text += &format!("  pending request: {}{expiry}\n", lines.join("\n  ")),
+            None => text += &format!("  pending request: {}{input}{expiry}\n", ask.invoke),
+        }
+        let (which, option) = (which(&standing.asks, ask), answer_option(ask));
+        text += &format!("    rawko approve {0}{which}{option}, or rawko deny {0}{which}\n", ask.instance);
     }
     if !standing.offers.is_empty() {
         let events: Vec<_> = standing.offers.iter().map(|offer| offer.event.as_str()).collect();

@@ -4,13 +4,16 @@
 mod ending;
 mod narrator;
 mod options;
+mod requests;
 pub(crate) mod signals;
 mod stream;
 mod task;
 
+pub(crate) use crate::wish::is_own;
 pub(crate) use ending::{Ended, Ending, which};
-pub(crate) use narrator::{Narrator, is_own};
+pub(crate) use narrator::Narrator;
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
+pub(crate) use requests::{answer_option, request_lines};
 pub(crate) use signals::Signals;
 use stream::Stream;
 pub(crate) use task::{TaskEnding, grouped, tell_result};

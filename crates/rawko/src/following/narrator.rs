@@ -57,7 +57,7 @@ impl Narrator {
     pub(crate) fn reading(chart: &str) -> Self {
         Self {
             is_live: false,
-            is_foreign: !is_own(chart),
+            is_foreign: !crate::wish::is_own(chart),
             is_plan_only: chart == DRY_RUN,
             plan: Value::Null,
             speaking: None,
@@ -247,11 +247,6 @@ fn tell_agent(
     Ok(())
 }
 
-/// Returns true for charts that are printed without their states.
-pub(crate) fn is_own(chart: &str) -> bool {
-    ["rawko", DRY_RUN].contains(&chart)
-}
-
 fn title(step: &Value) -> String {
     step.get("title").as_str().or_else(|| step.get("description").as_str()).unwrap_or_default().to_owned()
 }
@@ -297,7 +292,7 @@ fn tell_root(entry: &Entry, console: &mut Console) -> Result<(), Failure> {
         | What::Event { .. }
         | What::Timer(_)
         | What::Answered { .. }
-        | What::Retried
+        | What::Retried { .. }
         | What::Cancelled { .. }
         | What::Unreadable(_) => {}
     }

@@ -73,7 +73,7 @@ impl Stream {
             | What::Forked { .. }
             | What::Event { .. }
             | What::Timer(_)
-            | What::Retried
+            | What::Retried { .. }
             | What::Cancelled { .. }
             | What::Paused { .. }
             | What::Resumed { .. }

@@ -115,15 +115,19 @@ fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), Failure> {
 
 /// Prints each check with its result.
 fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
-    if output.get("verified").as_bool() == Some(false) && output.get("outcome").as_str() == Some("complete") {
+    let is_success = ["complete", "done"].contains(&output.get("outcome").as_str().unwrap_or_default());
+    if output.get("verified").as_bool() == Some(false) && is_success {
         let word = console.paint(Style::Notice, "unverified");
         return console.line(&format!("{word}  this project has no checks that could confirm it"));
     }
-    for check in output.get("checks").as_list().unwrap_or_default() {
+    // The phases give the whole report.
+    let checks = output.get("checks");
+    for check in checks.as_list().or(checks.get("checks").as_list()).unwrap_or_default() {
         let is_advice = check.get("decides").as_bool() == Some(false);
         let (style, word) = match check.get("ok").as_bool() {
             Some(true) => (Style::Good, "passed"),
             Some(false) | None if is_advice => (Style::Notice, "advice"),
+            Some(false) if check.get("errors").as_i64() == Some(0) => (Style::Notice, "not run"),
             Some(false) | None => (Style::Bad, "failed"),
         };
         let word = console.paint(style, word);
@@ -140,7 +144,8 @@ fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
         let word = console.paint(Style::Notice, "changed");
         return console.line(&format!("{word}  unknown: {why}"));
     }
-    let changes = output.get("changes").as_list().unwrap_or_default();
+    // The phases count their changes, and list the files apart.
+    let changes = output.get("changes").as_list().or(output.get("changed").as_list()).unwrap_or_default();
     if changes.is_empty() {
         return Ok(());
     }

@@ -184,12 +184,12 @@ impl Access {
         }
     }
 
-    /// Returns the remote host, if there is one.
-    #[cfg(feature = "server")]
-    pub(crate) fn elsewhere_engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
+    /// Returns the engine that this process can use by itself; `None` if another process hosts.
+    pub(crate) fn engine(&self) -> Option<Arc<dyn rawko_host::Engine>> {
         match self {
+            Access::Here(hosting) => Some(Arc::new(hosting.host.clone())),
             Access::Elsewhere { engine, .. } => Some(Arc::clone(engine) as Arc<dyn rawko_host::Engine>),
-            Access::Here(_) | Access::There { .. } => None,
+            Access::There { .. } => None,
         }
     }
 
@@ -292,15 +292,13 @@ impl Hosting {
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
         let telemetry = watching::start(place, Arc::clone(&store))?;
-        let (mut workshop, _) = place.workshop();
+        let observer = telemetry.clone().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
+        let workshop = place.observed_workshop(observer);
         let channels = ChannelEndpoint::new();
         let mut builder = Host::builder();
         if let Some(telemetry) = &telemetry {
-            workshop.providers =
-                rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
             builder = builder.observer(telemetry.clone());
         }
-        let workshop = Arc::new(workshop);
         let (services, endpoints) = place.services()?;
         let builder = builder
             .store(store)

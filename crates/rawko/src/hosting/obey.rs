@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::{NamedEvent, Value};
-use rawko_host::{Edition, Engine, Fork, MigrationOrder, Migrator, PersonAnswer, Receipt};
+use rawko_host::{Engine, Fork, MigrationOrder, Migrator, PersonAnswer, Receipt};
 
 use super::desk::{Desk, channel_failure};
 use super::protocol::{Answer, ChartText, Request};
@@ -49,6 +49,7 @@ pub(super) async fn obey_engine(
         }
         Request::Cancel { id, reason } => Ok(Answer::Receipt(engine.cancel(id, reason).await?)),
         Request::Retry { id } => Ok(Answer::Receipt(engine.retry(id).await?)),
+        Request::RetryItem { id, item } => Ok(Answer::Receipt(engine.retry_item(id, item).await?)),
         Request::Pause { id } => Ok(Answer::Receipt(engine.pause(id, Value::str(person)).await?)),
         Request::Resume { id } => Ok(Answer::Receipt(engine.resume(id, Value::str(person)).await?)),
         Request::Fork { id, at, set, new_id, budget } => {
@@ -57,9 +58,9 @@ pub(super) async fn obey_engine(
         }
         Request::Migrate { ids, to, map } => {
             let order = match to {
-                Some(ChartText { name, text }) => {
-                    let edition = Edition::read(&name, &text)?;
-                    let map = map.as_ref().map(|map| (map.name.as_str(), map.text.as_str()));
+                Some(chart) => {
+                    let edition = chart.edition()?;
+                    let map = map.as_ref().map(|map| (&*map.name, &*map.text));
                     MigrationOrder::To(Arc::new(Migrator::new(edition, map)?))
                 }
                 None => MigrationOrder::Back,
@@ -86,8 +87,8 @@ async fn start(
     budget: rawko_core::Value,
 ) -> Result<Receipt, Failure> {
     let mut first = None;
-    for ChartText { name, text } in charts {
-        let edition = Edition::read(&name, &text)?;
+    for chart in charts {
+        let edition = chart.edition()?;
         engine.library().offer(edition.clone());
         first.get_or_insert(edition);
     }

@@ -1,13 +1,13 @@
 //! `Place`: the context of a command: the project's root, its settings, and the store they configure.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
 use rawko_chart::{Document, Finding, Severity, Source};
 use rawko_core::World;
-use rawko_host::{Edition, Flags, Library, Reader, Services, Settings};
+use rawko_host::{Edition, Flags, Library, Observer, Reader, Services, Settings};
 use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
 use rawko_store::{Options, SqliteStore};
 
@@ -53,6 +53,10 @@ pub(crate) struct Place {
     /// The remote host of the instances, if any.
     pub(crate) remote: Option<Remote>,
     project: Option<Project>,
+    /// Everything agents need, and its problems, read on first use.
+    workshop: OnceLock<(Arc<Workshop>, Problems)>,
+    /// The charts of the project and rawko's own, loaded on first use.
+    offered: OnceLock<Offered>,
     /// The files that carry authority, read before anything else.
     authority: std::io::Result<AuthorityFiles>,
 }
@@ -122,6 +126,8 @@ impl Place {
             watch: WatchPlan::default(),
             remote,
             project,
+            workshop: OnceLock::new(),
+            offered: OnceLock::new(),
             authority,
         })
     }
@@ -129,10 +135,14 @@ impl Place {
     /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
     /// substituted by rawko's own chart, because the substitution would go unnoticed.
     pub(crate) fn offered(&self) -> Vec<Edition> {
-        self.all_offered().charts
+        self.all_offered().charts.clone()
     }
 
-    fn all_offered(&self) -> Offered {
+    fn all_offered(&self) -> &Offered {
+        self.offered.get_or_init(|| self.load_offered())
+    }
+
+    fn load_offered(&self) -> Offered {
         let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
         let is_replaced = |id: &str| {
             offered.charts.iter().any(|known| known.chart.id() == id)
@@ -146,9 +156,9 @@ impl Place {
 
     /// Fails if the project's replacement of a chart that every task needs is broken.
     pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
-        let mut offered = self.all_offered();
+        let offered = self.all_offered();
         let own = work::editions().unwrap_or_default();
-        own.iter().find_map(|own| offered.take_broken(own.chart.id())).map_or(Ok(()), Err)
+        own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
     }
 
     /// Returns the chart files of the project; `None` without one.
@@ -159,10 +169,10 @@ impl Place {
     /// Returns the chart with this name: `plan_build`, `order@^2`.
     pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
         let library = Library::default();
-        let mut offered = self.all_offered();
+        let offered = self.all_offered();
         let id = reference.split_once('@').map_or(reference, |(id, _)| id);
-        let broken = offered.take_broken(id);
-        offered.charts.into_iter().for_each(|edition| library.offer(edition));
+        let broken = offered.broken_chart(id);
+        offered.charts.iter().for_each(|edition| library.offer(edition.clone()));
         match (library.resolve(reference), broken) {
             // An explicit version that exists wins over the broken chart.
             (Ok(edition), None) => Ok(edition),
@@ -176,12 +186,35 @@ impl Place {
 
     /// Returns the available agents.
     pub(crate) fn agents(&self) -> Agents {
-        Agents::read(&self.root, self.settings.environment()).0.with_built_in()
+        self.workshop().0.agents.clone()
     }
 
-    /// Returns everything agents need, and its problems.
-    pub(crate) fn workshop(&self) -> (Workshop, Problems) {
-        Workshop::read(&self.root, &self.settings)
+    /// Returns everything agents need, and its problems. Read once in a process.
+    pub(crate) fn workshop(&self) -> (Arc<Workshop>, &Problems) {
+        let (workshop, problems) = self.workshop.get_or_init(|| {
+            let (workshop, problems) = self.read_workshop(None);
+            (Arc::new(workshop), problems)
+        });
+        (Arc::clone(workshop), problems)
+    }
+
+    /// Returns everything agents need, with an observer of completions.
+    pub(crate) fn observed_workshop(&self, observer: Option<Arc<dyn Observer>>) -> Arc<Workshop> {
+        match observer {
+            None => self.workshop().0,
+            observer => Arc::new(self.read_workshop(observer).0),
+        }
+    }
+
+    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (Workshop, Problems) {
+        let (mut workshop, problems) = match &self.project {
+            Some(project) => Workshop::read_with(&self.root, &self.settings, project.read_agents()),
+            None => Workshop::read(&self.root, &self.settings),
+        };
+        if let Some(observer) = observer {
+            workshop.providers = work::observed(std::mem::take(&mut workshop.providers), observer);
+        }
+        (workshop, problems)
     }
 
     /// Returns the services and endpoints of the settings, which run only the programs that were trusted.
@@ -257,7 +290,7 @@ impl Place {
 
     /// Returns all problems of all sections of the settings.
     pub(crate) fn settings_problems(&self) -> Vec<(Source, Vec<Finding>)> {
-        settings_problems::all(&self.root, &self.settings, &self.problems)
+        settings_problems::all(&self.root, &self.settings, &self.problems, self.workshop().1)
     }
 
     /// Prints a note about invalid settings: reading works without them, but they may set the path of the store.

@@ -1,8 +1,10 @@
 //! The protocol between a rawko command and the process that holds the store: JSON, one object per line in each
 //! direction. Types only; server and client are separate files.
 
-use rawko_core::{Status, Value};
-use rawko_host::{MigrationReport, Receipt, Settled};
+use std::sync::Arc;
+
+use rawko_core::{Chart, Status, Value};
+use rawko_host::{Edition, HostError, MigrationReport, Receipt, Settled};
 use rawko_server::{ChannelAnswer, ChannelRequest};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +60,11 @@ pub(crate) enum Request {
     Retry {
         id: String,
     },
+    /// Retries one failed item of an `each`: `reviews[3]`.
+    RetryItem {
+        id: String,
+        item: String,
+    },
     /// Pauses an instance and its descendants.
     Pause {
         id: String,
@@ -106,10 +113,42 @@ impl Request {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A chart, or a file about charts, as text; with the chart, if this process has loaded it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ChartText {
-    pub(crate) name: String,
-    pub(crate) text: String,
+    pub(crate) name: Arc<str>,
+    pub(crate) text: Arc<str>,
+    /// Not sent: another process loads the text itself.
+    #[serde(skip)]
+    loaded: Option<Arc<Chart>>,
+}
+
+impl ChartText {
+    pub(crate) fn new(name: &str, text: &str) -> Self {
+        Self { name: name.into(), text: text.into(), loaded: None }
+    }
+
+    /// Returns the chart, without loading it again in the process that did.
+    pub(super) fn edition(self) -> Result<Edition, HostError> {
+        let Self { name, text, loaded } = self;
+        match loaded {
+            Some(chart) => Ok(Edition { chart, name, text }),
+            None => Edition::read(&name, &text),
+        }
+    }
+}
+
+impl From<&Edition> for ChartText {
+    fn from(edition: &Edition) -> Self {
+        let Edition { chart, name, text } = edition.clone();
+        Self { name, text, loaded: Some(chart) }
+    }
+}
+
+impl PartialEq for ChartText {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
 }
 
 /// One line of response.

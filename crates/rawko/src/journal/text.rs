@@ -88,7 +88,7 @@ fn details(entry: &Entry, detail: Detail) -> Vec<(&'static str, String)> {
         | What::Started { .. }
         | What::Forked { .. }
         | What::Timer(_)
-        | What::Retried
+        | What::Retried { .. }
         | What::Cancelled { .. }
         | What::Paused { .. }
         | What::Resumed { .. }

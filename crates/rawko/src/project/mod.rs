@@ -5,7 +5,9 @@ mod recursion;
 mod registry;
 mod twins;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
 use rawko_chart::codes::agents::INVALID_VALUE;
@@ -33,6 +35,10 @@ pub(crate) struct Project {
     /// Files that contain registries.
     registries: Vec<PathBuf>,
     pub(crate) agents: Vec<AgentEntry>,
+    /// The agent files and their problems, read once.
+    read_agents: (Agents, Vec<(Source, Vec<Finding>)>),
+    /// The contents of chart files, read once.
+    texts: BTreeMap<PathBuf, Arc<[u8]>>,
     /// Agents that exist, but whose files are invalid.
     unusable: Vec<String>,
     /// `None` if the project has no settings, so that names cannot be checked.
@@ -83,7 +89,7 @@ impl Project {
         for entry in &self.registry {
             known.add_chart(&entry.id, &entry.version);
         }
-        for (id, version) in self.charts.iter().filter_map(|path| identity(&files::read(path).ok()?)) {
+        for (id, version) in self.charts.iter().filter_map(|path| identity(&self.content(path).ok()?)) {
             known.add_chart(id, version);
         }
         for agent in &self.agents {
@@ -104,6 +110,16 @@ impl Project {
         }
         // An unknown name can be reported only if the project has settings.
         if self.services.is_some() { known.complete() } else { known }
+    }
+
+    /// Returns the agents of the project and its user, without the built-in ones, and the problems of their files.
+    pub(crate) fn read_agents(&self) -> (Agents, Vec<(Source, Vec<Finding>)>) {
+        self.read_agents.clone()
+    }
+
+    /// Returns the content of a file: as it was when the project was read, for its charts.
+    pub(crate) fn content(&self, path: &Path) -> Result<Arc<[u8]>, Failure> {
+        self.texts.get(path).map_or_else(|| Ok(files::read(path)?.into()), |text| Ok(Arc::clone(text)))
     }
 
     /// Returns the charts that others may invoke: those of registries, then those in `.rawko/charts` and the uploaded
@@ -129,7 +145,7 @@ impl Project {
 
     /// Returns the id of a chart that cannot be loaded: its own, else that in a registry, else its file name.
     pub(crate) fn id_of(&self, path: &Path) -> String {
-        let own = || Some(identity(&files::read(path).ok()?)?.0);
+        let own = || Some(identity(&self.content(path).ok()?)?.0);
         let registered =
             || self.registry.iter().find(|entry| entry.path == path).map(|entry| entry.id.clone());
         let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -166,6 +182,7 @@ impl Project {
         }
         if is_chart(&text) {
             self.charts.push(path.to_owned());
+            self.texts.insert(path.to_owned(), text.into_bytes().into());
         }
         Ok(())
     }
@@ -186,6 +203,7 @@ impl Project {
         let root = folder.parent().unwrap_or(Path::new("."));
         let (agents, problems) = Agents::read(root, &Environment::of_process());
         self.unusable = agents.unusable().iter().map(|agent| agent.name.clone()).collect();
+        self.read_agents = (agents.clone(), problems.clone());
         problems.into_iter().for_each(|(source, findings)| self.complain(source, findings));
         self.check_charts_of(&agents, root);
         self.agents = agents.with_built_in().entries();

@@ -1,5 +1,7 @@
 //! The project as the server sees it: available agents, the input of tasks, and the source of charts.
 
+mod continuing;
+mod files;
 mod uploads;
 
 use std::collections::BTreeMap;
@@ -9,12 +11,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rawko_agents::agent::AgentFile;
 use rawko_agents::work::{self, Workshop};
 use rawko_chart::Registry;
-use rawko_core::Value;
-use rawko_host::{Engine, Receipt, Settings};
+use rawko_core::{Value, World};
+use rawko_host::{Engine, Fork, Receipt, Settings};
 use rawko_model::Part;
 use rawko_server::{
-    AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, Problem, ProblemCode,
-    Project as Served, Working,
+    AgentHealth, AgentInfo, Changes, ChangesRequest, ChartOrigin, ContinueRequest, HealthState,
+    NewAttachment, NewTask, Problem, ProblemCode, Project as Served, RaiseRequest, UndoRequest, Undone,
+    Working,
 };
 use rawko_tools::image_of_base64;
 
@@ -29,6 +32,7 @@ use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_
 pub(crate) struct ServedProject {
     root: PathBuf,
     settings: Settings,
+    world: World,
     engine: Arc<dyn Engine>,
     workshop: Arc<Workshop>,
     origins: Mutex<BTreeMap<(String, String), ChartOrigin>>,
@@ -39,6 +43,7 @@ impl ServedProject {
         ServedProject {
             root: place.root.clone(),
             settings: place.settings.clone(),
+            world: place.world(),
             engine,
             workshop,
             origins: Mutex::new(origins(place)),
@@ -70,7 +75,7 @@ impl ServedProject {
             attachments,
             ask_people: false,
         };
-        insist_on_gate(&self.settings, &chart).map_err(problem)?;
+        insist_on_gate(&self.settings.gate(), &chart).map_err(problem)?;
         insist_on_managed(&self.settings, wish.max_iterations, wish.timeout_ms).map_err(problem)?;
         if !budget.get("cost_usd").is_null() {
             insist_on_prices(&self.workshop, &wish).map_err(problem)?;
@@ -133,6 +138,26 @@ impl Served for ServedProject {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         origins.insert((chart.to_owned(), version.to_owned()), ChartOrigin::Uploaded);
         Ok(())
+    }
+
+    fn changes(&self, request: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
+        Box::pin(self.read_changes(request))
+    }
+
+    fn undo(&self, request: UndoRequest) -> Working<'_, Result<Undone, Problem>> {
+        Box::pin(self.take_back(request))
+    }
+
+    fn continue_task(&self, request: ContinueRequest) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(self.go_on(request))
+    }
+
+    fn raise(&self, request: RaiseRequest) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(self.raise_limits(request))
+    }
+
+    fn fork(&self, engine: Arc<dyn Engine>, id: String, fork: Fork) -> Working<'_, Result<Receipt, Problem>> {
+        Box::pin(self.fork_with_files(engine, id, fork))
     }
 }
 

@@ -3,18 +3,16 @@
 use rawko_core::Value;
 use rawko_host::{Reader, Receipt};
 
-use super::commands::{self, Command};
+use super::commands::Command;
+use super::completion;
 use super::keys::Key;
 use super::prompt::{Pressed, Prompt, Reply};
 use super::view::ActivityKind;
 use super::{Left, Session};
 use crate::commands::answer::allow_always;
 use crate::console::{Console, Style};
-use crate::costs::Costs;
 use crate::failure::Failure;
 use crate::hosting::Request;
-use crate::journal::task;
-use crate::session::diff_line;
 use crate::times;
 
 /// A key that was meant for a text does not answer a request that appeared meanwhile.
@@ -29,6 +27,9 @@ impl Session<'_> {
         console: &mut Console,
     ) -> Result<Option<Left>, Failure> {
         self.notice = None;
+        if key != Key::Ctrl('o') {
+            self.scroll.forget_opened();
+        }
         let now_ms = times::now_ms();
         // Only keys of a text that is not sent yet count as typing.
         let typed_ms = std::mem::take(&mut self.typed_ms);
@@ -63,6 +64,11 @@ impl Session<'_> {
                 let outcome = self.enter(line.trim(), reader, console).await;
                 return self.told(outcome);
             }
+            Key::Ctrl('o') => {
+                let outcome = self.open(None, console);
+                return self.told(outcome.map(|()| None));
+            }
+            Key::Ctrl('z') => self.suspend(console).await?,
             Key::Ctrl('l') | Key::Ctrl('d') => {}
             other => {
                 if self.editor.press(&other) {
@@ -86,11 +92,11 @@ impl Session<'_> {
         }
     }
 
-    async fn ask(&self, request: Request, console: &mut Console) -> Result<Receipt, Failure> {
+    pub(super) async fn ask(&self, request: Request, console: &mut Console) -> Result<Receipt, Failure> {
         self.messenger.ask(self.place, request, console).await
     }
 
-    async fn send(
+    pub(super) async fn send(
         &self,
         to: &str,
         event: &str,
@@ -140,7 +146,7 @@ impl Session<'_> {
         self.ask(Request::Pause { id: self.id.clone() }, console).await.map(drop)
     }
 
-    async fn resume(&mut self, console: &mut Console) -> Result<(), Failure> {
+    pub(super) async fn resume(&mut self, console: &mut Console) -> Result<(), Failure> {
         self.ask(Request::Resume { id: self.id.clone() }, console).await?;
         self.view.is_paused = false;
         Ok(())
@@ -164,8 +170,8 @@ impl Session<'_> {
     }
 
     fn complete(&mut self) {
-        if self.editor.text().starts_with('/') {
-            let several = self.editor.complete(&commands::names());
+        if let Some(candidates) = completion::candidates(self.editor.before_cursor(), self.place) {
+            let several = self.editor.complete(&candidates);
             self.notice = (!several.is_empty()).then(|| several.join("  "));
             return;
         }
@@ -185,7 +191,7 @@ impl Session<'_> {
     ) -> Result<Option<Left>, Failure> {
         if line.starts_with('/') {
             return match Command::read(line) {
-                Ok(command) => self.obey(command, reader, console).await,
+                Ok(command) => self.execute(command, reader, console).await,
                 Err(why) => Err(Failure::Usage(why)),
             };
         }
@@ -194,6 +200,8 @@ impl Session<'_> {
                 self.resume(console).await?;
             } else if let Some(agent) = self.view.agent.clone().filter(|_| self.is_held()) {
                 self.send(&agent.instance, "CONTINUE", Value::Null, console).await?;
+            } else if self.view.activity.kind == ActivityKind::BackOff {
+                self.retry(console).await?;
             }
             return Ok(None);
         }
@@ -205,7 +213,7 @@ impl Session<'_> {
     }
 
     /// Sends a message: to the task, which passes it on, or to the agent if the task's chart takes none.
-    async fn say(&mut self, text: &str, console: &mut Console) -> Result<(), Failure> {
+    pub(super) async fn say(&mut self, text: &str, console: &mut Console) -> Result<(), Failure> {
         let data = Value::map([("text", Value::str(text))]);
         let is_paused = self.view.is_paused;
         let receipt = self.send(&self.id, "MESSAGE", data.clone(), console).await?;
@@ -220,92 +228,6 @@ impl Session<'_> {
         }
         if is_paused {
             self.resume(console).await?;
-        }
-        Ok(())
-    }
-
-    async fn obey(
-        &mut self,
-        command: Command,
-        reader: &Reader,
-        console: &mut Console,
-    ) -> Result<Option<Left>, Failure> {
-        let id = self.id.clone();
-        match command {
-            Command::Pause => self.pause(console).await?,
-            Command::Resume => self.resume(console).await?,
-            Command::Skip => self.event("SKIP_STEP", Value::Null, console).await?,
-            Command::Retry => self.event("RETRY", Value::Null, console).await?,
-            Command::Agent(name) => {
-                let data = Value::map([("agentName", Value::str(&name))]);
-                self.event("FORCE_AGENT", data, console).await?;
-            }
-            Command::Model(name) => {
-                let (workshop, _) = self.place.workshop();
-                workshop.providers.find(&name).map_err(|problem| Failure::Usage(problem.to_string()))?;
-                self.event("SET_MODEL", Value::map([("model", Value::str(&name))]), console).await?;
-            }
-            Command::Cancel => {
-                self.ask(Request::Cancel { id, reason: Value::Null }, console).await.map(drop)?
-            }
-            Command::Plan => self.print_plan(console)?,
-            Command::Diff => self.print_diff(console)?,
-            Command::Undo => {
-                return Err(Failure::Usage(
-                    "/undo is not available yet; use git to take changes back".to_owned(),
-                ));
-            }
-            Command::Cost => {
-                for line in Costs::read(reader, &id)?.lines() {
-                    console.line(&format!("  {line}"))?;
-                }
-            }
-            Command::Help => commands::help(console).iter().try_for_each(|line| console.line(line))?,
-            Command::Exit => {
-                if !self.is_own {
-                    return Ok(Some(Left::Detached));
-                }
-                if !self.view.is_paused {
-                    self.pause(console).await?;
-                }
-                return Ok(Some(Left::Paused));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn event(&mut self, event: &str, data: Value, console: &mut Console) -> Result<(), Failure> {
-        let receipt = self.send(&self.id, event, data, console).await?;
-        match receipt.handled || receipt.queued {
-            true => Ok(()),
-            false => Err(Failure::Failed("the task does not accept this now".to_owned())),
-        }
-    }
-
-    fn print_plan(&mut self, console: &mut Console) -> Result<(), Failure> {
-        let steps = self.scroll.plan().get("steps").as_list().unwrap_or_default().to_vec();
-        if steps.is_empty() {
-            return Err(Failure::Failed("there is no plan yet".to_owned()));
-        }
-        steps.iter().try_for_each(|step| console.line(&format!("  {}", task::step_words(step))))
-    }
-
-    /// Prints the changes that the last round of checks found.
-    fn print_diff(&mut self, console: &mut Console) -> Result<(), Failure> {
-        let changes = self.view.context.get("evidence").get("changes").as_list().unwrap_or_default().to_vec();
-        if changes.is_empty() {
-            return Err(Failure::Failed(
-                "no changes are recorded yet; they are after each agent run".to_owned(),
-            ));
-        }
-        for change in &changes {
-            let path = change.get("path").as_str().unwrap_or_default();
-            let path = console.paint(Style::Bold, path);
-            console.line(&format!("  {path}"))?;
-            for line in change.get("diff").as_str().unwrap_or_default().lines() {
-                let line = diff_line(line, console);
-                console.line(&format!("    {line}"))?;
-            }
         }
         Ok(())
     }

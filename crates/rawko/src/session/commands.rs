@@ -13,14 +13,20 @@ pub(crate) enum Command {
     Model(String),
     Plan,
     Diff,
-    Undo,
+    /// Takes back the changes of the last call, or all of them.
+    Undo {
+        all: bool,
+    },
+    Redo,
+    /// Prints a tool call in full; `None`: the last one.
+    Open(Option<usize>),
     Cost,
     Cancel,
     Help,
     Exit,
 }
 
-const ALL: [(&str, &str); 13] = [
+const ALL: [(&str, &str); 15] = [
     ("/help", "list the commands and keys"),
     ("/pause", "pause the task"),
     ("/resume", "continue a paused task"),
@@ -30,7 +36,9 @@ const ALL: [(&str, &str); 13] = [
     ("/model", "NAME: model of the next agents without one of their own"),
     ("/plan", "print the plan"),
     ("/diff", "print the changes of the task so far"),
-    ("/undo", "take the last changes back"),
+    ("/undo", "take back the last change of files; `/undo all`: all of the task"),
+    ("/redo", "take back the last undo"),
+    ("/open", "[N]: print tool call N in full, or the last one"),
     ("/cost", "print tokens and cost by agent and model"),
     ("/cancel", "end the task"),
     ("/exit", "pause the task and leave"),
@@ -58,7 +66,15 @@ impl Command {
             "/model" => Command::Model(needed("the name of a model")?),
             "/plan" => Command::Plan,
             "/diff" => Command::Diff,
-            "/undo" => Command::Undo,
+            "/undo" if argument.is_empty() => Command::Undo { all: false },
+            "/undo" if argument == "all" => Command::Undo { all: true },
+            "/undo" => return Err(format!("/undo takes nothing or `all`, not `{argument}`")),
+            "/redo" => Command::Redo,
+            "/open" if argument.is_empty() => Command::Open(None),
+            "/open" => match argument.parse() {
+                Ok(number) => Command::Open(Some(number)),
+                Err(_) => return Err(format!("/open takes the number of a tool call, not `{argument}`")),
+            },
             "/cost" => Command::Cost,
             "/cancel" => Command::Cancel,
             "/help" | "/?" => Command::Help,
@@ -77,7 +93,9 @@ pub(crate) fn help(console: &Console) -> Vec<String> {
         ("Enter", "send the text to the agent, which reads it before its next completion"),
         ("Tab", "complete a command; show the next request"),
         ("Esc", "stop the current turn"),
+        ("Ctrl-O", "print the last tool call in full; again: the one before"),
         ("Ctrl-C", "pause the task; again: leave"),
+        ("Ctrl-Z", "suspend rawko; `fg` returns"),
     ];
     ALL.iter().map(line).chain(keys.iter().map(line)).collect()
 }
@@ -92,8 +110,13 @@ mod tests {
         assert_eq!(Command::read("/pause "), Ok(Command::Pause));
         assert!(Command::read("/agent").is_err());
         assert!(Command::read("/nonsense").is_err_and(|why| why.contains("/help")));
+        assert_eq!(Command::read("/undo"), Ok(Command::Undo { all: false }));
+        assert_eq!(Command::read("/undo all"), Ok(Command::Undo { all: true }));
+        assert!(Command::read("/undo x").is_err());
+        assert_eq!(Command::read("/open 7"), Ok(Command::Open(Some(7))));
         for name in names() {
-            assert!(Command::read(&format!("{name} x")).is_ok(), "{name}");
+            let line = if ["/agent", "/model"].contains(&&*name) { format!("{name} x") } else { name };
+            assert!(Command::read(&line).is_ok(), "{line}");
         }
     }
 }

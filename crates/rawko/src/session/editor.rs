@@ -21,7 +21,8 @@ impl Editor {
         self.text.is_empty()
     }
 
-    pub(crate) fn text(&self) -> &str {
+    #[cfg(test)]
+    fn text(&self) -> &str {
         &self.text
     }
 
@@ -114,26 +115,33 @@ impl Editor {
         self.set(text);
     }
 
-    /// Completes the word to the common beginning of the candidates that fit. Returns the candidates if several do.
+    /// Returns the text before the cursor.
+    pub(crate) fn before_cursor(&self) -> &str {
+        &self.text[..self.cursor]
+    }
+
+    /// Completes the word before the cursor to the common beginning of the candidates that fit. Returns the candidates
+    /// if several do.
     pub(crate) fn complete(&mut self, candidates: &[String]) -> Vec<String> {
-        let fitting: Vec<&String> = candidates.iter().filter(|it| it.starts_with(&*self.text)).collect();
-        match fitting.as_slice() {
-            [] => Vec::new(),
-            [one] => {
-                self.set(format!("{one} "));
-                Vec::new()
-            }
+        let start = self.before_cursor().rfind([' ', '\n']).map_or(0, |at| at + 1);
+        let word = self.text[start..self.cursor].to_owned();
+        let fitting: Vec<&String> = candidates.iter().filter(|it| it.starts_with(&word)).collect();
+        let completed = match fitting.as_slice() {
+            [] => return Vec::new(),
+            // A folder is continued.
+            [one] if one.ends_with('/') => (*one).clone(),
+            [one] => format!("{one} "),
             [first, rest @ ..] => {
                 let common = rest.iter().fold(first.len(), |length, other| {
                     let same = first.chars().zip(other.chars()).take_while(|(one, two)| one == two);
                     length.min(same.map(|(one, _)| one.len_utf8()).sum())
                 });
-                if common > self.text.len() {
-                    self.set(first[..common].to_owned());
-                }
-                fitting.into_iter().cloned().collect()
+                if common > word.len() { first[..common].to_owned() } else { word }
             }
-        }
+        };
+        self.text.replace_range(start..self.cursor, &completed);
+        self.cursor = start + completed.len();
+        if fitting.len() > 1 { fitting.into_iter().cloned().collect() } else { Vec::new() }
     }
 
     /// Returns the part of the text that fits into the columns, and the column of the cursor in it.
@@ -195,6 +203,13 @@ mod tests {
         typed(&mut editor, "l");
         assert!(editor.complete(&all).is_empty());
         assert_eq!(editor.text(), "/plan ");
+        editor.clear();
+        typed(&mut editor, "read @sr and");
+        for _ in 0..4 {
+            editor.press(&Key::Left);
+        }
+        assert!(editor.complete(&["@src/".to_owned()]).is_empty());
+        assert_eq!(editor.text(), "read @src/ and");
     }
 
     #[test]

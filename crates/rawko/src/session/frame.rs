@@ -6,11 +6,14 @@ use crate::console::{Console, Style, terminal_size};
 use crate::failure::Failure;
 use crate::following::grouped;
 use crate::live_area::{Frame, width, wrapped};
+use crate::standing::Ask;
 use crate::times;
 
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Rows of a line that is arriving.
 const PENDING_ROWS: usize = 6;
+/// Messages in the queue that are shown.
+const QUEUED_MAX: usize = 3;
 /// Terminals with fewer columns get the short status.
 const SHORT_COLUMNS: usize = 60;
 
@@ -32,10 +35,11 @@ impl Session<'_> {
         }
         lines.push(console.paint(Style::Dim, &"─".repeat(columns.min(100))));
         if let Some(prompt) = &self.prompt {
-            let others = self.view.asks.len().saturating_sub(1);
-            lines.extend(prompt.lines(columns, rows.saturating_sub(8).max(6), others, console));
+            let others: Vec<&Ask> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
+            lines.extend(prompt.lines(columns, rows.saturating_sub(8).max(6), &others, console));
         }
         lines.extend(self.status(columns, console));
+        lines.extend(self.queue(console));
         if let Some(notice) = &self.notice {
             lines.extend(
                 wrapped(notice, columns).iter().take(4).map(|line| console.paint(Style::Notice, line)),
@@ -57,9 +61,25 @@ impl Session<'_> {
     fn hint(&self) -> &'static str {
         if self.view.is_paused {
             "Enter: continue · Ctrl-C: leave"
+        } else if self.view.activity.kind == ActivityKind::BackOff {
+            "Enter: retry now · /help · Ctrl-C: pause"
         } else {
             "type to steer · /help · Esc: stop the turn · Ctrl-C: pause"
         }
+    }
+
+    /// Returns the messages that no agent has read yet.
+    fn queue(&self, console: &Console) -> Vec<String> {
+        let queued = &self.view.queued;
+        let line = |text: &String| {
+            let first = text.lines().next().unwrap_or_default();
+            console.paint(Style::Dim, &format!("  queued: {first}"))
+        };
+        let mut lines: Vec<String> = queued.iter().take(QUEUED_MAX).map(line).collect();
+        if queued.len() > QUEUED_MAX {
+            lines.push(console.paint(Style::Dim, &format!("  and {} more", queued.len() - QUEUED_MAX)));
+        }
+        lines
     }
 
     /// Returns the activity, the last line of a running command, and the numbers.
@@ -94,9 +114,10 @@ impl Session<'_> {
         if let Some(percent) = view.agent.as_ref().and_then(|agent| agent.context_percent) {
             numbers.push(if is_short { format!("{percent} %") } else { format!("context {percent} %") });
         }
-        if view.queued > 0 {
-            let noun = if view.queued == 1 { "message" } else { "messages" };
-            numbers.push(format!("{} {noun} queued", view.queued));
+        let steps = self.scroll.plan().get("steps").as_list().unwrap_or_default();
+        if !steps.is_empty() {
+            let done = steps.iter().filter(|step| step.get("status").as_str() == Some("done")).count();
+            numbers.push(format!("plan {done}/{}", steps.len()));
         }
         let is_running = view.activity.kind == ActivityKind::Tool && self.prompt.is_none() && !view.is_paused;
         let output = Some(self.scroll.output()).filter(|line| is_running && !line.is_empty());
@@ -110,7 +131,7 @@ impl Session<'_> {
         let elapsed = coarse(now_ms - activity.since_ms);
         match (activity.kind, activity.due_ms) {
             (ActivityKind::BackOff, Some(due_ms)) => {
-                format!("next attempt in {} (/retry: now): {}", coarse(due_ms - now_ms), activity.words)
+                format!("next attempt in {}: {}", coarse(due_ms - now_ms), activity.words)
             }
             (ActivityKind::Completion, _) if !self.scroll.thought().is_empty() => {
                 format!("thinking {elapsed}: {}", self.scroll.thought())

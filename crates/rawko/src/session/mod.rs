@@ -4,9 +4,12 @@
 
 mod acting;
 mod commands;
+mod completion;
 mod editor;
+mod execution;
 mod fields;
 mod frame;
+mod highlight;
 pub(crate) mod keys;
 mod markdown;
 mod prompt;
@@ -22,6 +25,7 @@ use std::time::Duration;
 
 use rawko_core::Value;
 use rawko_host::{Progress, Reader};
+use rawko_store::InstanceRow;
 use tokio::sync::{broadcast, mpsc};
 
 use crate::console::{Console, abandon_session, terminal_size};
@@ -102,11 +106,13 @@ impl<'a> Session<'a> {
         place: &'a Place,
     ) -> Session<'a> {
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), None);
+        // What another process did before is read late.
+        let past = access.reader().store().last_seq().unwrap_or(seq);
         Session {
             place,
             id: id.to_owned(),
             tail,
-            scroll: Scroll::new(chart, plan, place.root.clone()),
+            scroll: Scroll::new(chart, plan, place.root.clone()).past_until(past),
             view: View::default(),
             editor: Editor::default(),
             prompt: None,
@@ -118,6 +124,20 @@ impl<'a> Session<'a> {
             ticks: 0,
             looked_at: None,
         }
+    }
+
+    /// Reads the records that were printed before, so that the output continues: calls without a result, and models.
+    pub(crate) fn continued(mut self, reader: &Reader, first: u64) -> Result<Session<'a>, Failure> {
+        let until = self.tail.seq();
+        let mut before = Tail::after(first, reader, Tree::below(&self.id), None);
+        let scroll = &mut self.scroll;
+        before.read(|entry, _| {
+            if entry.seq <= until {
+                scroll.learn(entry);
+            }
+            Ok::<(), Failure>(())
+        })?;
+        Ok(self)
     }
 
     /// Joins an instance of another command: leaving does not pause it.
@@ -157,6 +177,11 @@ impl<'a> Session<'a> {
         let outcome = loop {
             let progress = heard.take().or_else(|| access.progress());
             match self.watch(&mut access, progress, &mut keys, signals, console).await {
+                // The store is left to the next host, such as a server that starts again.
+                Ok(Left::Gone) if !self.is_own => {
+                    let message = "the process that hosted it has ended".to_owned();
+                    break Ok(Ended::Rest(Rest::Stuck { message, transient: true }));
+                }
                 Ok(Left::Gone) => {
                     let next = Access::open(self.place, &[], console).await?;
                     self.tail = Tail::after(self.tail.seq(), &next.reader(), Tree::below(&self.id), None);
@@ -248,6 +273,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Stops this process and its group as Ctrl-Z does elsewhere, and returns when it is continued.
+    async fn suspend(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let cannot = |error: io::Error| Failure::Failed(format!("cannot set up the terminal: {error}"));
+        console.end_live();
+        terminal::leave();
+        terminal::suspend().await.map_err(cannot)?;
+        terminal::enter().map_err(cannot)?;
+        self.size = terminal_size();
+        console.begin_live(self.size)
+    }
+
     /// Prints new entries of the journal.
     fn catch_up(&mut self, console: &mut Console) -> Result<(), Failure> {
         let Self { tail, scroll, .. } = self;
@@ -271,6 +307,21 @@ impl<'a> Session<'a> {
         }
         Ok(())
     }
+}
+
+/// Prints the past of an instance as a session shows it.
+pub(crate) fn print_past(
+    place: &Place,
+    reader: &Reader,
+    row: &InstanceRow,
+    first: u64,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let scroll = Scroll::new(&row.new.chart_id, Value::Null, place.root.clone());
+    let mut scroll = scroll.past_until(u64::MAX);
+    scroll.resize(console.size().map_or(usize::MAX, |(columns, _)| columns));
+    Tail::after(first, reader, Tree::below(&row.new.id), None)
+        .read(|entry, name| scroll.tell(entry, name, console))
 }
 
 /// Returns true for an instance below another, or itself.

@@ -53,6 +53,9 @@ enum Entry {
     Field(usize),
 }
 
+/// Other waiting requests that are listed.
+const OTHERS_MAX: usize = 5;
+
 pub(crate) struct Prompt {
     pub(crate) ask: Ask,
     choices: Vec<(char, String, Choice)>,
@@ -204,19 +207,23 @@ impl Prompt {
     }
 
     /// Returns the lines of the prompt, at most `rows`.
-    pub(crate) fn lines(&self, columns: usize, rows: usize, others: usize, console: &Console) -> Vec<String> {
+    pub(crate) fn lines(
+        &self,
+        columns: usize,
+        rows: usize,
+        others: &[&Ask],
+        console: &Console,
+    ) -> Vec<String> {
         let input = &self.ask.input;
         let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
-        let title = text("title").unwrap_or(&self.ask.invoke);
-        let mut head: Vec<String> = wrapped(title, columns.saturating_sub(2))
+        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
             .into_iter()
             .map(|line| {
                 format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
             })
             .collect();
         let about = text("prompt").or_else(|| text("message"));
-        let more = if others == 0 { String::new() } else { format!(" ({others} more waiting; Tab: next)") };
-        let about = format!("{}{more}", about.unwrap_or_default());
+        let about = about.unwrap_or_default().to_owned();
         let dim = |line: &String| format!("  {}", console.paint(Style::Dim, line));
         head.extend(
             wrapped(&about, columns.saturating_sub(2)).iter().filter(|line| !line.is_empty()).map(dim),
@@ -249,6 +256,11 @@ impl Prompt {
         };
         if !hint.is_empty() {
             tail.push(console.paint(Style::Dim, hint));
+        }
+        if !others.is_empty() {
+            let count = others.len();
+            tail.push(console.paint(Style::Notice, &format!("  {count} more waiting (Tab: next)")));
+            tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
         }
         let room = rows.saturating_sub(head.len() + tail.len());
         head.extend(self.details(columns, room, console));
@@ -289,6 +301,12 @@ impl Prompt {
         }
         lines
     }
+}
+
+/// Returns the title of a request.
+pub(crate) fn title_of(ask: &Ask) -> String {
+    let title = ask.input.get("title").as_str().map(str::trim).filter(|text| !text.is_empty());
+    title.unwrap_or(&ask.invoke).to_owned()
 }
 
 fn answered(text: &str) -> Reply {

@@ -1,6 +1,8 @@
 //! `Scroll`: the finished output of a session: text of agents as rendered Markdown, one line per tool call with the
 //! diff of an edit, decisions, the plan, and what the person did.
 
+mod calls;
+mod folds;
 mod root;
 
 use std::collections::HashMap;
@@ -9,9 +11,9 @@ use std::sync::Arc;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::Progress;
-use rawko_tools::shown;
 
-use super::markdown::{Markdown, diff_line};
+use self::folds::Folds;
+use super::markdown::{Markdown, RenderedLine};
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::following::is_own;
@@ -19,8 +21,6 @@ use crate::journal::text::{self, Detail};
 use crate::journal::{Entry, What, agent, task};
 use crate::live_area::{width, wrapped};
 
-/// Lines of a diff that are printed.
-const DIFF_LINES_MAX: usize = 40;
 /// Output is wrapped at most this wide, so that text stays readable.
 const COLUMNS_MAX: usize = 100;
 
@@ -44,6 +44,9 @@ pub(crate) struct Scroll {
     calls: HashMap<String, (Value, String)>,
     /// The model of each agent's last completion.
     models: HashMap<Arc<str>, String>,
+    folds: Folds,
+    /// Files have changed since the records until this one, so that the diffs of their calls are not made from files.
+    past_until: u64,
 }
 
 /// The received part of a response. The journal may contain the whole response before its last piece arrives.
@@ -71,6 +74,33 @@ impl Scroll {
             output: String::new(),
             calls: HashMap::new(),
             models: HashMap::new(),
+            folds: Folds::default(),
+            past_until: 0,
+        }
+    }
+
+    /// Sets the last record that is read late.
+    pub(crate) fn past_until(self, seq: u64) -> Self {
+        Self { past_until: seq, ..self }
+    }
+
+    /// Takes an entry that was printed earlier, so that later entries are understood: calls without a result.
+    pub(crate) fn learn(&mut self, entry: &Entry) {
+        match &entry.what {
+            What::Answered { invoke, data } if entry.agent.is_some() && invoke == "complete" => {
+                self.take_calls(entry, data);
+            }
+            _ => drop(self.result_of(entry)),
+        }
+    }
+
+    fn take_calls(&mut self, entry: &Entry, data: &Value) {
+        for call in data.get("tool_calls").as_list().unwrap_or_default() {
+            let id = call.get("id").as_str().unwrap_or_default().to_owned();
+            self.calls.insert(id, (call.clone(), self.diff_of(call, entry.seq)));
+        }
+        if let Some(model) = data.get("model").as_str() {
+            self.models.insert(Arc::clone(&entry.instance), model.to_owned());
         }
     }
 
@@ -141,17 +171,24 @@ impl Scroll {
 
     /// Adds words of an agent and prints the lines that are complete.
     fn speak(&mut self, instance: &Arc<str>, text: &str, console: &mut Console) -> Result<(), Failure> {
-        if self.speaker.as_ref() != Some(instance) {
-            self.end_line(console)?;
-            let name = console.paint(Style::Bold, agent_in(instance));
-            console.line(&format!("● {name}"))?;
-            self.speaker = Some(Arc::clone(instance));
-        }
+        self.print_speaker(instance, console)?;
         self.pending.push_str(text);
         while let Some(end) = self.pending.find('\n') {
             let line: String = self.pending.drain(..=end).collect();
             self.print_line(line.trim_end(), console)?;
         }
+        Ok(())
+    }
+
+    /// Prints the name of the agent, unless its output was the last.
+    fn print_speaker(&mut self, instance: &Arc<str>, console: &mut Console) -> Result<(), Failure> {
+        if self.speaker.as_ref() == Some(instance) {
+            return Ok(());
+        }
+        self.end_line(console)?;
+        let name = console.paint(Style::Bold, agent_in(instance));
+        console.line(&format!("● {name}"))?;
+        self.speaker = Some(Arc::clone(instance));
         Ok(())
     }
 
@@ -164,11 +201,17 @@ impl Scroll {
     }
 
     fn print_line(&mut self, line: &str, console: &mut Console) -> Result<(), Failure> {
-        let Some(rendered) = self.markdown.line(line, console) else { return Ok(()) };
-        let columns = self.columns.saturating_sub(2 + rendered.indent).max(10);
-        for (number, part) in wrapped(&rendered.text, columns).iter().enumerate() {
-            let indent = if number == 0 { 0 } else { rendered.indent };
-            console.line(format!("  {}{part}", " ".repeat(indent)).trim_end())?;
+        let rendered = self.markdown.line(line, console);
+        self.print_rendered(&rendered, console)
+    }
+
+    fn print_rendered(&mut self, lines: &[RenderedLine], console: &mut Console) -> Result<(), Failure> {
+        for rendered in lines {
+            let columns = self.columns.saturating_sub(2 + rendered.indent).max(10);
+            for (number, part) in wrapped(&rendered.text, columns).iter().enumerate() {
+                let indent = if number == 0 { 0 } else { rendered.indent };
+                console.line(format!("  {}{part}", " ".repeat(indent)).trim_end())?;
+            }
         }
         Ok(())
     }
@@ -199,19 +242,15 @@ impl Scroll {
         match &entry.what {
             What::Answered { invoke, data } if invoke == "complete" => {
                 self.finish(entry, data, console)?;
-                for call in data.get("tool_calls").as_list().unwrap_or_default() {
-                    let id = call.get("id").as_str().unwrap_or_default().to_owned();
-                    self.calls.insert(id, (call.clone(), self.diff_of(call)));
-                }
-                if let Some(model) = data.get("model").as_str() {
-                    self.models.insert(Arc::clone(&entry.instance), model.to_owned());
-                }
+                self.take_calls(entry, data);
                 if let Some(verdict) = data.get("data").get("verdict").as_str() {
                     self.say("verdict", verdict, Style::Accent, console)?;
                 }
                 return Ok(());
             }
-            What::Answered { invoke, data } if invoke == "collect" => return self.tell_group(data, console),
+            What::Answered { invoke, data } if invoke == "collect" => {
+                return self.tell_group(entry, data, console);
+            }
             What::Answered { invoke, data } if invoke.starts_with("permission") => {
                 return self.tell_answer(data, console);
             }
@@ -225,7 +264,7 @@ impl Scroll {
         }
         if let Some((call, diff, result)) = self.result_of(entry) {
             self.output.clear();
-            return self.tell_call(&call, &diff, &result, console);
+            return self.tell_call(&entry.instance, (&call, &diff), &result, console);
         }
         for (title, text) in agent::told(entry) {
             let is_known =
@@ -254,82 +293,8 @@ impl Scroll {
             self.speak(&entry.instance, rest.trim_start_matches('\n'), console)?;
         }
         self.end_line(console)?;
-        self.markdown = Markdown::default();
-        Ok(())
-    }
-
-    /// Returns the call and the result, if the entry is a result of a tool.
-    fn result_of(&mut self, entry: &Entry) -> Option<(Value, String, Value)> {
-        let result = match &entry.what {
-            What::Answered { data, .. } if !data.get("result").get("content").is_null() => {
-                data.get("result").clone()
-            }
-            _ => return None,
-        };
-        let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
-        Some((call, diff, result))
-    }
-
-    /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
-    fn tell_group(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
-        for result in data.get("results").as_list().unwrap_or_default() {
-            let id = result.get("id").as_str().unwrap_or_default();
-            if let Some((call, diff)) = self.calls.remove(id) {
-                self.tell_call(&call, &diff, result, console)?;
-            }
-        }
-        let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-        notices.into_iter().try_for_each(|notice| self.say("warning", notice, Style::Notice, console))
-    }
-
-    /// Prints a call in one line with the beginning of its result, and the diff of an edit.
-    fn tell_call(
-        &mut self,
-        call: &Value,
-        diff: &str,
-        result: &Value,
-        console: &mut Console,
-    ) -> Result<(), Failure> {
-        let is_error = result.get("is_error").as_bool() == Some(true);
-        let (mark, style) = if is_error { ("✗", Style::Bad) } else { ("✓", Style::Good) };
-        let mark = console.paint(style, mark);
-        let content = result.get("content").as_str().unwrap_or_default();
-        let tool = call.get("name").as_str().unwrap_or_default();
-        let is_edit = ["Edit", "Write"].contains(&tool) && !is_error;
-        let is_quiet = is_edit || tool.starts_with("Plan") || tool == "Read";
-        let is_quiet = is_quiet || content.trim() == "[no output]";
-        let first = if is_quiet { String::new() } else { agent::given(content) };
-        let text = console.paint(Style::Bold, &agent::call_words(call));
-        let line = match first.is_empty() {
-            true => format!("{mark} {text}"),
-            false => format!("{mark} {text} {}", console.paint(Style::Dim, &format!("— {first}"))),
-        };
-        self.print_entry(&line, console)?;
-        if is_edit { self.print_diff(diff, console) } else { Ok(()) }
-    }
-
-    /// Returns the lines that an edit changes.
-    fn diff_of(&self, call: &Value) -> String {
-        let tool = call.get("name").as_str().unwrap_or_default();
-        if !["Edit", "Write"].contains(&tool) {
-            return String::new();
-        }
-        let (_, details) = shown(tool, call.get("input"), &self.root);
-        let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
-        let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }
-    }
-
-    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {
-        let lines: Vec<&str> = diff.lines().collect();
-        for line in lines.iter().take(DIFF_LINES_MAX) {
-            console.line(&format!("    {}", diff_line(line, console)))?;
-        }
-        if lines.len() > DIFF_LINES_MAX {
-            let more = format!("    … {} more lines", lines.len() - DIFF_LINES_MAX);
-            console.line(&console.paint(Style::Dim, &more))?;
-        }
-        Ok(())
+        let rest = std::mem::take(&mut self.markdown).end(console);
+        self.print_rendered(&rest, console)
     }
 
     /// Prints how a person answered a request.

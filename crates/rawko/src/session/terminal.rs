@@ -2,11 +2,13 @@
 
 use std::io::{self, Read};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::keys::{Key, KeyReader};
@@ -40,6 +42,18 @@ pub(crate) fn leave() -> bool {
     // A terminal that is gone needs no mode.
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
     true
+}
+
+/// A process group without a shell to continue it is not stopped.
+const STOPPED_WITHIN: Duration = Duration::from_millis(300);
+
+/// Stops the process group and returns once it is continued.
+pub(crate) async fn suspend() -> io::Result<()> {
+    let mut continued = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+    // The stop may take effect a moment later.
+    let _ = tokio::time::timeout(STOPPED_WITHIN, continued.recv()).await;
+    Ok(())
 }
 
 /// The keys of the one thread that reads them, while they are not in use.
@@ -85,5 +99,45 @@ fn read(sender: &mpsc::UnboundedSender<Key>) {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    const CHILD: &str = "RAWKO_TEST_PANIC";
+    const KEYS: LocalModes = LocalModes::ECHO.union(LocalModes::ICANON).union(LocalModes::ISIG);
+
+    /// Runs itself on a pseudo-terminal: the child enters the mode of a session and panics.
+    #[test]
+    fn a_panic_restores_the_terminal() -> io::Result<()> {
+        if std::env::var_os(CHILD).is_some() {
+            crate::session::restore_on_panic();
+            enter()?;
+            let modes = tcgetattr(io::stdin())?.local_modes;
+            panic!("entered: {}", !modes.intersects(KEYS));
+        }
+        let ends = nix::pty::openpty(None, None)?;
+        let stdio = |end: &OwnedFd| end.try_clone().map(Stdio::from);
+        let name = "session::terminal::tests::a_panic_restores_the_terminal";
+        let status = Command::new(std::env::current_exe()?)
+            .args(["--exact", name, "--nocapture", "--test-threads", "1"])
+            .env(CHILD, "1")
+            .stdin(stdio(&ends.slave)?)
+            .stdout(stdio(&ends.slave)?)
+            .stderr(stdio(&ends.slave)?)
+            .status()?;
+        assert!(!status.success());
+        let mut bytes = [0; 65536];
+        let length = File::from(ends.master.try_clone()?).read(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+        assert!(text.contains("entered: true"), "{text}");
+        assert!(tcgetattr(&ends.master)?.local_modes.contains(KEYS), "{text}");
+        Ok(())
     }
 }

@@ -22,9 +22,7 @@ pub(crate) struct View {
     pub(crate) agent: Option<AgentView>,
     pub(crate) activity: Activity,
     /// Messages of the person that no agent has read yet.
-    pub(crate) queued: usize,
-    /// Context of the task.
-    pub(crate) context: Value,
+    pub(crate) queued: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -70,8 +68,7 @@ impl View {
             spent: standing.spent(),
             is_paused: standing.row.head.wait == Wait::Paused,
             activity: activity_of(&standing),
-            queued: length(&context, "said"),
-            context,
+            queued: texts(context.get("said")),
             ..View::default()
         };
         let mut children = standing.children.clone();
@@ -102,13 +99,15 @@ impl View {
             context_percent: percent.and_then(|(size, most)| u64::try_from(size * 100 / most).ok()),
         });
         // The caller has passed its messages on.
-        self.queued = length(&context, "inbox");
+        self.queued = texts(context.get("inbox"));
         self.activity = activity_of(standing);
     }
 }
 
-fn length(context: &Value, key: &str) -> usize {
-    context.get(key).as_list().map_or(0, <[Value]>::len)
+/// Returns the texts of messages.
+fn texts(messages: &Value) -> Vec<String> {
+    let text = |message: &Value| message.as_str().or_else(|| message.get("text").as_str()).map(str::to_owned);
+    messages.as_list().unwrap_or_default().iter().filter_map(text).collect()
 }
 
 /// Describes what an instance does now.

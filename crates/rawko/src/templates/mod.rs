@@ -75,13 +75,17 @@ const QUESTION: &str = "    - expect: test_punctuation_is_left_out
     - expect: The person answered
 ";
 
+/// The end of the planner's report in the interactive demo.
+const PAUSE: &str = "goes beside it.\\n\\n**Try it now:** press Ctrl-C twice. The task pauses, and `rawko resume` continues it.\"\n";
+
 /// Changes the demo for a person at the terminal: a question, permissions, and a wait that is long enough to pause.
 pub(crate) fn interactive(project: &mut [Template]) {
     for file in project {
         let (from, to) = match file.path {
             ".rawko/script.yaml" => {
                 let wait = "    - expect: \"def slug\"\n";
-                file.text = file.text.replacen(wait, &format!("{wait}      delay_ms: 4000\n"), 1);
+                file.text = file.text.replacen(wait, &format!("{wait}      delay_ms: 8000\n"), 1);
+                file.text = file.text.replacen("goes beside it.\"\n", PAUSE, 1);
                 ("    - expect: test_punctuation_is_left_out\n", QUESTION)
             }
             ".rawko/agents/planner.md" => ("allowed: [", "allowed: [AskUser, "),

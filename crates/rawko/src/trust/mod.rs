@@ -1,24 +1,27 @@
 //! Trust: files of a project that carry authority are used only after a person trusted their content. Commands that act
 //! pass through [`insist`]; the content that they then read must be the hashed one ([`insist_on_same`]).
 
+#[cfg(feature = "cli")]
 mod diff;
 mod files;
 mod git;
 mod pinned;
 mod record;
+#[cfg(feature = "cli")]
+mod review;
 mod starts;
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io;
 use std::path::Path;
 
 pub(crate) use files::AuthorityFiles;
 pub(crate) use pinned::{pin_all, pinned};
 pub(crate) use record::{Difference, TrustRecord};
+#[cfg(feature = "cli")]
+pub(crate) use review::{ask, ask_for, grants, insist, is_interactive, review};
 pub(crate) use starts::starts;
 
-use crate::console::{Console, Style};
 use crate::failure::Failure;
-use crate::files as paths;
 
 /// Trusts the content with this hash, or any content if it is `all`. For CI and tests: only the person who starts rawko
 /// can set it, because nothing of a project is read into the environment.
@@ -85,19 +88,6 @@ fn is_in_environment(files: &AuthorityFiles) -> bool {
     value.split([',', ' ']).map(str::trim).any(|word| word == ALL || word.eq_ignore_ascii_case(&hash))
 }
 
-/// Fails unless the files are trusted. On a terminal the person is asked.
-pub(crate) fn insist(root: &Path, files: &AuthorityFiles, console: &mut Console) -> Result<(), Failure> {
-    let Standing::Differs(differences) = standing(root, files)? else { return Ok(()) };
-    if !is_interactive() {
-        return Err(untrusted(&differences, files));
-    }
-    review(root, files, &differences, console)?;
-    if !ask(console)? {
-        return Err(Failure::Invalid("this project is not trusted; nothing was started".to_owned()));
-    }
-    trust(root, files)
-}
-
 /// Fails if a file was touched since it was hashed, so that only trusted content runs.
 pub(crate) fn insist_on_same(root: &Path, files: &AuthorityFiles) -> Result<(), Failure> {
     match files.is_untouched(root) {
@@ -147,74 +137,4 @@ pub(crate) fn untrusted(differences: &[(String, Difference)], files: &AuthorityF
         files.hash()
     );
     Failure::Invalid(format!("this project is not trusted: {}{more}; {help}", named.join(", ")))
-}
-
-/// Shows what would be trusted: files with their differences, and everything that they start.
-pub(crate) fn review(
-    root: &Path,
-    files: &AuthorityFiles,
-    differences: &[(String, Difference)],
-    console: &mut Console,
-) -> Result<(), Failure> {
-    let record = TrustRecord::load(root)?;
-    let title = match record.is_known() {
-        true => "The trusted files of this project changed:",
-        false => "These files of the project give agents and rawko instructions or start programs:",
-    };
-    console.remark(Style::Bold, &format!("{title} {}", paths::shown(&record.project)));
-    for (path, difference) in differences {
-        console.remark(Style::Plain, &format!("  {:<8} {path}", difference.as_str()));
-    }
-    for (path, difference) in differences.iter().filter(|_| record.is_known()) {
-        let now = files.get(path).and_then(|file| file.text.as_deref());
-        let (before, now) = (record.text(path).unwrap_or_default(), now.unwrap_or_default());
-        if *difference == Difference::New && before == now {
-            continue;
-        }
-        console.remark(Style::Bold, &format!("--- {path}"));
-        for line in diff::lines(before, now) {
-            let style = match line.as_bytes().first() {
-                Some(b'+') => Style::Good,
-                Some(b'-') => Style::Bad,
-                _ => Style::Dim,
-            };
-            console.remark(style, &line);
-        }
-    }
-    grants(files, console);
-    Ok(())
-}
-
-/// Shows what the files start, contact, open or turn off.
-pub(crate) fn grants(files: &AuthorityFiles, console: &mut Console) {
-    let starts = starts(files);
-    if starts.is_empty() {
-        return;
-    }
-    console.remark(Style::Bold, "They start, contact or allow:");
-    for start in starts {
-        let words = start.words.join(" ");
-        console.remark(Style::Plain, &format!("  {:<10} {}: {words}", start.kind, start.name));
-    }
-}
-
-/// Returns true if a person can be asked.
-pub(crate) fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Asks the person on the terminal. The default is no.
-pub(crate) fn ask(console: &mut Console) -> Result<bool, Failure> {
-    ask_for(console, "Trust this content? [y/N] ")
-}
-
-/// Asks a question that is answered with yes or no. The default is no.
-pub(crate) fn ask_for(console: &mut Console, question: &str) -> Result<bool, Failure> {
-    console.prompt(question);
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::Usage(format!("cannot read the answer: {error}")))?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -136,3 +136,44 @@ statechart:
     let sums: Vec<_> = shown["output"].as_array().unwrap().iter().map(|kid| kid["sum"].clone()).collect();
     assert_eq!(sums, [11, 13, 13], "{shown} {}", ended.stderr);
 }
+
+/// An item fails while another runs; it is retried and nothing else is called again.
+#[test]
+fn one_failed_item_is_retried_and_no_other() {
+    let chart = CHART
+        .replace("max_concurrent: 2", "max_concurrent: 3\n        join: settled")
+        .replace("each: context.list", "each: '[10, 11, 12]'");
+    // Item 1 fails until there is a file; item 2 waits for another one.
+    let work = format!(
+        "{}case \"$input\" in\n*'\"n\":11'*) [ -e fixed ] || {{ echo broken >&2; exit 1; }};;\n\
+         *'\"n\":12'*) while [ ! -e go ]; do sleep 0.05; done;;\nesac\n{}",
+        WORK.split_inclusive('\n').take(3).collect::<String>(),
+        WORK.split_inclusive('\n').skip(3).collect::<String>(),
+    );
+    let dir = directory(&[("fan.yaml", &*chart), ("work.sh", &*work), (".rawko/config.yaml", SETTINGS)]);
+    let dir = dir.path();
+    let mut running = Background::start(dir, &["run", "fan.yaml", "--id", "f"], "job[1] failed");
+    let refused = run(dir, &["resume", "f", "--item", "job[0]"], "");
+    assert!(
+        refused.stderr.contains("`job[0]` is done; only a failed item can be retried"),
+        "{}",
+        refused.stderr
+    );
+    std::fs::write(dir.join("fixed"), "").unwrap();
+    std::fs::write(dir.join("go"), "").unwrap();
+    let retried = run(dir, &["resume", "f", "--item", "job[1]"], "");
+    assert!(!retried.stderr.contains("cannot retry"), "{}", retried.stderr);
+    running.child.wait().unwrap();
+    let history = run(dir, &["history", "f", "--json"], "").stdout;
+    let mut started: BTreeMap<String, usize> = BTreeMap::new();
+    for line in lines(&history, "invoked") {
+        *started.entry(line["invoke"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    let jobs: Vec<usize> =
+        started.iter().filter(|(name, _)| name.starts_with("job")).map(|it| *it.1).collect();
+    assert_eq!(jobs, [1, 2, 1], "{started:?}");
+    let shown = run(dir, &["show", "f", "--json"], "").stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    expect![[r#"[{"status":"done","data":10},{"status":"done","data":11},{"status":"done","data":12}]"#]]
+        .assert_eq(&shown["context"]["got"].to_string());
+}

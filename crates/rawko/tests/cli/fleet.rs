@@ -91,7 +91,7 @@ fn check(dir: &Path, agents: usize) {
     let shown: Json = serde_json::from_str(&shown.stdout).unwrap();
     let expected: Vec<String> = (0..agents).map(|number| format!("result {number}")).collect();
     assert_eq!(shown["output"]["texts"], json!(expected), "results are lost or out of order");
-    let history = run(dir, &["history", "f", "--json"], "").stdout;
+    let history = run(dir, &["history", "f", "--json", "--limit", "0"], "").stdout;
     let mut started: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&history).iter().filter(|line| line["type"] == "invoked" && line["id"] == "f") {
         *started.entry(line["invoke"].as_str().unwrap().to_owned()).or_default() += 1;
@@ -219,4 +219,32 @@ fn a_denied_approval_is_not_skipped_by_a_resume() {
     assert!(!dir.join("x").exists(), "a denied call was made");
     let shown = run(dir, &["show", "f", "--json"], "").stdout;
     assert!(shown.contains("result 0"), "{shown}");
+}
+
+/// A failed agent counts as failed after a lost host and a resume, and its neighbours keep their results.
+#[test]
+fn failed_items_are_not_reported_as_completed_after_a_resume() {
+    let agents = 6;
+    let script: Vec<Json> = (0..agents)
+        .map(|number| {
+            let call = json!([{"name": "Bash", "input": {"command": format!("echo {number} >> ran.txt")}}]);
+            let last = match number % 2 {
+                0 => json!({"text": format!("result {number}"), "delay_ms": 50}),
+                _ => json!({"error": {"code": "invalid_request", "message": "refused"}}),
+            };
+            json!({"agent": "worker", "when": format!("part {number}."), "steps": [{"tool_calls": call}, last]})
+        })
+        .collect();
+    let dir = project(SETTINGS, &[agent("worker", "")], &Json::from(script).to_string());
+    let dir = dir.path();
+    let statuses =
+        chart(agents).replace("pluck(pluck(event.data, 'data'), 'text')", "pluck(event.data, 'status')");
+    fs::write(dir.join("fleet.yaml"), statuses).unwrap();
+    if killed(dir, &["run", "fleet.yaml", "--id", "f"], 3) {
+        while killed(dir, &["resume", "f"], agents + 1) {}
+    }
+    let shown: Json = serde_json::from_str(&run(dir, &["show", "f", "--json"], "").stdout).unwrap();
+    let expected: Vec<&str> =
+        (0..agents).map(|number| if number % 2 == 0 { "done" } else { "error" }).collect();
+    assert_eq!(shown["output"]["texts"], json!(expected), "{shown}");
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use expect_test::{expect, expect_file};
 
+use crate::pty::Pty;
 use crate::support::{Run, command, directory, played, repository, run, transcript};
 
 /// Runs with an API key in the environment. The key is never used.
@@ -291,4 +292,42 @@ fn the_readme_names_commands_that_there_are() {
             assert_eq!(run.code, Some(0), "{file}: there is no `rawko {name}`");
         }
     }
+}
+
+/// A wrong number is asked again, the key is shown as stars and stored nowhere, and the model is tried.
+#[test]
+fn on_a_terminal_it_asks_for_a_provider_and_a_key() {
+    let dir = directory(&[]);
+    let mut command = without_keys(dir.path(), &["init"]);
+    // No request leaves this machine.
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        command.env(name, "http://127.0.0.1:9");
+    }
+    let mut terminal = Pty::of(command, (100, 40));
+    terminal.wait_for("number, or Enter to skip");
+    terminal.press("99\r");
+    terminal.wait_for("a number from 1 to");
+    terminal.press("1\r");
+    terminal.wait_for("ANTHROPIC_API_KEY: ");
+    terminal.press("sk-secret-words\r");
+    terminal.wait_for("rawko stores no key");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("***") && !text.contains("sk-secret"), "{text}");
+    assert!(text.contains("warning"), "the model was not tried: {text}");
+    for file in files_below(dir.path(), dir.path()) {
+        let body = fs::read(dir.path().join(&file)).unwrap();
+        assert!(!String::from_utf8_lossy(&body).contains("sk-secret"), "{file}");
+    }
+}
+
+#[test]
+fn on_a_terminal_the_questions_can_be_skipped() {
+    let dir = directory(&[]);
+    let mut terminal = Pty::of(without_keys(dir.path(), &["init"]), (100, 40));
+    terminal.wait_for("number, or Enter to skip");
+    terminal.press("\r");
+    let (code, text) = terminal.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(dir.path().join(".rawko/config.yaml").is_file(), "{text}");
 }

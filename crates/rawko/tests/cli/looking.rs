@@ -49,7 +49,7 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  605636117fd8  yes  0  rawko's own agent.yaml
+        agent  1.0.0  ce0bae8514f7  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  b539800ce6de  yes  0  rawko's own parallel.yaml
@@ -84,7 +84,7 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  605636117fd8  yes  0  rawko's own agent.yaml
+        agent  1.0.0  ce0bae8514f7  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
         issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml

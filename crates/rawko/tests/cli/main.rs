@@ -29,6 +29,7 @@ mod pausing;
 mod pipes;
 mod prompt;
 mod pty;
+mod queue;
 mod recursion;
 mod running;
 mod scenarios;

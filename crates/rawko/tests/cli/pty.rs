@@ -3,14 +3,11 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::pty::{Winsize, openpty};
-
-use crate::support::command;
 
 /// The machine may be slow; a screen that never appears fails the test.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -23,12 +20,11 @@ pub(crate) struct Pty {
 }
 
 impl Pty {
-    /// Starts `rawko ARGS` on a terminal of this size.
-    pub(crate) fn start(dir: &Path, args: &[&str], (columns, rows): (u16, u16)) -> Pty {
+    /// Starts a command on a terminal of this size.
+    pub(crate) fn of(mut command: Command, (columns, rows): (u16, u16)) -> Pty {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let ends = openpty(Some(&size), None).unwrap();
         let stdio = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
-        let mut command = command(dir, args);
         command.env("TERM", "xterm-256color").env_remove("CI");
         let command = command.stdin(stdio(&ends.slave)).stdout(stdio(&ends.slave)).stderr(stdio(&ends.slave));
         let child = command.spawn().unwrap();
@@ -81,6 +77,18 @@ impl Pty {
         self.screen.lock().unwrap().screen().contents()
     }
 
+    /// Returns the colour of the first letter of a text on the screen.
+    pub(crate) fn colour_of(&self, text: &str) -> Option<vt100::Color> {
+        let parser = self.screen.lock().unwrap();
+        let screen = parser.screen();
+        let (rows, columns) = screen.size();
+        let lines = screen.rows(0, columns).take(rows.into());
+        let (row, column) = lines
+            .enumerate()
+            .find_map(|(row, line)| Some((row, line[..line.find(text)?].chars().count())))?;
+        screen.cell(row.try_into().unwrap(), column.try_into().unwrap()).map(vt100::Cell::fgcolor)
+    }
+
     /// Waits until the screen shows a text.
     pub(crate) fn wait_for(&mut self, wanted: &str) -> String {
         self.wait_until(wanted, |pty| pty.text().contains(wanted));
@@ -121,16 +129,21 @@ impl Pty {
         modes.contains(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG)
     }
 
-    /// Waits for the end. Returns the exit code and everything on the terminal.
-    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+    /// Waits for the end, however it comes.
+    pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
         let begun = Instant::now();
-        let status = loop {
+        loop {
             match self.child.try_wait().unwrap() {
-                Some(status) => break status,
+                Some(status) => return status,
                 None if begun.elapsed() > PATIENCE => panic!("it does not end:\n{}", self.text()),
                 None => std::thread::sleep(Duration::from_millis(20)),
             }
-        };
+        }
+    }
+
+    /// Waits for the end. Returns the exit code and everything on the terminal.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let status = self.wait_for_end();
         assert!(self.is_restored(), "the terminal is left in the mode of the session");
         std::thread::sleep(Duration::from_millis(100));
         (status.code(), self.text())

@@ -378,6 +378,12 @@ fn a_fork_works_with_the_files_of_its_step() {
     // It did the same work again, from the files before it.
     assert_eq!(fs::read_to_string(tree.join("src/new.txt")).unwrap(), "fresh\nmore\n");
     assert!(!tree.join("test_stock.py").exists());
+    // Whatever wrote it there: rawko does not carry it into the project.
+    fs::create_dir_all(tree.join("sub/.vscode")).unwrap();
+    fs::write(tree.join("sub/.vscode/tasks.json"), "{}").unwrap();
+    let merged = run(dir, &["worktrees", "merge", "rawko/again"], "");
+    assert!(merged.code != Some(0) && merged.stderr.contains("sub/.vscode"), "{}", merged.stderr);
+    assert_eq!(files(dir), after);
     let removed = run(dir, &["worktrees", "remove", "rawko/again"], "");
     assert_eq!(removed.code, Some(0), "{}", removed.stderr);
     assert!(!tree.exists() && git(dir, &["branch", "--list", "rawko/*"]).is_empty());

@@ -10,9 +10,11 @@
 )]
 
 mod authority;
+mod connections;
 mod kernel;
 mod launcher;
 mod means;
+mod portable;
 mod questions;
 mod rules;
 mod shell;

@@ -26,6 +26,26 @@ fn a_task_is_started_watched_looked_back_at_and_forked() {
 }
 
 #[test]
+fn a_task_is_steered_paused_answered_undone_raised_and_continued() {
+    drive("steering", &[]);
+}
+
+#[test]
+fn completions_usage_audit_and_two_runs_are_looked_at() {
+    drive("insight", &[]);
+}
+
+#[test]
+fn lists_are_searched_sorted_and_acted_on() {
+    drive("lists", &[]);
+}
+
+#[test]
+fn on_restate_a_task_is_steered_paused_answered_undone_raised_and_continued() {
+    drive_on_restate("steering");
+}
+
+#[test]
 fn an_agents_words_are_read_while_they_come() {
     drive("streaming", &[]);
 }

@@ -22,10 +22,15 @@ mod kills;
 #[expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 mod ledger;
 mod load;
+mod many;
 #[path = "../cli/telemetry/otlp.rs"]
 #[allow(dead_code, reason = "the other tests need more of it")]
 mod otlp;
 mod paused;
+#[path = "../cli/pty.rs"]
+#[allow(dead_code, reason = "the other tests need more of it")]
+mod pty;
 mod rollout;
+mod session;
 mod support;
 mod telemetry;

@@ -113,6 +113,16 @@ impl Place {
     }
 
     pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
+        let output = self.command(words).output().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Returns a command that was not started.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(RAWKO);
         let variables = [
             "RAWKO_HOST",
@@ -130,12 +140,8 @@ impl Place {
             command.env_remove(name);
         }
         let environment = self.environment.iter().map(|(name, value)| (name, value));
-        let output = command.args(words).envs(environment).current_dir(&self.folder).output().unwrap();
-        Ran {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        command.args(words).envs(environment).current_dir(&self.folder);
+        command
     }
 }
 

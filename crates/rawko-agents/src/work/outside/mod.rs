@@ -29,7 +29,7 @@ use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Role};
-use rawko_process::{Profile, ProjectAccess};
+use rawko_process::{Confinement, Egress, HostRules, Profile};
 use rawko_programs::acp::AcpAgent;
 use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
 
@@ -71,7 +71,7 @@ async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
     let phase = open::phase(workshop, input.get("phase"))?;
     let grant = workshop.within(&open::grant(workshop, agent, phase, &call)?);
     let time = Duration::from_millis(input.get("time_ms").as_i64().unwrap_or(0).unsigned_abs());
-    let program = Program::new(workshop, agent, time, grant.access())?;
+    let program = Program::new(workshop, agent, time, &grant)?;
     let loops = workshop.loops.narrowed(call.policy.get("loop"));
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
@@ -201,12 +201,17 @@ enum Program {
     Acp(AcpAgent),
 }
 
+/// Returns true if the person approved a host in the settings.
+fn has_approved(egress: &Egress) -> bool {
+    !egress.rules.approved.is_empty()
+}
+
 impl Program {
     fn new(
         workshop: &Workshop,
         agent: &AgentFile,
         time: Duration,
-        access: ProjectAccess,
+        grant: &rawko_tools::Grant,
     ) -> Result<Self, ServiceError> {
         let wrong =
             |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
@@ -217,8 +222,15 @@ impl Program {
         // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.
         let timeout = SILENCE_MAX.min(time + Duration::from_secs(1));
         let (args, program) = (command.args.clone(), command.program.clone());
-        let confinement = workshop.confinement.clone();
-        let profile = confinement.profile_of("agent", &agent.name, Profile::Program(access));
+        let egress = workshop.confinement.egress.clone();
+        // The program waits for its connection, so a person cannot be asked first.
+        let egress = egress.or_else(|| workshop.toolbox.program_egress(grant).filter(has_approved));
+        let egress = egress.map(|egress| Egress {
+            rules: HostRules { asks_unlisted: false, ..grant.host_rules() },
+            ..egress
+        });
+        let confinement = Confinement { egress, ..workshop.confinement.clone() };
+        let profile = confinement.profile_of("agent", &agent.name, Profile::Program(grant.access()));
         match agent.kind {
             Kind::Process => {
                 let own = ProcessAgent::new(program, cwd, environment);

@@ -115,7 +115,7 @@ fn with_schema(prompt: String, schema: Option<&OutputSchema>) -> String {
     match schema {
         None => prompt,
         Some(schema) => format!(
-            "{prompt}\n\nEnd with one JSON value that fits this JSON Schema, and nothing after it:\n{}",
+            "{prompt}\n\nEnd with one JSON value that matches this JSON Schema, and nothing after it:\n{}",
             schema.schema
         ),
     }

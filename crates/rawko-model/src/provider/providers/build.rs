@@ -76,6 +76,7 @@ pub(super) fn build(said: ProviderSettings, environment: &Environment, root: &Pa
         reasoning,
         recorder,
         wrapper: None,
+        only: None,
     }
 }
 

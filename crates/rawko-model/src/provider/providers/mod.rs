@@ -72,7 +72,12 @@ pub struct Providers {
     reasoning: Option<ReasoningEffort>,
     recorder: Option<Arc<Recorder>>,
     wrapper: Option<ProviderWrapper>,
+    /// Answers for every model, whatever settings and agents name.
+    only: Option<Arc<dyn Provider>>,
 }
+
+/// The name of the provider that answers for every model.
+const ONLY: &str = "scripted";
 
 impl Providers {
     /// Builds the providers from settings and their environment, and returns all problems by file. Relative paths are
@@ -86,6 +91,15 @@ impl Providers {
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, provider: Arc<dyn Provider>) -> Self {
         self.made.insert(name.into(), NamedProvider { is_given: true, provider: Ok(provider), strict: None });
+        self
+    }
+
+    /// Has one provider answer for every model, whatever settings and agent files name: for tests with a script. No key is
+    /// needed and no service is contacted.
+    #[must_use]
+    pub fn only(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.default.get_or_insert_with(|| ONLY.to_owned());
+        self.only = Some(provider);
         self
     }
 
@@ -131,6 +145,10 @@ impl Providers {
     /// Returns the provider of a model and the provider's name for it. Accepts `provider/model`, an alias, or a model
     /// whose maker is known; an empty name, `default` and `inherit` mean the default.
     pub fn find(&self, model: &str) -> Result<(Arc<dyn Provider>, String), ProviderProblem> {
+        if let Some(only) = &self.only {
+            let model = self.chain(model).into_iter().next().ok_or(ProviderProblem::NoDefault)?;
+            return Ok((self.wrapped(ONLY, Arc::clone(only)), model));
+        }
         let (name, made, model) = self.resolve(model)?;
         let provider = made.provider.clone()?;
         Ok((self.wrapped(name, provider), model))
@@ -138,11 +156,17 @@ impl Providers {
 
     /// Returns true if a model is played from a script or a tape.
     pub fn is_played(&self, model: &str) -> Result<bool, ProviderProblem> {
+        if self.only.is_some() {
+            return Ok(true);
+        }
         self.resolve(model).map(|(_, made, _)| made.strict.is_some())
     }
 
     /// Returns true if the cost of a model is known: it has a price, or a script or tape states it.
     pub fn has_cost(&self, model: &str) -> Result<bool, ProviderProblem> {
+        if self.only.is_some() {
+            return Ok(true);
+        }
         let (name, made, model) = self.resolve(model)?;
         Ok(made.strict.is_some() || made.is_given || self.prices.find(name, &model).is_some())
     }

@@ -61,7 +61,8 @@ impl Scripted {
 
     fn step(&self, request: &CompletionRequest) -> Result<&Step, ProviderError> {
         let index = answers_so_far(&request.messages);
-        let script = self.scripts.iter().filter_map(|script| Some((script.fits(request)?, script)));
+        let first = request.messages.first().map(seen).unwrap_or_default();
+        let script = self.scripts.iter().filter_map(|script| Some((script.fits(request, &first)?, script)));
         // The first among equally specific ones.
         let script = script.rev().max_by_key(|(how_well, _)| *how_well).map(|(_, script)| script);
         let step = script.and_then(|script| script.step(index, request.attempt));

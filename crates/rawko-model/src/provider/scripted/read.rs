@@ -1,5 +1,6 @@
 //! Parses a script; every problem has a source location.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -45,8 +46,8 @@ pub(super) fn text(name: &str, text: &str) -> Result<Scripted, ScriptProblem> {
     let document = Document::read(text).map_err(problem)?;
     let environment = Environment::default();
     let line_ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-    let mut reading =
-        Reading { reader: SettingsReader::new(&environment), line_ends, scripts: Vec::new(), steps: 0 };
+    let reader = SettingsReader::new(&environment);
+    let mut reading = Reading { reader, line_ends, scripts: Vec::new(), known: HashMap::new(), steps: 0 };
     reading.root(&document);
     let Reading { reader, scripts, .. } = reading;
     if reader.findings.iter().any(|finding| finding.severity > Severity::Warning) {
@@ -60,6 +61,8 @@ struct Reading<'t> {
     /// The offset of each line's end, so that a long script is read once.
     line_ends: Vec<usize>,
     scripts: Vec<Script>,
+    /// The position of each script by its agent and occasion.
+    known: HashMap<(Option<String>, Option<String>), usize>,
     steps: usize,
 }
 
@@ -104,15 +107,12 @@ impl Reading<'_> {
 
     fn add(&mut self, agent: Option<String>, when: Option<String>, step: Option<Step>) {
         let Some(step) = step else { return };
-        let same = self.scripts.iter_mut().find(|script| script.agent == agent && script.when == when);
-        match same {
-            Some(script) => script.push(step),
-            None => {
-                let mut script = Script { agent, when, turns: Vec::new() };
-                script.push(step);
-                self.scripts.push(script);
-            }
+        let end = self.scripts.len();
+        let at = *self.known.entry((agent.clone(), when.clone())).or_insert(end);
+        if at == end {
+            self.scripts.push(Script { agent, when, turns: Vec::new() });
         }
+        self.scripts[at].push(step);
     }
 
     fn step(&mut self, at: &Document, keys: &[&str]) -> Option<Step> {

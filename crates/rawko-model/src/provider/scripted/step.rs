@@ -2,7 +2,6 @@
 
 use rawko_core::Value;
 
-use super::seen;
 use crate::message::{StopReason, Usage};
 use crate::provider::{CompletionRequest, ProviderError};
 
@@ -44,14 +43,12 @@ pub(super) enum StepKind {
 }
 
 impl Script {
-    /// Returns the specificity of the match, or `None` if the script does not apply to the request.
-    pub(super) fn fits(&self, request: &CompletionRequest) -> Option<(bool, bool, usize)> {
+    /// Returns the specificity of the match, or `None` if the script does not apply to the request. `first`: the text of
+    /// its first message.
+    pub(super) fn fits(&self, request: &CompletionRequest, first: &str) -> Option<(bool, bool, usize)> {
         let is_for_agent = self.agent.as_ref().is_none_or(|agent| *agent == request.agent);
         let by_occasion = self.when.as_ref().is_some_and(|when| request.occasion.contains(when));
-        let by_message = self
-            .when
-            .as_ref()
-            .is_none_or(|when| request.messages.first().is_some_and(|first| seen(first).contains(when)));
+        let by_message = self.when.as_ref().is_none_or(|when| first.contains(when));
         // A match on the occasion takes precedence over words that happen to be in a message.
         let how_well = (self.agent.is_some(), by_occasion, self.when.as_ref().map_or(0, String::len));
         (is_for_agent && (by_occasion || by_message)).then_some(how_well)

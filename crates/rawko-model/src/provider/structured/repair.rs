@@ -35,7 +35,7 @@ impl Repair {
             Unfit::CutShort | Unfit::AskedForTools | Unfit::Schema(_) => false,
         };
         let words = format!(
-            "This cannot be used: {unfit}.\nAnswer again, with one JSON value that fits this JSON Schema and nothing \
+            "This answer is invalid: {unfit}.\nAnswer again with one JSON value that matches this JSON Schema, and nothing \
              before or after it:\n{}",
             schema.schema
         );

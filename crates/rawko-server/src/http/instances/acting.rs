@@ -79,6 +79,17 @@ pub(super) async fn retry(State(app): State<App>, Path(id): Path<String>) -> Don
     Ok(axum::Json(app.engine().retry(id).await?.into()))
 }
 
+/// Retry one item
+///
+/// Restarts one failed item of an `each` (`reviews[3]`, percent-encoded), while the others run or after all of it has
+/// failed. Items that are done are not repeated.
+#[utoipa::path(post, path = "/v1/instances/{id}/items/{item}/retry", tag = "instances",
+    params(("id" = String, Path), ("item" = String, Path, description = "Name of the item: `reviews[3]`.")),
+    responses((status = 200, body = ReceiptBody)))]
+pub(super) async fn retry_item(State(app): State<App>, Path((id, item)): Path<(String, String)>) -> Done {
+    Ok(axum::Json(app.engine().retry_item(id, item).await?.into()))
+}
+
 /// Pause an instance
 ///
 /// With its descendants. It moves only when it is resumed: calls that are safe to repeat are stopped, timers stand still,
@@ -118,7 +129,8 @@ pub(crate) struct ForkBody {
 
 /// Fork an instance
 ///
-/// Creates an instance that continues from a past step of this one.
+/// Creates an instance that continues from a past step of this one. If this one changed files after that step, the new
+/// one works in a worktree with the files as they were.
 #[utoipa::path(post, path = "/v1/instances/{id}/fork", tag = "instances", params(("id" = String, Path)),
     request_body = ForkBody,
     responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
@@ -129,5 +141,5 @@ pub(super) async fn fork(
 ) -> Result<Response, Problem> {
     check_id(new.as_deref())?;
     let fork = Fork { at, set: set.into_iter().collect(), id: new };
-    app.engine().fork(id, fork).await.map(created).map_err(Problem::from)
+    app.project().fork(std::sync::Arc::clone(app.engine()), id, fork).await.map(created)
 }

@@ -32,6 +32,10 @@ pub(crate) struct ListQuery {
     waits: Vec<Wait>,
     /// Id of the chart.
     chart: Option<String>,
+    /// No instances of these charts.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    except: Vec<String>,
     /// Part of the id.
     q: Option<String>,
     /// Include instances invoked by others.
@@ -128,6 +132,7 @@ impl ListQuery {
             outcomes: self.outcome,
             waits: self.waits,
             chart: self.chart,
+            except: self.except,
             part: self.q.filter(|part| !part.is_empty()),
             roots_only,
             before: before.map(InstanceKey),

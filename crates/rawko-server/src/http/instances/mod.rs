@@ -4,12 +4,15 @@
 mod acting;
 mod answering;
 mod approvals;
+mod continuing;
 mod drawing;
+mod files;
 mod journal;
 mod listing;
 mod migrating;
 mod reading;
 mod receipt;
+mod search;
 mod starting;
 mod tasks;
 mod transcript;
@@ -29,6 +32,7 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(acting::send))
         .routes(routes!(acting::cancel))
         .routes(routes!(acting::retry))
+        .routes(routes!(acting::retry_item))
         .routes(routes!(acting::pause))
         .routes(routes!(acting::resume))
         .routes(routes!(acting::fork))
@@ -38,6 +42,11 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(drawing::drawing))
         .routes(routes!(transcript::transcript))
         .routes(routes!(approvals::approvals))
+        .routes(routes!(search::search))
+        .routes(routes!(files::changes))
+        .routes(routes!(files::undo))
+        .routes(routes!(continuing::continue_task))
+        .routes(routes!(continuing::raise))
         .routes(routes!(tasks::list, tasks::start))
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use super::channels::Watching;
 use super::frames;
 use super::members::{Bundle, Group, Interest, Matters, Member, Members};
+use super::partial::Partials;
 use super::reader::RecordReader;
 use crate::http::app::App;
 
@@ -48,6 +49,8 @@ pub(super) struct Hub {
     seq: u64,
     reader: Option<RecordReader>,
     watching: Watching,
+    /// Text of running calls so far.
+    partials: Partials,
 }
 
 /// Reason why the hub woke up.
@@ -69,6 +72,7 @@ impl Hub {
             joining: Vec::new(),
             seq: 0,
             watching: Watching::default(),
+            partials: Partials::default(),
         };
         tokio::spawn(hub.run());
         sender
@@ -76,10 +80,20 @@ impl Hub {
 
     async fn run(mut self) {
         let mut closing = self.app.closing();
+        let mut progress = self.app.engine().progress();
+        let mut has_progress = true;
         loop {
             let first = tokio::select! {
                 _ = closing.wait_for(|closing| *closing) => return,
                 first = self.commands.recv() => first,
+                told = progress.recv(), if has_progress => {
+                    match told {
+                        Ok(told) => self.partials.note(&told),
+                        Err(RecvError::Lagged(_)) => {}
+                        Err(RecvError::Closed) => has_progress = false,
+                    }
+                    continue;
+                }
             };
             let Some(first) = first else { return };
             self.obey(first);
@@ -89,22 +103,25 @@ impl Hub {
                 continue;
             };
             self.seq = seq;
-            if self.follow(&mut closing).await.is_none() {
+            if self.follow(&mut closing, &mut progress).await.is_none() {
                 return;
             }
         }
     }
 
     /// Runs while there are clients. Returns `None` when the server closes.
-    async fn follow(&mut self, closing: &mut watch::Receiver<bool>) -> Option<()> {
+    async fn follow(
+        &mut self,
+        closing: &mut watch::Receiver<bool>,
+        progress: &mut broadcast::Receiver<Progress>,
+    ) -> Option<()> {
         let mut changes = self.app.engine().changes();
-        let mut progress = self.app.engine().progress();
         self.watch_channels();
         loop {
             while let Ok(command) = self.commands.try_recv() {
                 self.obey(command);
             }
-            self.admit();
+            self.admit().await;
             if self.members.is_empty() && self.joining.is_empty() {
                 self.watching = Watching::default();
                 return Some(());
@@ -116,8 +133,8 @@ impl Hub {
                 // The store cannot be read, so clients cannot join.
                 None => self.joining.clear(),
             }
-            self.admit();
-            match self.wake(&mut changes, &mut progress, closing).await {
+            self.admit().await;
+            match self.wake(&mut changes, progress, closing).await {
                 Woken::Changed => {}
                 Woken::Batch(all) => {
                     // A call starts after the step that requested it; clients receive them in that order.
@@ -164,14 +181,27 @@ impl Hub {
         }
     }
 
-    /// Adds the clients that have reached the hub's position, so that no entry is sent twice.
-    fn admit(&mut self) {
+    /// Adds the clients that have reached the hub's position, so that no entry is sent twice. Each first gets the text
+    /// that running calls streamed so far.
+    async fn admit(&mut self) {
         let seq = self.seq;
-        for (group, member, _, reply) in self.joining.extract_if(.., |(_, _, at, _)| *at <= seq) {
+        let ready: Vec<_> = self.joining.extract_if(.., |(_, _, at, _)| *at <= seq).collect();
+        for (group, member, _, reply) in ready {
             // A failed reply means that the client is gone.
-            if reply.send(seq).is_ok() {
-                self.members.enter(group, member);
+            if reply.send(seq).is_err() {
+                continue;
             }
+            let mut alone = Members::default();
+            alone.enter(group.clone(), member);
+            let so_far = self.partials.so_far();
+            let interest = alone.interest();
+            if interest.is_about_instances()
+                && !so_far.is_empty()
+                && let Some(bundle) = self.blocking(move |reader| reader.so_far(&so_far, &interest)).await
+            {
+                alone.tell(bundle, Matters::No);
+            }
+            self.members.merge(alone);
         }
     }
 
@@ -188,6 +218,7 @@ impl Hub {
     }
 
     async fn hand_out_progress(&mut self, all: Vec<Progress>) {
+        all.iter().for_each(|told| self.partials.note(told));
         let interest: Interest = self.members.interest();
         if all.is_empty() || !interest.is_about_instances() {
             return;

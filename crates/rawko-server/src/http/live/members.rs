@@ -133,6 +133,13 @@ impl Members {
         self.groups.entry(group).or_default().push(member);
     }
 
+    /// Takes over the clients of another collection.
+    pub(super) fn merge(&mut self, others: Members) {
+        for (group, members) in others.groups {
+            self.groups.entry(group).or_default().extend(members);
+        }
+    }
+
     pub(super) fn leave(&mut self, group: &Group, id: u64) {
         if let Some(members) = self.groups.get_mut(group) {
             members.retain(|member| member.id != id);

@@ -9,6 +9,7 @@ mod hangup;
 mod hub;
 mod listener;
 mod members;
+mod partial;
 mod path;
 mod reader;
 
@@ -37,13 +38,18 @@ pub(crate) fn routes() -> Routes {
     OpenApiRouter::new().routes(routes!(stream))
 }
 
-/// Handle of the shared reader, which starts with the first stream.
+/// Handle of the shared reader.
 #[derive(Default)]
 pub(crate) struct Live {
     hub: OnceLock<mpsc::UnboundedSender<Command>>,
 }
 
 impl Live {
+    /// Starts the reader, so that text which streams before the first client is known to it.
+    pub(crate) fn start(&self, app: &App) {
+        self.hub(app);
+    }
+
     fn hub(&self, app: &App) -> &mpsc::UnboundedSender<Command> {
         self.hub.get_or_init(|| Hub::start(app.clone()))
     }
@@ -65,7 +71,8 @@ pub(crate) struct StreamQuery {
 ///
 /// Server-sent events. `hello` comes first (`{"seq", "version"}`). `step` is a journal entry with the record's number
 /// as its id: with `Last-Event-ID` none is lost or repeated. `progress` reports running calls (only with `instance`),
-/// `channel` reports that a channel changed (only without). A client that cannot keep up is disconnected and should
+/// `channel` reports that a channel changed (only without). A client that joins while text streams first gets the text so
+/// far, as `progress` of the type `so_far`. A client that cannot keep up is disconnected and should
 /// reconnect.
 #[utoipa::path(get, path = "/v1/stream", tag = "live",
     params(StreamQuery, ("Last-Event-ID" = Option<u64>, Header, description = "Number of the last record received.")),

@@ -3,6 +3,7 @@
 use rawko_host::Progress;
 use rawko_store::{Record, StoreError};
 use rawko_view::journal::Player;
+use rawko_view::standing::Standing;
 
 use super::ended::Ended;
 use super::frames;
@@ -113,5 +114,24 @@ impl RecordReader {
             }
         }
         Ok(bundle)
+    }
+
+    /// Serializes the text so far of the calls that still run.
+    pub(super) fn so_far(&mut self, all: &[Progress], interest: &Interest) -> Result<Bundle, StoreError> {
+        let mut open = Vec::new();
+        for one in all {
+            let store = self.app.reader().store();
+            let Some(kin) = self.kinship.named(&one.instance, &**store)? else { continue };
+            if interest.in_detail(&kin).next().is_some() && self.is_open(one) {
+                open.push(one.clone());
+            }
+        }
+        self.progress(&open, interest)
+    }
+
+    /// Returns true if a call has no result yet.
+    fn is_open(&self, told: &Progress) -> bool {
+        let standing = Standing::of(self.app.reader(), &told.instance, self.app.world(), self.app.now_ms());
+        standing.is_ok_and(|standing| standing.running.iter().any(|running| *running.invoke == *told.id))
     }
 }

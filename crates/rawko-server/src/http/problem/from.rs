@@ -48,7 +48,7 @@ fn code_of(error: &HostError) -> Code {
         HostError::EventRefused { .. } => Code::EventRefused,
         HostError::AnswerRefused { .. } => Code::AnswerRefused,
         HostError::NoStep { .. } => Code::NoStep,
-        HostError::NotFailed { .. } => Code::NotFailed,
+        HostError::NotFailed { .. } | HostError::ItemNotRetried { .. } => Code::NotFailed,
         HostError::Paused { .. } => Code::Paused,
         HostError::BadEdit { .. } => Code::InvalidEdit,
         HostError::Step(_) => Code::StepFailed,

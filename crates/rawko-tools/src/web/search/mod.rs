@@ -12,13 +12,13 @@ use std::time::Duration;
 use rawko_core::Value;
 use rawko_model::provider::{CompletionRequest, Provider};
 use rawko_model::{Message, Part, Role};
+use rawko_process::Egress;
 use rawko_settings::Redactor;
 use reqwest::Url;
 
 use super::{address, body, in_words};
 use crate::input::{text, whole};
 use crate::outcome::{Failure, ToolOutcome};
-use crate::settings::WebSettings;
 use engines::Query;
 
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -44,7 +44,7 @@ struct Hit {
 }
 
 pub(crate) async fn search(
-    web: &WebSettings,
+    egress: &Egress,
     settings: &SearchSettings,
     model: Option<&SearchModel>,
     input: &Value,
@@ -63,7 +63,7 @@ pub(crate) async fn search(
     let (limit, searching) = match &settings.engine {
         SearchEngine::Model { .. } => (MODEL_TIME_MAX, None),
         SearchEngine::Searxng { .. } | SearchEngine::Brave { .. } | SearchEngine::Tavily { .. } => {
-            (TIME_MAX, Some(ask(web, settings, &query)))
+            (TIME_MAX, Some(ask(egress, settings, &query)))
         }
     };
     let done = tokio::time::timeout(limit, async {
@@ -75,10 +75,10 @@ pub(crate) async fn search(
     done.await.unwrap_or_else(|_| Err(format!("{engine} did not answer within {} s", limit.as_secs()).into()))
 }
 
-async fn ask(web: &WebSettings, settings: &SearchSettings, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+async fn ask(egress: &Egress, settings: &SearchSettings, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let engine = &settings.engine;
     let url = engines::url(engine, query)?;
-    let addresses = address::checked(web, &url).await?;
+    let addresses = address::checked(egress, &url).await?;
     let host = url.host_str().unwrap_or_default();
     let client = super::client(host, &addresses, false).or_else(|_| super::client(host, &addresses, true));
     let client = client.map_err(|error| format!("HTTP cannot be set up: {error}"))?;

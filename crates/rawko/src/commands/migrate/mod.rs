@@ -222,9 +222,9 @@ fn finish(
         let texts = match &args.to {
             Some(to) => {
                 let edition = target::edition(to, place)?;
-                let to = ChartText { name: edition.name.to_string(), text: edition.text.to_string() };
+                let to = ChartText::from(&edition);
                 let map = args.map.as_ref().map(|path| {
-                    Ok::<_, Failure>(ChartText { name: files::shown(path), text: files::read_text(path)? })
+                    Ok::<_, Failure>(ChartText::new(&files::shown(path), &files::read_text(path)?))
                 });
                 (Some(to), map.transpose()?)
             }

@@ -1,15 +1,27 @@
 //! The interactive session of a task, with the real binary on a pseudo-terminal. Only the models are scripted.
 
 mod answering;
+mod hosts;
 mod steering;
 mod terminals;
+mod undoing;
+
+use std::path::Path;
 
 use tempfile::TempDir;
 
 use crate::pty::Pty;
+use crate::support::command;
 use crate::tasks::project::{SETTINGS, agent, project};
 
 pub(crate) const SIZE: (u16, u16) = (80, 30);
+
+impl Pty {
+    /// Starts `rawko ARGS` on a terminal of this size.
+    pub(crate) fn start(dir: &Path, args: &[&str], size: (u16, u16)) -> Pty {
+        Pty::of(command(dir, args), size)
+    }
+}
 
 /// A project with one agent, which runs first and ends the task.
 pub(crate) fn one_worker(settings: &str, script: &str) -> TempDir {

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use super::{SIZE, one_worker, task};
 use crate::pty::Pty;
+use crate::support::command;
 
 const ASKS: &str = "permissions: {ask: ['Bash(touch:*)']}\n";
 
@@ -80,6 +81,76 @@ fn sigterm_restores_the_terminal() {
     assert_eq!(code, Some(143), "{text}");
 }
 
+/// A shell with job control, as a person has it.
+#[test]
+fn ctrl_z_suspends_and_fg_continues() {
+    let dir = one_worker("", SLOW);
+    let mut shell = command(dir.path(), &[]);
+    let rawko = shell.get_program().to_owned();
+    let environment: Vec<_> =
+        shell.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    shell = Command::new("setsid");
+    shell.args(["-c", "bash", "--norc", "--noprofile", "-i"]).current_dir(dir.path());
+    shell.envs(environment).env("PS1", "shell> ").env("RAWKO", rawko);
+    let mut pty = Pty::of(shell, SIZE);
+    pty.wait_for("shell> ");
+    pty.press("$RAWKO task 'Do it' --id t --agent worker\r");
+    pty.wait_for("thinking");
+    pty.press("half a sen");
+    pty.wait_for("› half a sen");
+    pty.press("\u{1a}");
+    pty.wait_for("Stopped");
+    pty.press("stty -a | grep -o ' icanon'; echo $((40 + 2))\r");
+    let shown = pty.wait_for("42");
+    assert!(shown.contains(" icanon\n"), "the shell has its terminal back\n{shown}");
+    pty.press("fg\r");
+    pty.wait_until("the session is drawn again", |pty| pty.screen().contains("› half a sen"));
+    pty.press("\u{15}/cancel\r");
+    pty.wait_for("cancelled");
+    pty.press("exit\r");
+}
+
+/// A window that is closed hangs up.
+#[test]
+fn a_terminal_that_hangs_up_leaves_the_task_resumable() {
+    let dir = one_worker(ASKS, TOUCH);
+    let mut pty = task(&dir, &[]);
+    pty.wait_for("deny with a reason");
+    assert!(Command::new("kill").args(["-HUP", &pty.pid().to_string()]).status().unwrap().success());
+    pty.wait_for_end();
+    let mut again = Pty::start(dir.path(), &["resume", "t"], SIZE);
+    again.wait_for("deny with a reason");
+    again.press("y");
+    let (code, text) = again.end();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("✓ Bash touch made.txt"), "a call from before the resume is shown\n{text}");
+}
+
+#[test]
+fn top_pauses_resumes_and_sends_questions_to_the_session() {
+    let question = "- agent: worker\n  steps:\n    - tool_calls: [{name: AskUser, input: {question: Which colour?}}]\n    - text: Fine.\n";
+    let dir = one_worker("", question);
+    let mut first = task(&dir, &[]);
+    first.wait_for("Which colour?");
+    let mut top = Pty::start(dir.path(), &["top"], SIZE);
+    top.wait_for("? Which colour?");
+    top.press("p");
+    top.wait_for("paused");
+    first.wait_for("· paused");
+    top.press("r");
+    first.wait_while("· paused");
+    top.wait_while("paused");
+    top.press("y");
+    top.wait_for("this is a question; press Enter to answer it");
+    top.press("\r");
+    top.wait_for("answer:");
+    top.press("blue\r");
+    assert_eq!(first.end().0, Some(0));
+    top.wait_for("succeeded");
+    top.press("\u{3}");
+    assert_eq!(top.end().0, Some(0));
+}
+
 #[test]
 fn top_lists_tasks_answers_and_opens_them() {
     let dir = one_worker(ASKS, TOUCH);
@@ -106,6 +177,7 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.wait_for("answered by");
     pty.wait_for("● planner");
     // The developer thinks for some seconds.
+    pty.wait_for("Try it now: press Ctrl-C twice.");
     pty.wait_for("developer · demo/scripted · thinking");
     pty.press("\u{3}");
     pty.wait_for("Enter: continue");
@@ -119,7 +191,19 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.press("a");
     pty.wait_for("? Edit slugs.py");
     pty.press("y");
+    pty.wait_for("Press Enter to see what the task changed.");
+    pty.press("\r");
+    pty.wait_for("diff --git a/slugs.py b/slugs.py");
+    let slugs = dir.path().join("slugs/slugs.py");
+    let has_change = || std::fs::read_to_string(&slugs).unwrap().contains("import re");
+    pty.wait_for("Press Enter to undo it");
+    assert!(has_change());
+    pty.press("\r");
+    pty.wait_for("Press Enter to restore it.");
+    assert!(!has_change());
+    pty.press("\r");
     let text = pty.wait_for("The task is complete.");
+    assert!(has_change());
     assert!(text.contains("added `Bash(python3 -m unittest)`"), "{text}");
     assert_eq!(pty.end().0, Some(0));
 }

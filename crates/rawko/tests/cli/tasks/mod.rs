@@ -8,6 +8,7 @@ mod killing;
 mod power;
 pub(crate) mod project;
 mod raising;
+mod replaying;
 mod retrying;
 mod streaming;
 mod truth;

@@ -285,7 +285,7 @@ fn another_model_is_asked_the_same_and_may_differ() {
         --- stderr
         note: second/x differs in 1 of 3 decisions; no usable response for 1
     "#]].assert_eq(&stable(&text, dir.path()));
-    let plain = run(dir.path(), &["replay", "fix", "--decisions"], "");
+    let plain = run(dir.path(), &["replay", "fix", "--decisions", "-v"], "");
     assert!(plain.stdout.contains("## Task") && plain.stdout.contains("answer\n"), "{}", plain.stdout);
     let none = run(dir.path(), &["replay", "nothing", "--decisions"], "");
     assert_eq!(none.code, Some(2));

@@ -1,52 +1,22 @@
 //! The process table, as `/proc` shows it. Read-only; processes that exit during a read are skipped.
 
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::process::Pid;
-
-/// One row of the process table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) pid: i32,
-    pub(crate) parent: i32,
-    pub(crate) group: i32,
-    pub(crate) session: i32,
-    /// Clock ticks since the machine started. With the process id it names one process for ever.
-    pub(crate) started: u64,
-    /// It has ended and waits for its parent to notice.
-    pub(crate) is_zombie: bool,
-}
-
-impl Entry {
-    pub(crate) fn pid(&self) -> Option<Pid> {
-        Pid::from_raw(self.pid)
-    }
-}
+use super::Entry;
 
 /// Each is read when it is asked for.
-pub(crate) fn all() -> impl Iterator<Item = Entry> {
+pub(super) fn all() -> impl Iterator<Item = Entry> {
     let files = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     files.filter_map(|file| read(file.file_name().to_str()?.parse().ok()?))
 }
 
-pub(crate) fn read(pid: i32) -> Option<Entry> {
+pub(super) fn read(pid: i32) -> Option<Entry> {
     let text = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     parse(pid, &text)
 }
 
-/// Returns true if the process table is available.
-pub(crate) fn is_readable() -> bool {
-    read(std::process::id().cast_signed()).is_some()
-}
-
-/// A pipe as it is called in the table: both of its ends have one name.
-pub(crate) fn pipe_name(pipe: BorrowedFd<'_>) -> rustix::io::Result<String> {
-    Ok(format!("pipe:[{}]", rustix::fs::fstat(pipe)?.st_ino))
-}
-
 /// The pipes without a name that a process has as stdin, stdout and stderr.
-pub(crate) fn pipes(pid: i32) -> Vec<String> {
+pub(super) fn pipes(pid: i32) -> Vec<String> {
     let folder = Path::new("/proc").join(pid.to_string()).join("fd");
     let links = (0..3).filter_map(|number| std::fs::read_link(folder.join(number.to_string())).ok());
     links

@@ -1,14 +1,22 @@
-//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo` and `fork`.
+//! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo`, `fork`, the session and the server.
+
+mod files_of_step;
+pub(crate) mod reverting;
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use rawko_agents::work::project_history;
-use rawko_host::Reader;
-use rawko_programs::checkpoints::{Checkpoints, Entry, EntryKind};
+use rawko_host::{Reader, Settings};
+use rawko_programs::checkpoints::{
+    Checkpoints, Entry, EntryKind, FileDiff, NetChanges, file_diff, net_changes,
+};
 use rawko_store::InstanceRow;
 
 use crate::failure::Failure;
 use crate::hosting::Place;
+
+pub(crate) use files_of_step::FilesOfStep;
 
 /// The history of the project's files, and the entries of one instance in it.
 pub(crate) struct InstanceChanges {
@@ -17,6 +25,8 @@ pub(crate) struct InstanceChanges {
     family: HashMap<String, Option<u64>>,
     /// A step, and its time.
     at: Option<(u64, u64)>,
+    /// Start of the instance. Earlier entries belong to another instance of the same id.
+    since_ms: u64,
 }
 
 impl InstanceChanges {
@@ -30,7 +40,18 @@ impl InstanceChanges {
             let message = "checkpoints are in the state directory of the machine that ran the agents; run this there, without --host";
             return Err(Failure::Usage(message.to_owned()));
         }
-        let history = project_history(&place.root, &place.settings).map_err(|error| unreadable(&error))?;
+        Self::in_project(&place.root, &place.settings, reader, row, at)
+    }
+
+    /// Reads the history on this machine, wherever the instance is stored.
+    pub(crate) fn in_project(
+        root: &Path,
+        settings: &Settings,
+        reader: &Reader,
+        row: &InstanceRow,
+        at: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let history = project_history(root, settings).map_err(|error| unreadable(&error))?;
         let mut family = HashMap::from([(row.new.id.to_string(), None)]);
         let mut next: Vec<(String, Option<u64>)> = vec![(row.new.id.to_string(), None)];
         while let Some((id, began)) = next.pop() {
@@ -48,16 +69,27 @@ impl InstanceChanges {
             }
             None => None,
         };
-        Ok(Self { history, family, at })
+        let since_ms = u64::try_from(row.new.created_ms).unwrap_or(0);
+        Ok(Self { history, family, at, since_ms })
     }
 
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
         self.history.entries().map_err(|error| unreadable(&error))
     }
 
+    /// Returns the diffs of net changes.
+    pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
+        let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
+        let both = net.changes.iter().zip(sides);
+        Ok(both
+            .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))
+            .collect())
+    }
+
     /// Returns true for the entries of the instance and its descendants.
     pub(crate) fn is_own(&self, entry: &Entry) -> bool {
         !matches!(entry.author.kind, EntryKind::Base | EntryKind::Outside)
+            && entry.at_ms >= self.since_ms
             && self.family.contains_key(&entry.author.instance)
     }
 
@@ -76,6 +108,21 @@ impl InstanceChanges {
     /// Returns the step that an entry belongs to: that of the call, in the instance itself.
     pub(crate) fn step_of(&self, entry: &Entry) -> Option<u64> {
         self.family.get(&entry.author.instance).copied().flatten().or_else(|| entry.author.step())
+    }
+}
+
+impl InstanceChanges {
+    /// Returns the changes that an undo takes back: those after the step.
+    pub(crate) fn to_undo(&self, entries: &[Entry]) -> NetChanges {
+        net_changes(entries, |entry| self.is_own(entry) && self.is_later(entry))
+    }
+
+    /// Returns the changes of the last undo of an instance, if nothing was undone or redone since.
+    pub(crate) fn to_redo(&self, id: &str, entries: &[Entry]) -> Option<NetChanges> {
+        let own = |entry: &&Entry| entry.author.instance == id && entry.at_ms >= self.since_ms;
+        let last = entries.iter().rev().filter(own).find(|entry| entry.author.kind != EntryKind::Call);
+        let undo = last.filter(|entry| entry.author.kind == EntryKind::Undo)?;
+        Some(net_changes(entries, |entry| entry.number == undo.number))
     }
 }
 

@@ -29,9 +29,9 @@ pub(crate) struct ContainedProcesses {
 }
 
 impl ContainedProcesses {
-    pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> Self {
+    pub(crate) fn new(helper: Pid, init: i32, control: UnixStream, proxy: Option<Proxy>) -> io::Result<Self> {
         let open = |pid: Pid| pidfd_open(pid, PidfdFlags::empty()).ok();
-        Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control, _proxy: proxy }
+        Ok(Self { helper: open(helper), init: Pid::from_raw(init).and_then(open), control, _proxy: proxy })
     }
 
     /// Kills the helper, with which the first process of the namespace ends, and waits for that.

@@ -1,0 +1,145 @@
+//! Takes changes of an instance back: all of them, those of the last call, or the last undo. Shared by `rawko undo` and
+//! the commands `/undo` and `/redo` of a session.
+
+use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, FileDiff, NetChanges, net_changes};
+
+use super::{InstanceChanges, unreadable};
+use crate::failure::Failure;
+
+/// The changes to take back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All changes, or those after the step of the [`InstanceChanges`].
+    All,
+    /// The changes of the last call that is not undone yet.
+    LastCall,
+    /// The last undo.
+    Redo,
+}
+
+/// Changes that were taken back, or would be.
+pub(crate) struct Reverted {
+    pub(crate) net: NetChanges,
+    /// The checkpoint of the undo; `None` if nothing was changed.
+    pub(crate) entry: Option<Entry>,
+    /// The changes as they were before the undo.
+    pub(crate) files: Vec<FileDiff>,
+}
+
+impl InstanceChanges {
+    /// Returns what [`InstanceChanges::revert`] would take back.
+    pub(crate) async fn preview(&self, id: &str, scope: Scope) -> Result<Reverted, Failure> {
+        let (net, _) = self.selected(id, scope, &self.entries()?)?;
+        let files = self.diffs(&net).await?;
+        Ok(Reverted { net, entry: None, files })
+    }
+
+    /// Restores the files, all or none. Files that others changed since are overwritten only if forced.
+    pub(crate) async fn revert(&self, id: &str, scope: Scope, is_forced: bool) -> Result<Reverted, Failure> {
+        // Changes of a call that was killed become part of the history.
+        self.history.now().await.map_err(|error| unreadable(&error))?;
+        let (net, label) = self.selected(id, scope, &self.entries()?)?;
+        let files = self.diffs(&net).await?;
+        let kind = if scope == Scope::Redo { EntryKind::Redo } else { EntryKind::Undo };
+        let author = Author { kind, instance: id.to_owned(), call: String::new(), label };
+        match self.history.revert(&net, &author, is_forced).await {
+            Ok(applied) => Ok(Reverted { net, entry: applied.entry, files }),
+            Err(ApplyError::Conflicts(paths)) => Err(Failure::Failed(format!(
+                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
+                paths.join(", ")
+            ))),
+            Err(ApplyError::Missing(paths)) => Err(Failure::Failed(format!(
+                "cannot restore files whose contents are not stored: {}; nothing was undone",
+                paths.join(", ")
+            ))),
+            Err(ApplyError::Io(error)) => Err(unreadable(&error)),
+        }
+    }
+
+    /// Returns the net changes to take back, and the label of the undo.
+    fn selected(&self, id: &str, scope: Scope, entries: &[Entry]) -> Result<(NetChanges, String), Failure> {
+        let calls: Vec<(u64, &Entry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
+        match scope {
+            Scope::All => {
+                let net = self.to_undo(entries);
+                let taken = calls.iter().filter(|(_, entry)| self.is_later(entry)).map(|(number, _)| *number);
+                Ok((net, label(&taken.collect::<Vec<_>>())))
+            }
+            Scope::LastCall => match calls.last() {
+                Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
+                None => Err(Failure::Usage(format!("`{id}` has no changes to undo"))),
+            },
+            Scope::Redo => match self.to_redo(id, entries) {
+                Some(net) => Ok((net, "redo".to_owned())),
+                None => Err(Failure::Usage(format!("`{id}` has no undo to take back"))),
+            },
+        }
+    }
+}
+
+/// Returns the calls whose changes are not undone, oldest first.
+fn effective<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<(u64, &'a Entry)> {
+    let mut calls: Vec<(u64, &Entry)> = Vec::new();
+    let mut undone: Vec<Vec<(u64, &Entry)>> = Vec::new();
+    for entry in entries {
+        match entry.author.kind {
+            EntryKind::Call | EntryKind::Merge => calls.push((entry.number, entry)),
+            EntryKind::Undo => {
+                let taken = numbers(&entry.author.label);
+                let (gone, left) = calls
+                    .into_iter()
+                    .partition(|(number, _)| taken.as_ref().is_none_or(|it| it.contains(number)));
+                calls = left;
+                undone.push(gone);
+            }
+            EntryKind::Redo => {
+                calls.extend(undone.pop().unwrap_or_default());
+                calls.sort_unstable_by_key(|(number, _)| *number);
+            }
+            EntryKind::Base | EntryKind::Outside => {}
+        }
+    }
+    calls
+}
+
+/// Returns the label of an undo, which names the entries that it takes back: `undo 3,5`.
+fn label(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    format!("undo {}", numbers.join(",")).trim_end().to_owned()
+}
+
+/// Parses the label of an undo; `None` if it names no entries, so that it counts for all before it.
+fn numbers(label: &str) -> Option<Vec<u64>> {
+    label.strip_prefix("undo ")?.split(',').map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u64, kind: EntryKind, label: &str) -> Entry {
+        let author = Author { kind, instance: "t".to_owned(), call: String::new(), label: label.to_owned() };
+        Entry { number, at_ms: 0, author, commit: None, reference: None, changes: Vec::new() }
+    }
+
+    #[test]
+    fn undone_calls_are_not_undone_again() {
+        use EntryKind::{Base, Call, Outside, Redo, Undo};
+        let table: [(&[(EntryKind, &str)], &[u64]); 6] = [
+            (&[(Base, ""), (Call, "Edit"), (Outside, ""), (Call, "Bash")], &[2, 4]),
+            (&[(Call, ""), (Call, ""), (Undo, "undo 2")], &[1]),
+            (&[(Call, ""), (Call, ""), (Undo, "undo 2"), (Undo, "undo 1")], &[]),
+            (&[(Call, ""), (Call, ""), (Undo, "undo 2"), (Undo, "undo 1"), (Redo, "redo")], &[1]),
+            (&[(Call, ""), (Undo, "undo"), (Call, "")], &[3]),
+            (&[(Call, ""), (Undo, "undo 1"), (Call, ""), (Redo, "redo")], &[1, 3]),
+        ];
+        for (made, expected) in table {
+            let entries: Vec<Entry> =
+                (1..).zip(made).map(|(number, (kind, label))| entry(number, *kind, label)).collect();
+            let left: Vec<u64> = effective(entries.iter()).into_iter().map(|(number, _)| number).collect();
+            assert_eq!(left, expected, "{made:?}");
+        }
+        assert_eq!(numbers(&label(&[3, 5])), Some(vec![3, 5]));
+        assert_eq!(label(&[]), "undo");
+    }
+}

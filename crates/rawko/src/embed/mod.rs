@@ -1,0 +1,45 @@
+//! The façade: a project, its actors and tasks, and typed services, for programs that embed rawko. Commands use the
+//! same parts below it: discovery, trust, settings and agents.
+
+mod actor;
+mod error;
+mod events;
+mod open;
+mod options;
+mod persisted;
+mod project;
+mod service;
+mod shape;
+mod snapshot;
+mod snapshots;
+mod task;
+
+pub use actor::Actor;
+pub use error::{Error, Result};
+pub use events::{Event, Events};
+pub use options::ProjectOptions;
+pub use persisted::PersistedSnapshot;
+pub use project::Project;
+pub use service::{TypedService, service, service_with_call};
+pub use snapshot::Snapshot;
+pub use snapshots::Snapshots;
+pub use task::{CheckResult, Task, TaskResult, task};
+
+/// Parts of the crates below that the façade's own functions take or return.
+pub use rawko_core::Status;
+pub use rawko_host::{Call, Category, Clock, OnRestart, PersonAnswer, Service, ServiceError};
+pub use rawko_model::provider::{Provider, ScriptProblem, Scripted};
+
+/// Lets this program set up the sandbox of the programs that agents, checks and services start. Call it first in `main`:
+/// the sandbox is set up by a second process of this program, which ends within this call. Without it, the programs
+/// `rawko-launch` or `rawko` beside this one are used.
+///
+/// ```no_run
+/// fn main() {
+///     rawko::init();
+///     // …
+/// }
+/// ```
+pub fn init() {
+    rawko_process::run_if_asked();
+}

@@ -1,0 +1,74 @@
+//! `Snapshot`: an instance after one step, as plain data.
+
+use rawko_core::Status;
+use rawko_host::Restored;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::error::{Error, Result};
+
+/// An instance after one step.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The number of the step, from 0.
+    pub step: u64,
+    /// The status: `Active`, `Done`, `Error` or `Cancelled`.
+    pub status: Status,
+    /// The active states that have no active child, as paths: `review.checks.running`.
+    pub states: Vec<String>,
+    /// The context of the chart.
+    pub context: Json,
+    /// The output of the final state; null before.
+    pub output: Json,
+    /// The unhandled error of an instance with the status `Error`; null otherwise.
+    pub error: Json,
+    /// Time of the step, in milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+impl Snapshot {
+    pub(super) fn of(restored: &Restored) -> Snapshot {
+        let (chart, snapshot) = (&restored.chart, &restored.snapshot);
+        Snapshot {
+            step: snapshot.step_number(),
+            status: snapshot.status(),
+            states: chart.leaf_paths(snapshot.configuration()).map(str::to_owned).collect(),
+            context: snapshot.context_map(chart).to_json(),
+            output: snapshot.output().to_json(),
+            error: snapshot.failure().map(|failure| failure.error.to_json()).unwrap_or_default(),
+            at_ms: restored.at_ms,
+        }
+    }
+
+    /// Returns true if a state is active: by its path, or by the last names of it (`running`).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> rawko::Result<()> {
+    /// # let chart = "{id: a, initial: b, states: {b: {initial: c, states: {c: {}}}}}";
+    /// # let project = rawko::Project::options().chart("a.yaml", chart).start().await?;
+    /// let snapshot = project.actor_of("a", ()).await?.snapshot()?;
+    /// assert!(snapshot.matches("b.c") && snapshot.matches("b") && !snapshot.matches("d"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn matches(&self, state: &str) -> bool {
+        self.states.iter().any(|path| {
+            let end = path.strip_suffix(state).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+            let start = path.strip_prefix(state).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            end || start || path.contains(&format!(".{state}."))
+        })
+    }
+
+    /// Returns true if the instance is done or cancelled.
+    pub fn is_over(&self) -> bool {
+        self.status.is_over()
+    }
+
+    /// Returns the context as a type of the program.
+    pub fn context_as<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_value(self.context.clone())
+            .map_err(|source| Error::Json { what: "the context has another type".to_owned(), source })
+    }
+}

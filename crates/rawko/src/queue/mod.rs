@@ -1,0 +1,186 @@
+//! The queue of tasks: `rawko task --queue` adds to it, a host starts its tasks. The chart `task_queue` decides which task
+//! may run; this module reads its context and acts on its decisions, for any host.
+
+mod scheduler;
+mod settings;
+
+use rawko_core::Value;
+use rawko_host::{HostError, Reader};
+use rawko_store::{InstanceStatus, Wait};
+use rawko_view::rows::{Row, SpentDocument};
+use rawko_view::times;
+
+pub(crate) use scheduler::Scheduler;
+pub(crate) use settings::at_once;
+
+use crate::failure::Failure;
+use crate::hosting::{ChartText, Request};
+
+/// The chart of the queue.
+pub(crate) const CHART: &str = "task_queue";
+/// The one instance of it.
+pub(crate) const QUEUE: &str = "task-queue";
+
+/// One task of the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct QueuedTask {
+    pub(crate) id: String,
+    pub(crate) task: String,
+    pub(crate) priority: i64,
+    pub(crate) charts: Vec<ChartText>,
+    pub(crate) input: Value,
+    pub(crate) budget: Value,
+    pub(crate) queued_ms: i64,
+}
+
+/// The queue as it is stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Queue {
+    pub(crate) at_once: i64,
+    pub(crate) waiting: Vec<QueuedTask>,
+    /// Admitted tasks that have not started.
+    pub(crate) next: Vec<QueuedTask>,
+    pub(crate) running: Vec<QueuedTask>,
+    /// Tasks that could not start, with the reason.
+    pub(crate) refused: Vec<(String, String)>,
+}
+
+impl Queue {
+    /// Reads the queue; `None` if no task was ever queued.
+    pub(crate) fn read(reader: &Reader) -> Result<Option<Queue>, HostError> {
+        let Some(row) = reader.store().find(QUEUE)? else { return Ok(None) };
+        if row.head.status.is_over() {
+            return Ok(None);
+        }
+        let restored = reader.snapshot(&row, None)?;
+        let context = restored.snapshot.context_map(&restored.chart);
+        let tasks = |key: &str| list(context.get(key)).iter().filter_map(QueuedTask::of).collect();
+        let refused =
+            list(context.get("refused")).iter().map(|entry| (text(entry, "id"), text(entry, "problem")));
+        let admitted: Vec<QueuedTask> = tasks("running");
+        let mut queue = Queue {
+            at_once: context.get("at_once").as_i64().unwrap_or(1),
+            waiting: tasks("waiting"),
+            next: Vec::new(),
+            running: Vec::new(),
+            refused: refused.collect(),
+        };
+        for task in admitted {
+            let is_started = reader.store().find(&task.id)?.is_some();
+            let list = if is_started { &mut queue.running } else { &mut queue.next };
+            list.push(task);
+        }
+        Ok(Some(queue))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unstarted().next().is_none() && self.running.is_empty()
+    }
+
+    /// Returns the tasks that have not started, the next one first.
+    pub(crate) fn unstarted(&self) -> impl Iterator<Item = &QueuedTask> {
+        self.next.iter().chain(&self.waiting)
+    }
+
+    /// Returns the rows of `rawko ps` for the tasks that have not started, the last one first.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.unstarted().map(QueuedTask::row).collect();
+        rows.reverse();
+        rows
+    }
+}
+
+impl QueuedTask {
+    fn of(entry: &Value) -> Option<QueuedTask> {
+        let chart = |chart: &Value| ChartText::new(&text(chart, "name"), &text(chart, "text"));
+        Some(QueuedTask {
+            id: entry.get("id").as_str()?.to_owned(),
+            task: text(entry, "task"),
+            priority: entry.get("priority").as_i64().unwrap_or_default(),
+            charts: list(entry.get("charts")).iter().map(chart).collect(),
+            input: entry.get("input").clone(),
+            budget: entry.get("budget").clone(),
+            queued_ms: entry.get("queued_ms").as_i64().unwrap_or_default(),
+        })
+    }
+
+    fn data(&self) -> Value {
+        let charts = self
+            .charts
+            .iter()
+            .map(|chart| Value::map([("name", Value::str(&chart.name)), ("text", Value::str(&chart.text))]));
+        Value::map([
+            ("id", Value::str(&self.id)),
+            ("task", Value::str(&self.task)),
+            ("priority", Value::Int(self.priority)),
+            ("rank", Value::Int(self.priority.saturating_neg())),
+            ("charts", Value::list(charts.collect())),
+            ("input", self.input.clone()),
+            ("budget", self.budget.clone()),
+            ("queued_ms", Value::Int(self.queued_ms)),
+        ])
+    }
+
+    /// Returns the request that adds the task. Repeating it changes nothing.
+    pub(crate) fn add(&self) -> Request {
+        event("QUEUE_ADD", self.data(), Some(format!("add {} {}", self.id, self.queued_ms)))
+    }
+
+    fn row(&self) -> Row {
+        let chart = self.charts.first().map(|chart| chart.name.to_string()).unwrap_or_default();
+        Row {
+            id: self.id.clone(),
+            chart,
+            version: String::new(),
+            chart_hash: String::new(),
+            status: InstanceStatus::Waiting,
+            outcome: None,
+            title: self.task.lines().next().map(str::to_owned),
+            waiting_for: Some("queue".to_owned()),
+            reason: None,
+            hint: Some("rawko queue run".to_owned()),
+            waits_for: Wait::Nothing,
+            next_due_ms: None,
+            fault: None,
+            step: 0,
+            created_ms: self.queued_ms,
+            updated_ms: self.queued_ms,
+            updated: times::moment(self.queued_ms).replacen(' ', "T", 1),
+            parent: None,
+            forked_from: None,
+            agent: None,
+            spent: SpentDocument::default(),
+            configuration: Some(vec!["queued".to_owned()]),
+        }
+    }
+}
+
+/// Returns the request that removes a waiting task.
+pub(crate) fn remove(id: &str) -> Request {
+    event("QUEUE_REMOVE", Value::map([("id", Value::str(id))]), None)
+}
+
+/// Returns the request that gives a waiting task another priority.
+pub(crate) fn reprioritise(id: &str, priority: i64) -> Request {
+    let rank = Value::Int(priority.saturating_neg());
+    let data = [("id", Value::str(id)), ("priority", Value::Int(priority)), ("rank", rank)];
+    event("QUEUE_MOVE", Value::map(data), None)
+}
+
+fn event(name: &str, data: Value, key: Option<String>) -> Request {
+    Request::Send { id: QUEUE.to_owned(), event: name.to_owned(), data, key }
+}
+
+/// Returns the task with this id, if it is queued and has not started.
+pub(crate) fn find(reader: &Reader, id: &str) -> Result<Option<QueuedTask>, Failure> {
+    let queue = Queue::read(reader)?.unwrap_or_default();
+    Ok(queue.unstarted().find(|task| task.id == id).cloned())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_list().map_or(&[], |list| list)
+}
+
+fn text(value: &Value, key: &str) -> String {
+    value.get(key).as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,25 @@
+//! The section `queue` of the settings: how many queued tasks run at the same time.
+
+use rawko_host::{Settings, SettingsReader};
+
+use crate::failure::Failure;
+
+/// Tasks of one project share its files, so one runs at a time unless the settings say otherwise.
+const AT_ONCE: u32 = 1;
+const AT_ONCE_MAX: u64 = 1_000;
+
+/// Returns the number of tasks that run at the same time; `given` is the command's option.
+pub(crate) fn at_once(settings: &Settings, given: Option<u32>) -> Result<u32, Failure> {
+    let mut found = given;
+    for section in settings.sections("queue") {
+        let mut reader = SettingsReader::new(settings.environment());
+        for entry in reader.record(&section.document, "`queue`", &["at_once"]) {
+            let number = reader.whole(&entry.value, "`at_once` of `queue`", 1);
+            found = found.or(number.and_then(|number| u32::try_from(number.min(AT_ONCE_MAX)).ok()));
+        }
+        if let Some(finding) = reader.findings.first() {
+            return Err(Failure::Invalid(format!("{}: {}", section.file, finding.message)));
+        }
+    }
+    Ok(found.unwrap_or(AT_ONCE))
+}

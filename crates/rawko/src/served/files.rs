@@ -1,0 +1,167 @@
+//! Changed files of a served project: the diff of an instance, its undo, and forks with the files of their step.
+
+use std::sync::Arc;
+
+use rawko_host::{Engine, Fork, Receipt};
+use rawko_programs::changes::ChangeStatus;
+use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, FileDiff, net_changes};
+use rawko_server::{
+    ChangedFile, Changes, ChangesRequest, CheckpointInfo, Problem, ProblemCode, UndoRequest, Undone,
+};
+use rawko_store::InstanceStatus;
+
+use super::{ServedProject, problem};
+use crate::checkpoints::{FilesOfStep, InstanceChanges};
+
+impl ServedProject {
+    /// Reads the checkpoints of an instance on the blocking pool.
+    async fn checkpoints(&self, id: &str, at: Option<u64>) -> Result<InstanceChanges, Problem> {
+        let (root, settings, engine) = (self.root.clone(), self.settings.clone(), Arc::clone(&self.engine));
+        let id = id.to_owned();
+        blocking(move || {
+            let row = engine.reader().find(&id)?;
+            InstanceChanges::in_project(&root, &settings, engine.reader(), &row, at).map_err(problem)
+        })
+        .await
+    }
+
+    pub(super) async fn read_changes(&self, request: ChangesRequest) -> Result<Changes, Problem> {
+        let ChangesRequest { id, at, checkpoint } = request;
+        let changes = self.checkpoints(&id, at).await?;
+        let entries = changes.entries().map_err(problem)?;
+        let is_chosen = |entry: &Entry| {
+            changes.is_own(entry)
+                && checkpoint.is_none_or(|number| number == entry.number)
+                && (at.is_none() || !changes.is_later(entry))
+        };
+        let net = net_changes(&entries, is_chosen);
+        let files = changes.diffs(&net).await.map_err(problem)?;
+        let own = entries.iter().filter(|entry| changes.is_own(entry));
+        Ok(Changes {
+            files: files.into_iter().map(file).collect(),
+            mixed: net.mixed,
+            checkpoints: own.map(|entry| checkpoint_info(&changes, entry)).collect(),
+            can_redo: changes.to_redo(&id, &entries).is_some(),
+            id,
+        })
+    }
+
+    pub(super) async fn take_back(&self, request: UndoRequest) -> Result<Undone, Problem> {
+        let UndoRequest { id, to, redo, force } = request;
+        let row = {
+            let (engine, id) = (Arc::clone(&self.engine), id.clone());
+            blocking(move || engine.reader().find(&id).map_err(Problem::from)).await?
+        };
+        if InstanceStatus::of(&row.head, true) == InstanceStatus::Running && !force {
+            let detail = format!("`{id}` is running and may change files; pause or cancel it first");
+            return Err(Problem::new(ProblemCode::Refused, detail).with("reason", "running".into()));
+        }
+        let changes = self.checkpoints(&id, to).await?;
+        // Changes of a call that was killed become part of the history.
+        changes.history.now().await.map_err(|error| problem(crate::checkpoints::unreadable(&error)))?;
+        let entries = changes.entries().map_err(problem)?;
+        let none = || Problem::new(ProblemCode::NotPossible, format!("`{id}` has no undo to take back"));
+        let net =
+            if redo { changes.to_redo(&id, &entries).ok_or_else(none)? } else { changes.to_undo(&entries) };
+        let (kind, label) = if redo { (EntryKind::Redo, "redo") } else { (EntryKind::Undo, "undo") };
+        let author = Author { kind, instance: id.clone(), call: String::new(), label: label.to_owned() };
+        let paths = |exists: bool| {
+            let changes = net.changes.iter().filter(|change| change.before.is_some() == exists);
+            changes.map(|change| change.path.clone()).collect()
+        };
+        match changes.history.revert(&net, &author, force).await {
+            Ok(_) => Ok(Undone { restored: paths(true), removed: paths(false), id }),
+            Err(ApplyError::Conflicts(files)) => {
+                let list = files.join(", ");
+                let detail = format!("files were changed since by others: {list}; nothing was undone");
+                let reason = Problem::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
+                Err(reason.with("files", files.into()))
+            }
+            Err(ApplyError::Missing(files)) => {
+                let list = files.join(", ");
+                let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
+                Err(Problem::new(ProblemCode::NotPossible, detail))
+            }
+            Err(ApplyError::Io(error)) => Err(problem(crate::checkpoints::unreadable(&error))),
+        }
+    }
+
+    /// Forks an instance, with the files of the step if it changed some since.
+    pub(super) async fn fork_with_files(
+        &self,
+        engine: Arc<dyn Engine>,
+        id: String,
+        fork: Fork,
+    ) -> Result<Receipt, Problem> {
+        let files = self.files_of(&id, &fork).await?;
+        if let Some(files) = &files {
+            files.make().await.map_err(problem)?;
+        }
+        let new = files.as_ref().map(|files| files.new_id.clone());
+        let forked = engine.fork(id, Fork { id: fork.id.clone().or(new), ..fork }).await;
+        if let (Err(_), Some(files)) = (&forked, &files) {
+            files.remove().await;
+        }
+        forked.map_err(Problem::from)
+    }
+
+    async fn files_of(&self, id: &str, fork: &Fork) -> Result<Option<FilesOfStep>, Problem> {
+        let Some(at) = fork.at else { return Ok(None) };
+        let (root, settings, engine) = (self.root.clone(), self.settings.clone(), Arc::clone(&self.engine));
+        let (id, new_id) = (id.to_owned(), fork.id.clone());
+        blocking(move || {
+            let row = engine.reader().find(&id)?;
+            if let Some(new) = &new_id
+                && engine.reader().store().find(new)?.is_some()
+            {
+                return Err(Problem::new(ProblemCode::Exists, format!("instance `{new}` already exists")));
+            }
+            FilesOfStep::find(&root, &settings, engine.reader(), (&row, at), new_id.as_deref())
+                .map_err(problem)
+        })
+        .await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Problem::internal(error.to_string())))
+}
+
+fn file(diff: FileDiff) -> ChangedFile {
+    let status = match diff.status {
+        ChangeStatus::Added => "added",
+        ChangeStatus::Modified => "modified",
+        ChangeStatus::Deleted => "deleted",
+    };
+    ChangedFile {
+        path: diff.path,
+        status: status.to_owned(),
+        added: diff.added,
+        removed: diff.removed,
+        is_binary: diff.is_binary,
+        diff: diff.diff,
+    }
+}
+
+fn checkpoint_info(changes: &InstanceChanges, entry: &Entry) -> CheckpointInfo {
+    let kind = match entry.author.kind {
+        EntryKind::Base => "base",
+        EntryKind::Call => "call",
+        EntryKind::Outside => "outside",
+        EntryKind::Undo => "undo",
+        EntryKind::Redo => "redo",
+        EntryKind::Merge => "merge",
+    };
+    CheckpointInfo {
+        number: entry.number,
+        step: changes.step_of(entry),
+        at_ms: entry.at_ms,
+        kind: kind.to_owned(),
+        instance: entry.author.instance.clone(),
+        tool: entry.author.label.clone(),
+        paths: entry.changes.iter().map(|change| change.path.clone()).collect(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Executes the slash commands of a session.
+
+use rawko_core::Value;
+use rawko_host::Reader;
+use rawko_programs::checkpoints::net_changes;
+
+use super::commands::{self, Command};
+use super::view::ActivityKind;
+use super::{Left, Session};
+use crate::checkpoints::InstanceChanges;
+use crate::checkpoints::reverting::Scope;
+use crate::commands::diff;
+use crate::console::{Console, Style};
+use crate::costs::Costs;
+use crate::failure::Failure;
+use crate::hosting::Request;
+use crate::journal::task;
+use crate::known;
+use crate::session::diff_line;
+
+/// Lines of a diff that `/diff` prints for each file.
+const DIFF_LINES_MAX: usize = 400;
+
+impl Session<'_> {
+    pub(super) async fn execute(
+        &mut self,
+        command: Command,
+        reader: &Reader,
+        console: &mut Console,
+    ) -> Result<Option<Left>, Failure> {
+        let id = self.id.clone();
+        match command {
+            Command::Pause => self.pause(console).await?,
+            Command::Resume => self.resume(console).await?,
+            Command::Skip => self.event("SKIP_STEP", Value::Null, console).await?,
+            Command::Retry => self.retry(console).await?,
+            Command::Agent(name) => {
+                let data = Value::map([("agentName", Value::str(&name))]);
+                self.event("FORCE_AGENT", data, console).await?;
+            }
+            Command::Model(name) => {
+                let (workshop, _) = self.place.workshop();
+                workshop.providers.find(&name).map_err(|problem| Failure::Usage(problem.to_string()))?;
+                self.event("SET_MODEL", Value::map([("model", Value::str(&name))]), console).await?;
+            }
+            Command::Cancel => {
+                self.ask(Request::Cancel { id, reason: Value::Null }, console).await.map(drop)?
+            }
+            Command::Plan => self.print_plan(console)?,
+            Command::Diff => self.print_changes(reader, console).await?,
+            Command::Undo { all } => {
+                let scope = if all { Scope::All } else { Scope::LastCall };
+                self.undo(scope, reader, console).await?;
+            }
+            Command::Redo => self.undo(Scope::Redo, reader, console).await?,
+            Command::Open(number) => self.open(number, console)?,
+            Command::Cost => {
+                for line in Costs::read(reader, &id)?.lines() {
+                    console.line(&format!("  {line}"))?;
+                }
+            }
+            Command::Help => commands::help(console).iter().try_for_each(|line| console.line(line))?,
+            Command::Exit => {
+                if !self.is_own {
+                    return Ok(Some(Left::Detached));
+                }
+                if !self.view.is_paused {
+                    self.pause(console).await?;
+                }
+                return Ok(Some(Left::Paused));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn event(&mut self, event: &str, data: Value, console: &mut Console) -> Result<(), Failure> {
+        let receipt = self.send(&self.id, event, data, console).await?;
+        match receipt.handled || receipt.queued {
+            true => Ok(()),
+            false => Err(Failure::Failed("the task does not accept this now".to_owned())),
+        }
+    }
+
+    /// Ends a wait for the model at once. Otherwise the agent starts again.
+    pub(super) async fn retry(&mut self, console: &mut Console) -> Result<(), Failure> {
+        if let Some(agent) = self.view.agent.clone()
+            && self.view.activity.kind == ActivityKind::BackOff
+            && self.send(&agent.instance, "RETRY", Value::Null, console).await.is_ok_and(|it| it.handled)
+        {
+            return Ok(());
+        }
+        self.event("RETRY", Value::Null, console).await
+    }
+
+    /// Prints a tool call in full.
+    pub(super) fn open(&mut self, number: Option<usize>, console: &mut Console) -> Result<(), Failure> {
+        match self.scroll.open(number, console)? {
+            true => Ok(()),
+            false => Err(Failure::Failed(match number {
+                Some(number) => format!("there is no tool call {number} on this terminal"),
+                None => "there is no further tool call on this terminal".to_owned(),
+            })),
+        }
+    }
+
+    fn print_plan(&mut self, console: &mut Console) -> Result<(), Failure> {
+        let steps = self.scroll.plan().get("steps").as_list().unwrap_or_default().to_vec();
+        if steps.is_empty() {
+            return Err(Failure::Failed("there is no plan yet".to_owned()));
+        }
+        steps.iter().try_for_each(|step| console.line(&format!("  {}", task::step_words(step))))
+    }
+
+    /// Prints the net changes of the task until now.
+    async fn print_changes(&mut self, reader: &Reader, console: &mut Console) -> Result<(), Failure> {
+        let changes = InstanceChanges::of(self.place, reader, &known::instance(reader, &self.id)?, None)?;
+        let entries = changes.entries()?;
+        let net = net_changes(&entries, |entry| changes.is_own(entry));
+        let files = changes.diffs(&net).await?;
+        if files.is_empty() {
+            return Err(Failure::Failed("the task has changed no files".to_owned()));
+        }
+        for file in &files {
+            let line = diff::stat(file, console);
+            console.line(&format!("  {line}"))?;
+            let lines: Vec<&str> = file.diff.lines().skip_while(|line| !line.starts_with("@@")).collect();
+            for line in lines.iter().take(DIFF_LINES_MAX) {
+                let line = diff_line(line, console);
+                console.line(&format!("    {line}"))?;
+            }
+            if lines.len() > DIFF_LINES_MAX {
+                let more =
+                    format!("    … {} more lines: rawko diff {}", lines.len() - DIFF_LINES_MAX, self.id);
+                console.line(&console.paint(Style::Dim, &more))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes changes back while the task is paused, and sends the agents a message about it.
+    async fn undo(&mut self, scope: Scope, reader: &Reader, console: &mut Console) -> Result<(), Failure> {
+        if self.view.activity.kind == ActivityKind::Tool && !self.view.is_paused && self.prompt.is_none() {
+            return Err(Failure::Failed(
+                "a tool is running and may change files; press Esc to pause first".to_owned(),
+            ));
+        }
+        let changes = InstanceChanges::of(self.place, reader, &known::instance(reader, &self.id)?, None)?;
+        if changes.preview(&self.id, scope).await?.net.changes.is_empty() {
+            return Err(Failure::Failed("there is nothing to undo".to_owned()));
+        }
+        let was_paused = self.view.is_paused;
+        if !was_paused {
+            self.pause(console).await?;
+        }
+        let outcome = changes.revert(&self.id, scope, false).await;
+        let message = match &outcome {
+            Ok(reverted) => {
+                let paths: Vec<&str> = reverted.files.iter().map(|file| file.path.as_str()).collect();
+                let paths = paths.join(", ");
+                for file in &reverted.files {
+                    // The diff is that of the change, so the undo removes what it added.
+                    let (added, removed) = (file.removed, file.added);
+                    let line = format!("{} (+{added} -{removed})", file.path);
+                    let title = if scope == Scope::Redo { "redone" } else { "undone" };
+                    self.scroll.say(title, &line, Style::Notice, console)?;
+                }
+                Some(match scope {
+                    Scope::Redo => format!("I restored the change that I had undone: {paths}."),
+                    Scope::All => format!("I undid all changes of this task: {paths}."),
+                    Scope::LastCall => format!("I undid the last change of files: {paths}."),
+                })
+            }
+            Err(_) => None,
+        };
+        if let Some(message) = message {
+            let data = Value::map([("text", Value::str(&message))]);
+            self.send(&self.id, "MESSAGE", data, console).await?;
+        }
+        if !was_paused {
+            self.resume(console).await?;
+        }
+        outcome.map(drop)
+    }
+}

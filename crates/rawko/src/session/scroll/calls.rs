@@ -1,0 +1,129 @@
+//! Tool calls in the output: one line each with the beginning of its result, and the diff of an edit.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rawko_tools::shown;
+
+use super::super::markdown::diff_line;
+use super::Scroll;
+use crate::console::{Console, Style};
+use crate::failure::Failure;
+use crate::journal::{Entry, What, agent};
+
+/// Lines of a diff that are printed.
+const DIFF_LINES_MAX: usize = 40;
+/// The result of a command that prints nothing.
+const NO_OUTPUT: &str = "[no output]";
+
+/// A root that has no files.
+const NO_FILES: &str = "/dev/null";
+
+impl Scroll {
+    /// Returns the call and the result, if the entry is a result of a tool.
+    pub(super) fn result_of(&mut self, entry: &Entry) -> Option<(Value, String, Value)> {
+        let result = match &entry.what {
+            What::Answered { data, .. } if !data.get("result").get("content").is_null() => {
+                data.get("result").clone()
+            }
+            _ => return None,
+        };
+        let (call, diff) = self.calls.remove(result.get("id").as_str().unwrap_or_default())?;
+        Some((call, diff, result))
+    }
+
+    /// Prints those of several calls at the same time that were not printed when they ended, such as refused ones.
+    pub(super) fn tell_group(
+        &mut self,
+        entry: &Entry,
+        data: &Value,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        for result in data.get("results").as_list().unwrap_or_default() {
+            let id = result.get("id").as_str().unwrap_or_default();
+            if let Some((call, diff)) = self.calls.remove(id) {
+                self.tell_call(&entry.instance, (&call, &diff), result, console)?;
+            }
+        }
+        let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+        notices.into_iter().try_for_each(|notice| self.say("warning", notice, Style::Notice, console))
+    }
+
+    /// Prints a call in one line with the beginning of its result, and the diff of an edit.
+    pub(super) fn tell_call(
+        &mut self,
+        instance: &Arc<str>,
+        (call, diff): (&Value, &str),
+        result: &Value,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        let is_error = result.get("is_error").as_bool() == Some(true);
+        let (mark, style) = if is_error { ("✗", Style::Bad) } else { ("✓", Style::Good) };
+        let mark = console.paint(style, mark);
+        let content = result.get("content").as_str().unwrap_or_default();
+        let tool = call.get("name").as_str().unwrap_or_default();
+        let is_edit = ["Edit", "Write"].contains(&tool) && !is_error;
+        let is_plan = tool.starts_with("Plan");
+        let is_quiet = is_edit || is_plan || tool == "Read";
+        let is_quiet = is_quiet || content.trim() == NO_OUTPUT;
+        let first = if is_quiet { String::new() } else { agent::given(content) };
+        let text = console.paint(Style::Bold, &agent::call_words(call));
+        let line = match first.is_empty() {
+            true => format!("{mark} {text}"),
+            false => format!("{mark} {text} {}", console.paint(Style::Dim, &format!("— {first}"))),
+        };
+        let number = self.folds.add(call, content, diff);
+        let has_more = match is_edit {
+            true => diff.lines().count() > DIFF_LINES_MAX,
+            false if is_plan || ["", NO_OUTPUT].contains(&content.trim()) => false,
+            false => is_quiet || content.trim().lines().count() > 1,
+        };
+        let line = match has_more {
+            true => format!("{line} {}", console.paint(Style::Dim, &format!("[{number}]"))),
+            false => line,
+        };
+        self.end_line(console)?;
+        self.print_speaker(instance, console)?;
+        self.print_entry(&line, console)?;
+        if is_edit { self.print_diff(diff, console) } else { Ok(()) }
+    }
+
+    /// Prints a call in full. Returns false if it is not known.
+    pub(crate) fn open(&mut self, number: Option<usize>, console: &mut Console) -> Result<bool, Failure> {
+        let Some(lines) = self.folds.open(number, console) else { return Ok(false) };
+        self.end_line(console)?;
+        lines.iter().try_for_each(|line| console.line(line))?;
+        Ok(true)
+    }
+
+    pub(crate) fn forget_opened(&mut self) {
+        self.folds.forget_opened();
+    }
+
+    /// Returns the lines that an edit changes.
+    pub(super) fn diff_of(&self, call: &Value, seq: u64) -> String {
+        let tool = call.get("name").as_str().unwrap_or_default();
+        if !["Edit", "Write"].contains(&tool) {
+            return String::new();
+        }
+        // Without its file, a diff has the lines of the call only.
+        let root: &Path = if seq <= self.past_until { Path::new(NO_FILES) } else { &self.root };
+        let (_, details) = shown(tool, call.get("input"), root);
+        let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
+        let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }
+    }
+
+    fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {
+        let lines: Vec<&str> = diff.lines().collect();
+        for line in lines.iter().take(DIFF_LINES_MAX) {
+            console.line(&format!("    {}", diff_line(line, console)))?;
+        }
+        if lines.len() > DIFF_LINES_MAX {
+            let more = format!("    … {} more lines", lines.len() - DIFF_LINES_MAX);
+            console.line(&console.paint(Style::Dim, &more))?;
+        }
+        Ok(())
+    }
+}

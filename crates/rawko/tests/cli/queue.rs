@@ -1,0 +1,217 @@
+//! The queue of tasks with the real binary: order, limits, changes, kills. The chart itself is tested by
+//! `charts/task_queue.scenario.yaml`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+use crate::parking::Background;
+use crate::support::{command, directory, run};
+
+const SETTINGS: &str = "\
+services:
+  work: {command: [sh, work.sh], on_restart: retry}
+governance: {allow: [work]}
+providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
+";
+
+/// Notes the begin and the end of each task, and how many run. A file `hold` keeps a task running.
+const WORK: &str = "\
+task=$(cat | sed 's/.*\"task\":\"\\([^\"]*\\)\".*/\\1/')
+echo \"begin $task\" >> log.txt
+while [ -e hold ]; do sleep 0.05; done
+echo \"end $task\" >> log.txt
+echo '{}'
+";
+
+const CHART: &str = "\
+statechart:
+  id: job
+  version: 1.0.0
+  initial: working
+  context: {task: ''}
+  states:
+    working: {invoke: {id: w, src: work, input: {task: context.task}, onDone: done, onError: failed}}
+    done: {type: final, output: {task: context.task}}
+    failed: {type: final, tags: [error], output: event.data}
+";
+
+fn project(more: &str) -> TempDir {
+    let settings = format!("{SETTINGS}{more}");
+    let files = [("job.yaml", CHART), ("work.sh", WORK), (".rawko/script.yaml", "[]\n")];
+    directory(&[&files[..], &[(".rawko/config.yaml", settings.as_str())]].concat())
+}
+
+fn queue(dir: &Path, name: &str, more: &[&str]) {
+    let args = [&["task", name, "--queue", "--chart", "job.yaml", "--id", name], more].concat();
+    let queued = run(dir, &args, "");
+    assert_eq!(queued.code, Some(0), "{}{}", queued.stdout, queued.stderr);
+    assert!(queued.stdout.starts_with(&format!("{name}  queued  {name}")), "{}", queued.stdout);
+}
+
+fn log(dir: &Path) -> Vec<String> {
+    let text = fs::read_to_string(dir.join("log.txt")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Waits until something is so, for a minute at most.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn json(dir: &Path, args: &[&str]) -> Json {
+    let printed = run(dir, args, "");
+    serde_json::from_str(&printed.stdout).unwrap_or_else(|_| panic!("{}{}", printed.stdout, printed.stderr))
+}
+
+#[test]
+fn queued_tasks_run_by_priority_and_can_be_moved_and_removed() {
+    let dir = project("");
+    let dir = dir.path();
+    for (name, more) in [("a", &[][..]), ("b", &[]), ("c", &["--priority", "5"]), ("d", &[]), ("e", &[])] {
+        queue(dir, name, more);
+    }
+    assert!(log(dir).is_empty(), "nothing runs before the queue does");
+    let shown = json(dir, &["ps", "--json"]);
+    let rows = shown["instances"].as_array().unwrap().iter();
+    let waiting: Vec<_> =
+        rows.filter(|row| row["waiting_for"] == "queue").map(|row| row["id"].clone()).collect();
+    assert_eq!(waiting, ["e", "d", "b", "c", "a"], "the last one first");
+    assert_eq!(run(dir, &["queue", "move", "e", "--first"], "").code, Some(0));
+    assert_eq!(run(dir, &["queue", "remove", "b"], "").code, Some(0));
+    let cancelled = run(dir, &["cancel", "d"], "");
+    expect!["d  removed from the queue\n"].assert_eq(&cancelled.stdout);
+    let refused = run(dir, &["queue", "move", "b", "--last"], "");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("task `b` is not in the queue"), "{}", refused.stderr);
+    let asked = run(dir, &["show", "c"], "");
+    assert!(asked.stderr.contains("task `c` is queued and has not started"), "{}", asked.stderr);
+    let ran = run(dir, &["queue", "run"], "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(log(dir), ["begin a", "end a", "begin e", "end e", "begin c", "end c"]);
+    expect![[r#"
+        a  succeeded  a
+        e  succeeded  e
+        c  succeeded  c
+    "#]]
+    .assert_eq(&ran.stdout);
+    let empty = json(dir, &["queue", "--json"]);
+    assert_eq!((&empty["running"], &empty["waiting"]), (&Json::Array(vec![]), &Json::Array(vec![])));
+}
+
+#[test]
+fn as_many_run_at_the_same_time_as_the_settings_say() {
+    let dir = project("queue: {at_once: 2}\n");
+    let dir = dir.path();
+    fs::write(dir.join("hold"), "").unwrap();
+    for name in ["a", "b", "c", "d"] {
+        queue(dir, name, &[]);
+    }
+    let mut running =
+        command(dir, &["queue", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    until("two tasks begin", || log(dir).len() == 2);
+    // Another task joins while the queue runs.
+    queue(dir, "e", &[]);
+    assert_eq!(json(dir, &["queue", "--json"])["running"].as_array().unwrap().len(), 2);
+    assert_eq!(log(dir).len(), 2, "a third began");
+    fs::remove_file(dir.join("hold")).unwrap();
+    assert!(running.wait().unwrap().success());
+    let lines = log(dir);
+    let mut at_once = 0;
+    for line in &lines {
+        at_once = if line.starts_with("begin") { at_once + 1 } else { at_once - 1 };
+        assert!(at_once <= 2, "{lines:?}");
+    }
+    assert_eq!(lines.iter().filter(|line| line.starts_with("end")).count(), 5, "{lines:?}");
+}
+
+#[test]
+fn a_killed_queue_continues_and_runs_no_finished_task_again() {
+    let dir = project("");
+    let dir = dir.path();
+    let names: Vec<String> = (0..6).map(|number| format!("t{number}")).collect();
+    names.iter().for_each(|name| queue(dir, name, &[]));
+    for round in 0..4 {
+        let mut running =
+            command(dir, &["queue", "run"]).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let before = log(dir).len();
+        until("another task begins or ends", || log(dir).len() > before + round % 2);
+        let _ = running.kill();
+        running.wait().unwrap();
+    }
+    assert_eq!(run(dir, &["queue", "run"], "").code, Some(0));
+    let lines = log(dir);
+    for name in &names {
+        let ended = lines.iter().filter(|line| **line == format!("end {name}")).count();
+        // A call whose end was not stored is repeated under its key; a task that has ended never is.
+        assert!((1..=2).contains(&ended), "{name}: {lines:?}");
+        let shown = json(dir, &["show", name, "--json"]);
+        assert_eq!(shown["outcome"], "succeeded", "{shown}");
+        let history = run(dir, &["history", name, "--json"], "").stdout;
+        assert_eq!(
+            history.lines().filter(|line| line.contains("\"type\":\"invoked\"")).count(),
+            1,
+            "{history}"
+        );
+    }
+}
+
+#[test]
+fn a_task_that_needs_a_person_does_not_hold_up_the_others() {
+    let dir = project("");
+    let dir = dir.path();
+    let asking = CHART.replace("src: work", "src: human").replace("id: job", "id: ask");
+    fs::write(dir.join("ask.yaml"), asking).unwrap();
+    let args = ["task", "first", "--queue", "--chart", "ask.yaml", "--id", "first"];
+    assert_eq!(run(dir, &args, "").code, Some(0));
+    queue(dir, "second", &[]);
+    let ran = run(dir, &["queue", "run"], "");
+    assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
+    expect![[r#"
+        first  waiting  first
+        second  succeeded  second
+    "#]]
+    .assert_eq(&ran.stdout);
+    assert_eq!(run(dir, &["approve", "first"], "").code, Some(0));
+}
+
+#[test]
+fn a_task_runs_the_chart_that_was_queued_and_one_that_cannot_start_is_reported() {
+    let dir = project("");
+    let dir = dir.path();
+    queue(dir, "a", &[]);
+    let broken =
+        r#"{"id": "x", "priority": 9, "rank": -9, "charts": [{"name": "x.yaml", "text": "nonsense"}]}"#;
+    run(dir, &["send", "task-queue", "QUEUE_ADD", "--data", broken], "");
+    queue(dir, "b", &[]);
+    fs::write(dir.join("job.yaml"), CHART.replace("src: work", "src: nothing")).unwrap();
+    let ran = run(dir, &["queue", "run"], "");
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(log(dir), ["begin a", "end a", "begin b", "end b"]);
+    let listed = run(dir, &["queue"], "");
+    assert!(listed.stderr.contains("x could not start: "), "{}", listed.stderr);
+}
+
+#[test]
+fn serve_runs_the_queue() {
+    let dir = project("");
+    let dir = dir.path();
+    queue(dir, "a", &[]);
+    let mut served = Background::start(dir, &["serve", "--listen", "127.0.0.1:0"], "http://");
+    until("the queued task ends", || log(dir).iter().any(|line| line == "end a"));
+    queue(dir, "b", &[]);
+    until("the task that was added ends", || log(dir).iter().any(|line| line == "end b"));
+    let note = run(dir, &["queue", "run"], "");
+    assert_eq!(note.code, Some(0), "{}", note.stderr);
+    served.child.kill().unwrap();
+    served.child.wait().unwrap();
+}

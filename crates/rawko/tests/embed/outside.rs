@@ -1,0 +1,49 @@
+//! A Rust project outside of the workspace, under thirty lines, that runs an agent workflow with a typed service. Building
+//! it takes minutes, so `cargo xtask nightly outside` does; the default suite builds the same text as a part of this test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = include_str!("program.rs");
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn cargo_toml() -> String {
+    format!(
+        "[package]\nname = \"outside\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
+         rawko = {{ path = {:?}, default-features = false }}\nserde = {{ version = \"1\", features = [\"derive\"] }}\n\
+         serde_json = \"1\"\ntokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n",
+        here("")
+    )
+}
+
+#[test]
+fn the_program_is_short() {
+    assert!(PROGRAM.lines().count() < 30, "{} lines", PROGRAM.lines().count());
+}
+
+#[test]
+fn an_outside_project_runs_an_agent_workflow_with_a_typed_service() {
+    if std::env::var_os("RAWKO_OUTSIDE").is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("src")).unwrap();
+    std::fs::write(dir.path().join("Cargo.toml"), cargo_toml()).unwrap();
+    std::fs::write(dir.path().join("src/main.rs"), PROGRAM).unwrap();
+    // The versions that this workspace is tested with.
+    std::fs::copy(here("../../Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet"])
+        .current_dir(dir.path())
+        .env("PROJECT_DIR", here("tests/embed/project"))
+        .env("CARGO_TARGET_DIR", here("../../target/outside"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "https://example.test/hello\n", "{errors}");
+    println!("outside: a program of {} lines printed its URL", PROGRAM.lines().count());
+}

@@ -1,0 +1,28 @@
+use rawko::{Project, Scripted, ServiceError, service};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Draft {
+    text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Published {
+    url: String,
+}
+
+async fn publish(draft: Draft) -> Result<Published, ServiceError> {
+    Ok(Published { url: format!("https://example.test/{}", draft.text) })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    rawko::init();
+    let script = Scripted::of_text("script.yaml", "- {agent: writer, text: hello}")?;
+    let options = Project::options().service(service("publish", publish)).scripted(script).in_memory();
+    let project = options.trust_files().open(env!("PROJECT_DIR")).await?;
+    let article = project.actor_of("article", serde_json::json!({"topic": "greetings"})).await?;
+    println!("{}", article.result::<Published>().await?.url);
+    project.close().await;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Many at once on Restate: a fan-out whose workers are killed, one item that is retried, and the queue of tasks.
+//! `RAWKO_FLEET=1000` runs a long fan-out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rawko_testkit::RestateOptions;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use crate::support::{Site, directory, free_address, wait_for};
+
+const SETTINGS: &str = "\
+services:
+  work: {command: [sh, work.sh], on_restart: retry}
+governance: {allow: [work]}
+providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
+";
+
+/// Notes each call, and answers with its number; number 1 fails until there is a file `fixed`.
+const WORK: &str = "\
+number=$(cat | sed 's/.*\"n\":\\([0-9]*\\).*/\\1/')
+echo \"$number\" >> ran.txt
+if [ -e broken ] && [ \"$number\" = 1 ] && [ ! -e fixed ]; then echo broken >&2; exit 1; fi
+echo \"$number\"
+";
+
+const JOB: &str = "\
+statechart:
+  id: job
+  version: 1.0.0
+  initial: working
+  context: {task: ''}
+  states:
+    working: {invoke: {id: w, src: work, input: {n: 7}, onDone: done, onError: failed}}
+    done: {type: final}
+    failed: {type: final, tags: [error], output: event.data}
+";
+
+fn fan(items: usize, join: &str) -> String {
+    format!(
+        "statechart: {{id: fan, version: 1.0.0, initial: working, states: {{working: {{invoke: {{id: jobs, src: work,
+        each: range({items}), max_concurrent: 4, join: {join}, input: {{n: item}}, onDone: done}}}},
+        done: {{type: final, output: {{results: event.data}}}}}}}}\n"
+    )
+}
+
+fn project(items: usize, join: &str) -> TempDir {
+    let fan = fan(items, join);
+    let project = [(".rawko/config.yaml", SETTINGS), (".rawko/script.yaml", "[]\n")];
+    directory(&[&project[..], &[("fan.yaml", &*fan), ("job.yaml", JOB), ("work.sh", WORK)]].concat())
+}
+
+fn ran(dir: &Path) -> usize {
+    fs::read_to_string(dir.join("ran.txt")).unwrap_or_default().lines().count()
+}
+
+fn shown(site: &Site, id: &str) -> Json {
+    serde_json::from_str(&site.place.run(&format!("show {id} --json")).stdout).unwrap_or_default()
+}
+
+fn started(site: &Site, id: &str) -> BTreeMap<String, usize> {
+    let history = site.place.run(&format!("history {id} --json --limit 0")).stdout;
+    let mut started = BTreeMap::new();
+    for line in history.lines() {
+        let line: Json = serde_json::from_str(line).unwrap();
+        if line["type"] == "invoked" {
+            *started.entry(line["invoke"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+    }
+    started
+}
+
+#[test]
+fn killed_workers_start_no_finished_item_again() {
+    let items: usize = std::env::var("RAWKO_FLEET").ok().and_then(|count| count.parse().ok()).unwrap_or(12);
+    let dir = project(items, "all");
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let address = free_address();
+    let mut worker = site.ready_worker(&address, "worker");
+    let begun = site.place.run("run fan.yaml --id f --patience 0s");
+    assert!(begun.code.is_some(), "{begun:?}");
+    let mut kills = 0;
+    while shown(&site, "f")["outcome"].is_null() {
+        let before = ran(dir.path());
+        wait_for("more items", || {
+            ran(dir.path()) > before + items / 12 || !shown(&site, "f")["outcome"].is_null()
+        });
+        drop(worker);
+        kills += 1;
+        worker = site.ready_worker(&address, "worker");
+    }
+    drop(worker);
+    let results: Vec<usize> = (0..items).collect();
+    assert_eq!(shown(&site, "f")["output"]["results"], json!(results), "lost, or out of order");
+    let started = started(&site, "f");
+    assert_eq!(started.len(), items);
+    assert!(started.values().all(|count| *count == 1), "an item was started again: {started:?}");
+    println!("fleet on Restate: {items} items, {kills} kills, {} calls", ran(dir.path()));
+}
+
+#[test]
+fn one_item_is_retried_on_restate() {
+    let dir = project(3, "all");
+    fs::write(dir.path().join("broken"), "").unwrap();
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let _worker = site.ready_worker(&free_address(), "worker");
+    site.place.run("run fan.yaml --id f");
+    let refused = site.place.run("resume f --item jobs[9]");
+    assert!(refused.stderr.contains("`jobs` has 3 items, counted from 0"), "{refused:?}");
+    fs::write(dir.path().join("fixed"), "").unwrap();
+    let retried = site.place.run("resume f --item jobs[1]");
+    assert_eq!(retried.code, Some(0), "{retried:?}");
+    assert_eq!(shown(&site, "f")["output"]["results"], json!([0, 1, 2]));
+    assert_eq!(started(&site, "f")["jobs[1]"], 2);
+}
+
+#[test]
+fn queued_tasks_run_on_restate() {
+    let dir = project(1, "all");
+    let site = Site::new(dir.path(), &RestateOptions::default());
+    let _worker = site.ready_worker(&free_address(), "worker");
+    for id in ["a", "b", "c"] {
+        let queued = site.place.run(&format!("task {id} --queue --chart job.yaml --id {id}"));
+        assert_eq!(queued.code, Some(0), "{queued:?}");
+    }
+    let moved = site.place.run("queue move c --first");
+    assert_eq!(moved.code, Some(0), "{moved:?}");
+    let drained = site.place.run("queue run");
+    assert_eq!(drained.code, Some(0), "{drained:?}");
+    assert_eq!(drained.stdout, "a  succeeded  a\nc  succeeded  c\nb  succeeded  b\n");
+}

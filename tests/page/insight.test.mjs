@@ -1,0 +1,92 @@
+// Looking into what happened: one completion, usage, audit, two runs side by side, requests by task.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openBrowser, violations, visit } from './support/browser.mjs';
+import { project } from './support/project.mjs';
+import { serve } from './support/server.mjs';
+
+let made, server, browser;
+
+before(async () => {
+  made = project({ channel: false });
+  server = await serve(made.root);
+  browser = await openBrowser();
+  await server.post('instances', { chart: 'order', id: 'order-1', input: { amount: 250 } });
+  for (const id of ['slugs', 'slugs-2']) {
+    await server.post('tasks', { task: 'Leave punctuation out of slugs, and number those that are taken', id });
+    while ((await server.get(`instances/${id}`)).status !== 'ended') await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  made?.remove();
+});
+
+test('the tokens beside words lead to the prompt as sent', async () => {
+  const { page, close } = await visit(browser, server.address, '#/tasks/slugs');
+  await page.click('.turn-usage >> nth=0');
+  await page.waitForSelector('.call-messages li');
+  assert.match(await page.textContent('.call-facts'), /Model.*demo.*Tokens in.*Tokens out.*Latency/s);
+  await page.click('summary:has-text("System prompt")');
+  assert.match(await page.textContent('.call-fold pre'), /You plan changes/);
+  assert.match(await page.textContent('.call-messages'), /Leave punctuation out of slugs/);
+  await close();
+});
+
+test('two runs are selected and compared', async () => {
+  const { page, close } = await visit(browser, server.address, '#/tasks');
+  await page.waitForSelector('.virtual-row >> nth=1');
+  await page.click('.view-head >> text=Select');
+  for (const at of [0, 1]) await page.click(`.virtual-row >> nth=${at}`);
+  await page.click('.bulk >> text=Compare 2');
+  await page.waitForSelector('.compare-table tr.differs');
+  assert.match(await page.textContent('.compare-table'), /planner → developer/);
+  await close();
+});
+
+test('usage adds up to what the tasks spent', async () => {
+  const { page, close } = await visit(browser, server.address, '#/usage');
+  await page.waitForSelector('.usage >> nth=1');
+  const { instances } = await server.get('instances?limit=50');
+  const spent = instances.reduce((sum, row) => sum + row.spent.tokens, 0);
+  const day = await page.textContent('.usage >> nth=0 >> tbody tr >> td.number >> nth=0');
+  assert.equal(day, `${(spent / 1e3).toFixed(0)}k`);
+  await close();
+});
+
+test('the audit names calls and rules, and is searched', async () => {
+  const { page, close } = await visit(browser, server.address, '#/audit');
+  await page.waitForSelector('.audit-table tbody tr');
+  await page.fill('[aria-label="Search the audit log"]', 'tool:Edit');
+  await page.waitForFunction(() => [...document.querySelectorAll('.audit-table tbody code')].every((it) => it.textContent === 'tool:Edit'));
+  await page.fill('[aria-label="Search the audit log"]', 'no such line');
+  await page.waitForSelector('text=No matching lines');
+  await close();
+});
+
+const VIEWS = [
+  ['#/calls/slugs.planner.2.2?step=2', '.call-messages'],
+  ['#/compare/slugs?with=slugs-2', '.compare-table'],
+  ['#/usage', '.usage'],
+  ['#/audit', '.audit-table'],
+  ['#/approvals', '.ask-group .ask'],
+];
+
+for (const scheme of ['light', 'dark']) {
+  for (const width of [1360, 360]) {
+    test(`axe finds nothing, and nothing is too wide: ${scheme}, ${width}`, async () => {
+      const phone = width < 500 ? { isMobile: true, hasTouch: true } : {};
+      const options = { colorScheme: scheme, viewport: { width, height: 800 }, ...phone };
+      assert.deepEqual(await violations(browser, server.address, VIEWS, options), []);
+      const { page, close } = await visit(browser, server.address, '', options);
+      for (const [hash, ready] of VIEWS) {
+        await page.goto(`${server.address}/${hash}`);
+        await page.waitForSelector(ready);
+        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, hash);
+      }
+      await close();
+    });
+  }
+}
