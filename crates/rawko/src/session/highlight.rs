@@ -176,6 +176,10 @@ impl Highlighter {
             };
         }
         let family = self.family;
+        // The number of arguments in a shell, not a comment.
+        if rest.starts_with("$#") {
+            return (2, Style::Plain);
+        }
         if family.line.iter().any(|mark| rest.starts_with(mark)) {
             return (rest.len(), Style::Dim);
         }
