@@ -20,6 +20,10 @@ impl ServedProject {
         let id = id.to_owned();
         blocking(move || {
             let row = engine.reader().find(&id)?;
+            if let Some(step) = at {
+                // A step that does not exist is not found, as in other requests.
+                engine.reader().snapshot(&row, Some(step))?;
+            }
             InstanceChanges::in_project(&root, &settings, engine.reader(), &row, at).map_err(problem)
         })
         .await
