@@ -85,7 +85,7 @@ impl Actor {
     }
 
     /// Returns the instance with its children, its journal and its open calls, to store it as JSON and restore it
-    /// elsewhere. The instance itself goes on; cancel it or close the project if it should not.
+    /// elsewhere. The instance itself continues; cancel it or close the project if it should not.
     pub fn persisted_snapshot(&self) -> Result<PersistedSnapshot> {
         PersistedSnapshot::of(&self.host().export(&self.id)?)
     }

@@ -66,7 +66,7 @@ pub(super) async fn open(options: ProjectOptions, directory: &Path) -> Result<Pr
     let mut charts = Vec::new();
     if let Some(project) = &project {
         let offered = loading::offered(project);
-        // A broken chart must not be replaced by a built-in one of its name without a word.
+        // A broken chart is not replaced by a built-in one of its name: the change would go unnoticed.
         if let Some((_, failure)) = offered.broken.into_iter().next() {
             return Err(failure.into());
         }

@@ -6,6 +6,7 @@ mod client;
 mod desk;
 mod endpoint;
 mod exclusive;
+mod loaded;
 mod obey;
 mod place;
 mod protocol;

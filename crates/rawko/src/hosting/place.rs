@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use rawko_agents::agent::Agents;
 use rawko_agents::work::{self, Problems, Workshop};
 use rawko_chart::{Document, Finding, Severity, Source};
 use rawko_core::World;
-use rawko_host::{Edition, Flags, Library, Observer, Reader, Services, Settings};
+use rawko_host::{Flags, Reader, Services, Settings};
 use rawko_settings::{NoStateDir, StateDir, make_private, write_private};
 use rawko_store::{Options, SqliteStore};
 
@@ -17,7 +16,7 @@ use crate::authority::{self, Operator};
 use crate::console::{self, Console};
 use crate::failure::Failure;
 use crate::files;
-use crate::loading::{self, Offered};
+use crate::loading::Offered;
 use crate::project::Project;
 use crate::settings_problems;
 use crate::trust::{self, AuthorityFiles, Standing};
@@ -52,11 +51,11 @@ pub(crate) struct Place {
     pub(crate) watch: WatchPlan,
     /// The remote host of the instances, if any.
     pub(crate) remote: Option<Remote>,
-    project: Option<Project>,
+    pub(super) project: Option<Project>,
     /// Everything agents need, and its problems, read on first use.
-    workshop: OnceLock<(Arc<Workshop>, Problems)>,
+    pub(super) workshop: OnceLock<(Arc<Workshop>, Problems)>,
     /// The charts of the project and rawko's own, loaded on first use.
-    offered: OnceLock<Offered>,
+    pub(super) offered: OnceLock<Offered>,
     /// The files that carry authority, read before anything else.
     authority: std::io::Result<AuthorityFiles>,
 }
@@ -132,89 +131,9 @@ impl Place {
         })
     }
 
-    /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
-    /// substituted by rawko's own chart, because the substitution would go unnoticed.
-    pub(crate) fn offered(&self) -> Vec<Edition> {
-        self.all_offered().charts.clone()
-    }
-
-    fn all_offered(&self) -> &Offered {
-        self.offered.get_or_init(|| self.load_offered())
-    }
-
-    fn load_offered(&self) -> Offered {
-        let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
-        let is_replaced = |id: &str| {
-            offered.charts.iter().any(|known| known.chart.id() == id)
-                || offered.broken.iter().any(|(known, _)| known == id)
-        };
-        let mut own = work::editions().unwrap_or_default();
-        own.retain(|own| !is_replaced(own.chart.id()));
-        offered.charts.extend(own);
-        offered
-    }
-
-    /// Fails if the project's replacement of a chart that every task needs is broken.
-    pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
-        let offered = self.all_offered();
-        let own = work::editions().unwrap_or_default();
-        own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
-    }
-
     /// Returns the chart files of the project; `None` without one.
     pub(crate) fn chart_files(&self) -> Option<&[PathBuf]> {
         self.project.as_ref().map(|project| &project.charts[..])
-    }
-
-    /// Returns the chart with this name: `plan_build`, `order@^2`.
-    pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
-        let library = Library::default();
-        let offered = self.all_offered();
-        let id = reference.split_once('@').map_or(reference, |(id, _)| id);
-        let broken = offered.broken_chart(id);
-        offered.charts.iter().for_each(|edition| library.offer(edition.clone()));
-        match (library.resolve(reference), broken) {
-            // An explicit version that exists wins over the broken chart.
-            (Ok(edition), None) => Ok(edition),
-            (Ok(edition), Some(_)) if reference != id => Ok(edition),
-            (_, Some(broken)) => Err(broken),
-            (Err(error), None) => Err(Failure::Usage(format!(
-                "{error}, and there is no such file; list charts with `rawko charts`"
-            ))),
-        }
-    }
-
-    /// Returns the available agents.
-    pub(crate) fn agents(&self) -> Agents {
-        self.workshop().0.agents.clone()
-    }
-
-    /// Returns everything agents need, and its problems. Read once in a process.
-    pub(crate) fn workshop(&self) -> (Arc<Workshop>, &Problems) {
-        let (workshop, problems) = self.workshop.get_or_init(|| {
-            let (workshop, problems) = self.read_workshop(None);
-            (Arc::new(workshop), problems)
-        });
-        (Arc::clone(workshop), problems)
-    }
-
-    /// Returns everything agents need, with an observer of completions.
-    pub(crate) fn observed_workshop(&self, observer: Option<Arc<dyn Observer>>) -> Arc<Workshop> {
-        match observer {
-            None => self.workshop().0,
-            observer => Arc::new(self.read_workshop(observer).0),
-        }
-    }
-
-    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (Workshop, Problems) {
-        let (mut workshop, problems) = match &self.project {
-            Some(project) => Workshop::read_with(&self.root, &self.settings, project.read_agents()),
-            None => Workshop::read(&self.root, &self.settings),
-        };
-        if let Some(observer) = observer {
-            workshop.providers = work::observed(std::mem::take(&mut workshop.providers), observer);
-        }
-        (workshop, problems)
     }
 
     /// Returns the services and endpoints of the settings, which run only the programs that were trusted.

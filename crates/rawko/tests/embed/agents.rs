@@ -71,7 +71,7 @@ async fn a_script_that_does_not_fit_fails_instead_of_asking_a_model() {
 }
 
 #[tokio::test]
-async fn files_that_nobody_trusted_are_not_used() {
+async fn untrusted_files_are_not_used() {
     let dir = project();
     let options = Project::options().service(service("publish", publish)).in_memory();
     match options.open(dir.path()).await {

@@ -1,0 +1,93 @@
+//! What a command loads of a project on first use, and only once: its charts, and everything that its agents need.
+
+use std::sync::Arc;
+
+use rawko_agents::agent::Agents;
+use rawko_agents::work::{self, Problems, Workshop};
+use rawko_host::{Edition, Library, Observer};
+
+use super::place::Place;
+use crate::failure::Failure;
+use crate::loading::{self, Offered};
+
+impl Place {
+    /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
+    /// substituted by rawko's own chart, because the substitution would go unnoticed.
+    pub(crate) fn offered(&self) -> Vec<Edition> {
+        self.all_offered().charts.clone()
+    }
+
+    fn all_offered(&self) -> &Offered {
+        self.offered.get_or_init(|| self.load_offered())
+    }
+
+    fn load_offered(&self) -> Offered {
+        let mut offered = self.project.as_ref().map(loading::offered).unwrap_or_default();
+        let is_replaced = |id: &str| {
+            offered.charts.iter().any(|known| known.chart.id() == id)
+                || offered.broken.iter().any(|(known, _)| known == id)
+        };
+        let mut own = work::editions().unwrap_or_default();
+        own.retain(|own| !is_replaced(own.chart.id()));
+        offered.charts.extend(own);
+        offered
+    }
+
+    /// Fails if the project's replacement of a chart that every task needs is broken.
+    pub(crate) fn insist_on_charts(&self) -> Result<(), Failure> {
+        let offered = self.all_offered();
+        let own = work::editions().unwrap_or_default();
+        own.iter().find_map(|own| offered.broken_chart(own.chart.id())).map_or(Ok(()), Err)
+    }
+
+    /// Returns the chart with this name: `plan_build`, `order@^2`.
+    pub(crate) fn named(&self, reference: &str) -> Result<Edition, Failure> {
+        let library = Library::default();
+        let offered = self.all_offered();
+        let id = reference.split_once('@').map_or(reference, |(id, _)| id);
+        let broken = offered.broken_chart(id);
+        offered.charts.iter().for_each(|edition| library.offer(edition.clone()));
+        match (library.resolve(reference), broken) {
+            // An explicit version that exists wins over the broken chart.
+            (Ok(edition), None) => Ok(edition),
+            (Ok(edition), Some(_)) if reference != id => Ok(edition),
+            (_, Some(broken)) => Err(broken),
+            (Err(error), None) => Err(Failure::Usage(format!(
+                "{error}, and there is no such file; list charts with `rawko charts`"
+            ))),
+        }
+    }
+
+    /// Returns the available agents.
+    pub(crate) fn agents(&self) -> Agents {
+        self.workshop().0.agents.clone()
+    }
+
+    /// Returns everything agents need, and its problems. Read once in a process.
+    pub(crate) fn workshop(&self) -> (Arc<Workshop>, &Problems) {
+        let (workshop, problems) = self.workshop.get_or_init(|| {
+            let (workshop, problems) = self.read_workshop(None);
+            (Arc::new(workshop), problems)
+        });
+        (Arc::clone(workshop), problems)
+    }
+
+    /// Returns everything agents need, with an observer of completions.
+    pub(crate) fn observed_workshop(&self, observer: Option<Arc<dyn Observer>>) -> Arc<Workshop> {
+        match observer {
+            None => self.workshop().0,
+            observer => Arc::new(self.read_workshop(observer).0),
+        }
+    }
+
+    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (Workshop, Problems) {
+        let (mut workshop, problems) = match &self.project {
+            Some(project) => Workshop::read_with(&self.root, &self.settings, project.read_agents()),
+            None => Workshop::read(&self.root, &self.settings),
+        };
+        if let Some(observer) = observer {
+            workshop.providers = work::observed(std::mem::take(&mut workshop.providers), observer);
+        }
+        (workshop, problems)
+    }
+}
