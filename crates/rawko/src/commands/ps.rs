@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
 or how it ended: succeeded, failed, limit, loop, stuck or cancelled. WAITS FOR is what it waits for:
 work (a service, an agent or a child), a person, a timer or an event; the queue, for a task that has
-not started (see `rawko queue`); or a host, if its command ended and no server runs: `rawko resume ID`
+not started (`rawko queue`); or a host, if its command ended and no server runs: `rawko resume ID`
 or `rawko serve` continues it. A paused instance moves only on `rawko resume ID`; a stalled one is
 retried by it.
 
