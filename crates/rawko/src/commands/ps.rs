@@ -20,10 +20,10 @@ const TITLE: usize = 1;
 const EXAMPLES: &str = "\
 Lists top-level instances. STATUS is what an instance is doing (running, waiting, paused, stalled),
 or how it ended: succeeded, failed, limit, loop, stuck or cancelled. WAITS FOR is what it waits for:
-work (a service, an agent or a child), a person, a timer or an event; `queue` for a task that is queued
-(see `rawko queue`); or a host, if its command ended and no server runs: `rawko resume ID` or
-`rawko serve` continues it. A paused instance moves only on
-`rawko resume ID`; a stalled one is retried by it.
+work (a service, an agent or a child), a person, a timer or an event; the queue, for a task that has
+not started (`rawko queue`); or a host, if its command ended and no server runs: `rawko resume ID`
+or `rawko serve` continues it. A paused instance moves only on `rawko resume ID`; a stalled one is
+retried by it.
 
 Examples:
   rawko ps

@@ -25,8 +25,8 @@ it runs, and `rawko queue run` runs them until none is left. The task with the h
 next; among equal ones, the oldest. One task runs at a time, unless `queue: {at_once: N}` in the
 settings or --at-once says otherwise: tasks that change the same files should not run together.
 
-A task that waits for a person, is paused or stalled gives its place to the next one. A task that has
-started is controlled like any other: `rawko show`, `rawko pause`, `rawko cancel`.
+A task that waits for a person, is paused or stalled gives its place to the next one. Tasks that
+have started are controlled like any other: `rawko show`, `rawko pause`, `rawko cancel`.
 
 Exit codes of `rawko queue run`: 0 all succeeded, 1 a task failed, 55 a task waits for a person.
 

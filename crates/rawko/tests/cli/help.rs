@@ -18,6 +18,7 @@ const COMMANDS: [&str; 43] = [
     "run",
     "pause",
     "resume",
+    "queue",
     "ps",
     "top",
     "show",

@@ -9,7 +9,7 @@ use rawko_testkit::RestateOptions;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use crate::support::{Site, directory, free_address, wait_for};
+use crate::support::{Site, directory, free_address, process, wait_for};
 
 const SETTINGS: &str = "\
 services:
@@ -22,6 +22,7 @@ providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
 const WORK: &str = "\
 number=$(cat | sed 's/.*\"n\":\\([0-9]*\\).*/\\1/')
 echo \"$number\" >> ran.txt
+sleep 0.1
 if [ -e broken ] && [ \"$number\" = 1 ] && [ ! -e fixed ]; then echo broken >&2; exit 1; fi
 echo \"$number\"
 ";
@@ -79,18 +80,17 @@ fn killed_workers_start_no_finished_item_again() {
     let site = Site::new(dir.path(), &RestateOptions::default());
     let address = free_address();
     let mut worker = site.ready_worker(&address, "worker");
-    let begun = site.place.run("run fan.yaml --id f --patience 0s");
-    assert!(begun.code.is_some(), "{begun:?}");
-    let mut kills = 0;
-    while shown(&site, "f")["outcome"].is_null() {
-        let before = ran(dir.path());
-        wait_for("more items", || {
-            ran(dir.path()) > before + items / 12 || !shown(&site, "f")["outcome"].is_null()
-        });
+    let _running = process(&site.place, "run", &["run", "fan.yaml", "--id", "f"]);
+    let (mut kills, mut seen) = (0, 0);
+    while seen < items {
+        // Killed while items run: more were begun than before.
+        wait_for("more items", || ran(dir.path()) > seen);
+        seen = (ran(dir.path()) + items / 12).max(seen + 1);
         drop(worker);
         kills += 1;
         worker = site.ready_worker(&address, "worker");
     }
+    wait_for("the end", || !shown(&site, "f")["outcome"].is_null());
     drop(worker);
     let results: Vec<usize> = (0..items).collect();
     assert_eq!(shown(&site, "f")["output"]["results"], json!(results), "lost, or out of order");
