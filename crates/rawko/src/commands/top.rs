@@ -215,11 +215,11 @@ impl Top<'_> {
             return Err(Failure::Failed(format!("{id} has no pending request")));
         };
         let is_form = ["form", "schema", "fields"].iter().any(|key| !ask.input.get(key).is_null());
-        if approved && is_form {
-            return Err(Failure::Failed("this request has a form; press Enter to fill it in".to_owned()));
-        }
         if approved && ask.input.get("kind").as_str() == Some("question") {
             return Err(Failure::Failed("this is a question; press Enter to answer it".to_owned()));
+        }
+        if approved && is_form {
+            return Err(Failure::Failed("this request has a form; press Enter to fill it in".to_owned()));
         }
         let request = Request::Answer {
             id: ask.instance.to_string(),

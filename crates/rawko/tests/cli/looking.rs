@@ -49,17 +49,18 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  ce0bae8514f7  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
-        parallel  1.0.0  b539800ce6de  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  5a317eb665c3  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  ace127c547dc  yes  0  rawko's own refactor_files.yaml
-        research  1.0.0  c0045132dc19  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  e7eb7f65571f  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  95f35e770ecb  yes  0  rawko's own sequential.yaml
+        agent  1.0.0  d9cb14a4fda3  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
+        issue_to_patch  1.0.0  9b9e2102daa3  yes  0  rawko's own issue_to_patch.yaml
+        parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
+        plan_build  1.0.0  94deacf8bbba  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
+        refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
+        research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
+        review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
+        sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
+        task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -84,18 +85,19 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  ce0bae8514f7  yes  0  rawko's own agent.yaml
-        dry_run  1.0.0  b269434e6093  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  12a19a2bb908  yes  0  rawko's own issue_to_patch.yaml
+        agent  1.0.0  d9cb14a4fda3  yes  0  rawko's own agent.yaml
+        dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
+        issue_to_patch  1.0.0  9b9e2102daa3  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
-        parallel  1.0.0  b539800ce6de  yes  0  rawko's own parallel.yaml
-        pipeline  1.0.0  5a317eb665c3  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  8b5a1d6a75ec  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  7c9565831001  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  ace127c547dc  yes  0  rawko's own refactor_files.yaml
-        research  1.0.0  c0045132dc19  yes  0  rawko's own research.yaml
-        review_diff  1.0.0  e7eb7f65571f  yes  0  rawko's own review_diff.yaml
-        sequential  1.0.0  95f35e770ecb  yes  0  rawko's own sequential.yaml
+        parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
+        pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
+        plan_build  1.0.0  94deacf8bbba  yes  0  rawko's own plan_build.yaml
+        rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
+        refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
+        research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
+        review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
+        sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
+        task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
