@@ -38,7 +38,7 @@ const SCRIPT: &str = r#"
     - delay_ms: $THINK
       tool_calls:
         - {name: Task, input: {agent: helper, prompt: Where?}}
-        - {name: Bash, input: {command: "echo worked >> calls.txt; if [ -p gate ]; then echo here > gate; cat gate; fi"}}
+        - {name: Bash, input: {command: "echo worked >> calls.txt; if [ -f hold ]; then mv hold held; fi; if [ -p gate ]; then echo here > gate; cat gate; fi"}}
     - text: It is done.
 - {agent: helper, delay_ms: $HELP, text: In calls.txt.}
 - agent: checker
@@ -74,14 +74,17 @@ fn story_with(held: &str, wait_ms: u32) -> TempDir {
     let agents =
         [agent("worker", ""), agent("helper", ""), agent("checker", "transitions: {onSuccess: complete}\n")];
     let dir = project(SETTINGS, &agents, &script(held, wait_ms));
-    if held == HELD_BY_CHECK {
-        fs::write(dir.path().join("held"), "").unwrap();
+    match held {
+        HELD_BY_CHECK => fs::write(dir.path().join("hold"), "").unwrap(),
+        HELD_AT_START => fs::write(dir.path().join("held"), "").unwrap(),
+        _ => {}
     }
     dir
 }
 
 /// The project's check takes as long as the file `held` exists. It does not name it: a file that a check names is put
-/// back.
+/// back. The file exists from the start, or the worker's tool renames `hold` to it.
+const HELD_AT_START: &str = "START";
 const HELD_BY_CHECK: &str = "CHECKS";
 
 const TASK: [&str; 6] = ["task", "Do it", "--id", "fix", "--output-format", "stream-json"];
@@ -102,8 +105,9 @@ enum Way {
 }
 
 /// The state of the task, the state of the agent `worker`, and how the process ends there.
-const DEATHS: [(&str, &str, Way); 12] = [
+const DEATHS: [(&str, &str, Way); 13] = [
     ("idle", "", Way::Reset),
+    ("preparing", "", Way::Kill { held: HELD_AT_START, visit: 1 }),
     ("selecting", "", Way::Kill { held: "SELECT", visit: 2 }),
     ("backing_off", "", Way::Kill { held: "PATIENCE", visit: 1 }),
     ("executing", "opening", Way::PowerCut { held: "AGENT_WAIT", visit: 1, until: "working.backing_off" }),
@@ -119,11 +123,12 @@ const DEATHS: [(&str, &str, Way); 12] = [
 
 /// States that this script never stays in: it has no image, no conversation that is too long, no permission rules, no
 /// worktree, no person who stops a turn, nor calls that run at the same time (`crates/rawko/tests/cli/fleet.rs`).
-const NOT_IN_THIS_STORY: [&str; 10] = [
+const NOT_IN_THIS_STORY: [&str; 11] = [
     "working.looking",
     "working.compacting",
     "working.closing",
     "working.calling.permitting",
+    "working.calling.connecting",
     "working.calling.grouping",
     "working.calling.together",
     "working.calling.helping",
@@ -133,7 +138,7 @@ const NOT_IN_THIS_STORY: [&str; 10] = [
 ];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.
-const NOT_HELD: [&str; 3] = ["preparing", "verifying", "asking"];
+const NOT_HELD: [&str; 3] = ["verifying", "closing", "asking"];
 
 fn chart(name: &str) -> Chart {
     let path = repository().join("charts").join(name);
