@@ -128,12 +128,12 @@ const NOT_IN_THIS_STORY: [&str; 11] = [
     "working.compacting",
     "working.closing",
     "working.calling.permitting",
-    "working.calling.connecting",
     "working.calling.grouping",
     "working.calling.together",
     "working.calling.helping",
     "working.calling.collecting",
     "asking",
+    "connecting",
     "held",
 ];
 
