@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 43] = [
+const COMMANDS: [&str; 44] = [
     "init",
     "demo",
     "trust",
