@@ -50,8 +50,8 @@ fn agents_are_listed_shown_and_checked() {
         NAME       KIND  MODEL     FROM                        WHEN TO USE
         builder    llm   default   rawko's own builder.md      Making a planned change to the project's files.
         developer  llm   demo/big  .rawko/agents/developer.md  For code.
-        explorer   llm   default   rawko's own explorer.md     Searching widely through the project for another agent, and answering with places.
-        planner    llm   default   rawko's own planner.md      Understanding code, finding facts, and turning a goal into a plan. Changes nothing.
+        explorer   llm   default   rawko's own explorer.md     Wide searches through the project; returns files and lines.
+        planner    llm   default   rawko's own planner.md      Analysis, research and planning. Changes no files.
         --- stderr
         broken: `tester` in .rawko/agents/tester.md is invalid; see `rawko agents check`
     "#]].assert_eq(&transcript(dir.path(), &["agents", "list"], ""));

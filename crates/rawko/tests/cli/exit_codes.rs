@@ -139,6 +139,7 @@ fn two_is_usage() {
               run          Run a chart and follow its progress
               pause        Pause instances until they are resumed
               resume       Continue a paused or interrupted instance, or retry a failed one
+              queue        List, run and change the queue of tasks
               ps           List instances, newest first
               top          Watch all tasks and instances; open, pause and answer them
               show         Show the state of an instance, now or after a past step
@@ -150,7 +151,7 @@ fn two_is_usage() {
               cancel       Cancel an instance: run exit actions, stop timers and calls
               fork         Start a new instance from a past step of another
               migrate      Move instances to another version of their chart
-              replay       Show the arbiter's decisions, or compare another model's
+              replay       Show a task again, or its decisions, or another model's
               diff         Print the files that an instance changed
               undo         Restore the files that an instance changed
               worktrees    List, show, merge and remove worktrees of agents
