@@ -160,9 +160,9 @@ test('a server with tokens asks for one, and a reader may only read', async () =
     await page.waitForSelector('text=Log in to rawko');
     await page.fill('[type=password]', 'a-secret-of-the-admin');
     await page.click('.login button');
-    await page.waitForSelector('.view-head >> text=Start');
+    await page.waitForSelector('.view-head >> text=New task');
     await page.reload();
-    await page.waitForSelector('.view-head >> text=Start');
+    await page.waitForSelector('.view-head >> text=New task');
     await page.goto(`${server.address}/#/channels/standup`);
     await page.waitForSelector('.speak');
     assert.equal(await page.locator('[aria-label="Your name"]').count(), 0, 'the token says who speaks');

@@ -143,9 +143,9 @@ fn one_failed_item_is_retried_and_no_other() {
     let chart = CHART
         .replace("max_concurrent: 2", "max_concurrent: 3\n        join: settled")
         .replace("each: context.list", "each: '[10, 11, 12]'");
-    // Item 1 fails until there is a file; item 2 waits for another one.
+    // Item 1 fails until there is a file; item 2 waits until item 1 succeeds.
     let work = format!(
-        "{}case \"$input\" in\n*'\"n\":11'*) [ -e fixed ] || {{ echo broken >&2; exit 1; }};;\n\
+        "{}case \"$input\" in\n*'\"n\":11'*) [ -e fixed ] || {{ echo broken >&2; exit 1; }}; touch go;;\n\
          *'\"n\":12'*) while [ ! -e go ]; do sleep 0.05; done;;\nesac\n{}",
         WORK.split_inclusive('\n').take(3).collect::<String>(),
         WORK.split_inclusive('\n').skip(3).collect::<String>(),
@@ -160,7 +160,6 @@ fn one_failed_item_is_retried_and_no_other() {
         refused.stderr
     );
     std::fs::write(dir.join("fixed"), "").unwrap();
-    std::fs::write(dir.join("go"), "").unwrap();
     let retried = run(dir, &["resume", "f", "--item", "job[1]"], "");
     assert!(!retried.stderr.contains("cannot retry"), "{}", retried.stderr);
     running.child.wait().unwrap();

@@ -107,12 +107,15 @@ impl Scroll {
         if !["Edit", "Write"].contains(&tool) {
             return String::new();
         }
-        // Without its file, a diff has the lines of the call only.
-        let root: &Path = if seq <= self.past_until { Path::new(NO_FILES) } else { &self.root };
-        let (_, details) = shown(tool, call.get("input"), root);
-        let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
-        let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if diff.lines().any(|line| line.starts_with(['+', '-'])) { diff.to_owned() } else { String::new() }
+        let with = |root: &Path| {
+            let (_, details) = shown(tool, call.get("input"), root);
+            let diff = details.into_iter().find_map(|(key, value)| (key == "diff").then_some(value));
+            let diff = diff.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+            diff.lines().any(|line| line.starts_with(['+', '-'])).then_some(diff)
+        };
+        // Without its file, a diff has the lines of the call only: in the past, and if the call was faster than its line.
+        let now = if seq <= self.past_until { None } else { with(&self.root) };
+        now.or_else(|| with(Path::new(NO_FILES))).unwrap_or_default()
     }
 
     fn print_diff(&mut self, diff: &str, console: &mut Console) -> Result<(), Failure> {
