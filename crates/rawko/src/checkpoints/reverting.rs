@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn undone_calls_are_not_undone_again() {
         use EntryKind::{Base, Call, Outside, Redo, Undo};
-        let table: [(&[(EntryKind, &str)], &[u64]); 6] = [
+        type Made = (EntryKind, &'static str);
+        let table: [(&[Made], &[u64]); 6] = [
             (&[(Base, ""), (Call, "Edit"), (Outside, ""), (Call, "Bash")], &[2, 4]),
             (&[(Call, ""), (Call, ""), (Undo, "undo 2")], &[1]),
             (&[(Call, ""), (Call, ""), (Undo, "undo 2"), (Undo, "undo 1")], &[]),

@@ -263,7 +263,7 @@ async fn enqueued(
         OutputFormat::Text => {
             let id = console.paint(Style::Bold, &task.id);
             console.line(&format!("{id}  queued  {}", task.task))?;
-            if !Lock::holder(&place.store).is_some_and(|holder| holder.drives.is_none()) {
+            if Lock::holder(&place.store).is_none_or(|holder| holder.drives.is_some()) {
                 console.note(Style::Dim, "next", "run queued tasks with `rawko queue run` or `rawko serve`");
             }
         }

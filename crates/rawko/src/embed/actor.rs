@@ -142,27 +142,32 @@ impl Actor {
 
     /// Answers a pending request to a person. `invoke` selects one of several.
     pub async fn answer(&self, invoke: Option<&str>, answer: PersonAnswer) -> Result<()> {
-        Ok(drop(self.host().answer(&self.id, invoke, answer).await?))
+        self.host().answer(&self.id, invoke, answer).await?;
+        Ok(())
     }
 
     /// Ends the instance: exit actions run, timers and calls stop.
     pub async fn cancel(&self, reason: &str) -> Result<()> {
-        Ok(drop(self.host().cancel(&self.id, Value::str(reason)).await?))
+        self.host().cancel(&self.id, Value::str(reason)).await?;
+        Ok(())
     }
 
     /// Pauses the instance and its children: only [`resume`](Actor::resume) continues them.
     pub async fn pause(&self) -> Result<()> {
-        Ok(drop(self.host().pause(&self.id, Value::str(PROGRAM)).await?))
+        self.host().pause(&self.id, Value::str(PROGRAM)).await?;
+        Ok(())
     }
 
     /// Resumes the instance and its children.
     pub async fn resume(&self) -> Result<()> {
-        Ok(drop(self.host().resume(&self.id, Value::str(PROGRAM)).await?))
+        self.host().resume(&self.id, Value::str(PROGRAM)).await?;
+        Ok(())
     }
 
     /// Retries the failed call of an instance with the status `Error`.
     pub async fn retry(&self) -> Result<()> {
-        Ok(drop(self.host().retry(&self.id).await?))
+        self.host().retry(&self.id).await?;
+        Ok(())
     }
 
     pub(super) fn host(&self) -> &Host {

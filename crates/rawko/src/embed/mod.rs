@@ -35,10 +35,8 @@ pub use rawko_model::provider::{Provider, ScriptProblem, Scripted};
 /// `rawko-launch` or `rawko` beside this one are used.
 ///
 /// ```no_run
-/// fn main() {
-///     rawko::init();
-///     // …
-/// }
+/// rawko::init();
+/// // … the rest of `main`
 /// ```
 pub fn init() {
     rawko_process::run_if_asked();

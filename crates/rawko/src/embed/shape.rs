@@ -37,8 +37,8 @@ pub(super) fn schema_of<T: DeserializeOwned>() -> Json {
             }
         }
     }
-    let schema = trace.borrow().schema("");
-    schema
+    let trace = trace.into_inner();
+    trace.schema("")
 }
 
 /// What was asked for at one place of the type.

@@ -249,7 +249,8 @@ mod tests {
     #[test]
     fn code_is_coloured_by_its_language() {
         assert!(KEYWORDS.is_sorted());
-        let table: [(&str, &str, &[(&str, Style)]); 8] = [
+        type Piece = (&'static str, Style);
+        let table: [(&str, &str, &[Piece]); 8] = [
             (
                 "rust",
                 "let n = \"a\\\"b\"; // 'x",
