@@ -108,9 +108,7 @@ fn no_other_party_opens_a_host() {
     }
     let port = server();
     let ask = format!("{}permissions: {{ask: [Network]}}\n", listed(port));
-    let own_allow = format!(
-        "tools: {{web: {{hosts: [], private: []}}}}\npermissions: {{allow: [Bash, WebFetch, 'Network(domain:127.0.0.1)', 'WebFetch(domain:127.0.0.1)']}}\n"
-    );
+    let own_allow = "tools: {web: {hosts: [], private: []}}\npermissions: {allow: [Bash, WebFetch, 'Network(domain:127.0.0.1)', 'WebFetch(domain:127.0.0.1)']}\n".to_owned();
     let deny = |rule: &str| format!("permissions: {{deny: ['{rule}']}}\n");
     let rows: Vec<(&str, String, String, &str)> = vec![
         ("a question in a run that does not wait", ask.clone(), String::new(), ""),
