@@ -277,7 +277,7 @@ impl Chart {
 }
 
 fn random_extra(at: usize) -> usize {
-    usize::from(at % 3 == 0)
+    usize::from(at.is_multiple_of(3))
 }
 
 fn node(parent: usize, kind: Kind) -> Node {
