@@ -34,6 +34,10 @@ impl Server {
         false
     }
 
+    pub(super) fn host(&self) -> Option<(String, u16)> {
+        self.config.transport.host()
+    }
+
     pub(super) fn only_reads(&self, _: &str) -> bool {
         false
     }
