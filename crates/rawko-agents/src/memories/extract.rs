@@ -148,15 +148,15 @@ mod tests {
         let extraction =
             Extraction { task: "Mend the parser", agent: "developer", text: "Mended.", known: &known };
         expect![[r#"
-            An agent has finished a piece of work. Say what is worth knowing in later work on this project, if anything: conventions, commands, traps, decisions and their reasons. Leave out what the code or its history says anyway, what holds only for this task, and secrets. An empty list is a good answer.
+            An agent has finished its work. List facts that help later work on this project: conventions, commands, risks, decisions and their reasons. Omit facts that the code or its history shows, facts about this task only, and secrets. Return an empty list if there are none.
 
-            At most 3. Each has a title of one line, tags, the agents it is for (none: all), and a body of a few sentences.
+            Return at most 3 memories. Each has a one-line title, tags, the agents it is for (empty: all agents), and a body of a few sentences.
 
             ## Task
 
             Mend the parser
 
-            ## What developer reported
+            ## Report of developer
 
             Mended.
 
