@@ -1,4 +1,4 @@
-//! What was read from a path, kept until the file or directory changes. Every call looks at the same directories several
+//! Contents read from a path, kept until the file or directory changes. Every call looks at the same directories several
 //! times; most of them never change.
 //!
 //! A change is noticed by the time that the kernel notes for it (`ctime`), which programs cannot set. That time has a

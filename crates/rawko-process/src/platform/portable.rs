@@ -1,5 +1,5 @@
 //! The portable implementation: what every Unix has. It knows no other processes than the group of a call, so a program
-//! that leaves its group outlives the call; `docs/platforms.md` says so.
+//! that leaves its group outlives the call; see `docs/platforms.md`.
 
 use rustix::process::{Pid, Signal, kill_process};
 

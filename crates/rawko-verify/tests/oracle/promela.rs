@@ -44,7 +44,7 @@ pub(crate) fn write(chart: &Chart) -> String {
         }
         timers.extend(node.invoke.as_ref().and_then(|it| it.timeout).map(|delay| Timer::Timeout(at, delay)));
     }
-    // What is declared as internal does not come from outside.
+    // An internal event does not come from outside.
     let is_outside = |event: &usize| !chart.is_declared || *event < OUTSIDE;
     let outside = chart.events().into_iter().filter(is_outside).collect();
     Writer { chart, timers, outside }.model()

@@ -24,7 +24,7 @@ use crate::trust::{self, Standing};
 /// The source of rules that the program sets, in audits and refusals.
 const PROGRAM: &str = "the program";
 
-/// What was read from a directory.
+/// The contents of a project directory.
 #[derive(Default)]
 struct Read {
     root: Option<PathBuf>,

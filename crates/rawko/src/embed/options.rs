@@ -74,7 +74,7 @@ impl ProjectOptions {
         self
     }
 
-    /// Answers every completion from a script, whatever models settings and agents name: for tests. Keep a clone to
+    /// Answers every completion from a script, regardless of the models in settings and agent files: for tests. Keep a clone to
     /// assert with [`Scripted::unused`] that every step was used.
     pub fn scripted(mut self, script: impl Into<Arc<Scripted>>) -> Self {
         self.script = Some(script.into());
@@ -139,7 +139,7 @@ impl ProjectOptions {
         open::open(self, directory.as_ref()).await
     }
 
-    /// Starts a project without a directory: only what was added here, and no agents.
+    /// Starts a project without a directory: only the charts and services added here, and no agents.
     pub async fn start(self) -> Result<Project> {
         open::start(self).await
     }

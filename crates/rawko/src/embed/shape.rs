@@ -1,4 +1,4 @@
-//! The JSON Schema of a serde type, found by deserializing it from a made value that records what was asked for. So a
+//! The JSON Schema of a serde type, found by deserializing it from a made value that records the requested types. So a
 //! service needs no second derive and no dependency. What cannot be found out stays open (`{}`), never too strict.
 
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ pub(super) fn schema_of<T: DeserializeOwned>() -> Json {
     trace.schema("")
 }
 
-/// What was asked for at one place of the type.
+/// The type requested at one place.
 #[derive(Clone, Debug)]
 enum Shape {
     Any,

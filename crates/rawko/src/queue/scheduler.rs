@@ -1,4 +1,4 @@
-//! Starts the tasks that the queue has admitted, and tells the queue when their places are free. Everything it does may be
+//! Starts the tasks that the queue has admitted, and informs the queue when their places are free. Everything it does may be
 //! repeated: a task is started under its own id, and an event of the queue has a key. So it can be killed anywhere, and
 //! several can run at the same time, as on Restate.
 

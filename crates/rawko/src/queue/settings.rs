@@ -4,7 +4,7 @@ use rawko_host::{Settings, SettingsReader};
 
 use crate::failure::Failure;
 
-/// Tasks of one project share its files, so one runs at a time unless the settings say otherwise.
+/// Tasks of one project share its files, so one runs at a time unless the settings allow more.
 const AT_ONCE: u32 = 1;
 const AT_ONCE_MAX: u64 = 1_000;
 

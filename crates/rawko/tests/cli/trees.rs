@@ -378,7 +378,7 @@ fn a_fork_works_with_the_files_of_its_step() {
     // It did the same work again, from the files before it.
     assert_eq!(fs::read_to_string(tree.join("src/new.txt")).unwrap(), "fresh\nmore\n");
     assert!(!tree.join("test_stock.py").exists());
-    // Whatever wrote it there: rawko does not carry it into the project.
+    // rawko does not carry the file into the project, regardless of its writer.
     fs::create_dir_all(tree.join("sub/.vscode")).unwrap();
     fs::write(tree.join("sub/.vscode/tasks.json"), "{}").unwrap();
     let merged = run(dir, &["worktrees", "merge", "rawko/again"], "");

@@ -1,3 +1,4 @@
+//! A program that embeds rawko: an agent writes, and a typed service publishes.
 use rawko::{Project, Scripted, ServiceError, service};
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::shell::{Project, has_namespaces};
 
-/// Starts a server that says hello. Returns its port.
+/// Starts a server that answers every request. Returns its port.
 fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

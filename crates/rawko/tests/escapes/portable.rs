@@ -1,4 +1,4 @@
-//! The portable implementation, forced on Linux: it says what it cannot do, `require` starts nothing, and what does not
+//! The portable implementation, forced on Linux: it lists its limits, `require` starts nothing, and what does not
 //! need the kernel still holds.
 
 use std::process::{Command, Output};

@@ -72,7 +72,7 @@ pub struct Providers {
     reasoning: Option<ReasoningEffort>,
     recorder: Option<Arc<Recorder>>,
     wrapper: Option<ProviderWrapper>,
-    /// Answers for every model, whatever settings and agents name.
+    /// Answers for every model, regardless of settings and agent files.
     only: Option<Arc<dyn Provider>>,
 }
 
@@ -94,7 +94,7 @@ impl Providers {
         self
     }
 
-    /// Has one provider answer for every model, whatever settings and agent files name: for tests with a script. No key is
+    /// Has one provider answer for every model, regardless of settings and agent files: for tests with a script. No key is
     /// needed and no service is contacted.
     #[must_use]
     pub fn only(mut self, provider: Arc<dyn Provider>) -> Self {
