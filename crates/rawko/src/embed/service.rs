@@ -55,10 +55,9 @@ pub struct TypedService {
 ///       onDone: {target: paid, actions: [{type: assign, context_updates: {receipt: event.data.number}}]}
 ///       onError: refused
 ///   paid: {type: final, output: context.receipt}
-///   refused: {type: final, output: '`none`'}
+///   refused: {type: final}
 /// ";
 /// let charge = service("charge", charge);
-/// # let CHART = &CHART.replace("'`none`'", "'null'");
 /// let project = Project::options().service(charge.clone()).chart("order.yaml", CHART).start().await?;
 /// let order = project.actor_of("order", Order { id: "o1".into(), amount: 250 }).await?;
 /// assert_eq!(order.result::<String>().await?, "o1-250");

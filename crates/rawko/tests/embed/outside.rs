@@ -1,5 +1,6 @@
 //! A Rust project outside of the workspace, under thirty lines, that runs an agent workflow with a typed service. Building
-//! it takes minutes, so `cargo xtask nightly outside` does; the default suite builds the same text as a part of this test.
+//! all of rawko for it takes minutes, so `cargo xtask nightly outside` does; the default suite runs the same text as a
+//! module of this test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +20,18 @@ fn cargo_toml() -> String {
     )
 }
 
+/// The program itself, built against the same interface.
+#[allow(dead_code, clippy::print_stdout)]
+mod program {
+    include!("program.rs");
+
+    #[tokio::test]
+    async fn the_program_runs_an_agent_workflow_with_a_typed_service() {
+        let project = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embed/project");
+        assert_eq!(run(project).await.unwrap(), "https://example.test/hello");
+    }
+}
+
 #[test]
 fn the_program_is_short() {
     assert!(PROGRAM.lines().count() < 30, "{} lines", PROGRAM.lines().count());
@@ -36,9 +49,9 @@ fn an_outside_project_runs_an_agent_workflow_with_a_typed_service() {
     // The versions that this workspace is tested with.
     std::fs::copy(here("../../Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
     let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet"])
+        .args(["run", "--quiet", "--"])
+        .arg(here("tests/embed/project"))
         .current_dir(dir.path())
-        .env("PROJECT_DIR", here("tests/embed/project"))
         .env("CARGO_TARGET_DIR", here("../../target/outside"))
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .output()

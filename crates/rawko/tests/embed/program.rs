@@ -1,4 +1,3 @@
-//! A program that embeds rawko: an agent writes, and a typed service publishes.
 use rawko::{Project, Scripted, ServiceError, service};
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +5,6 @@ use serde::{Deserialize, Serialize};
 struct Draft {
     text: String,
 }
-
 #[derive(Serialize, Deserialize)]
 struct Published {
     url: String,
@@ -16,14 +14,16 @@ async fn publish(draft: Draft) -> Result<Published, ServiceError> {
     Ok(Published { url: format!("https://example.test/{}", draft.text) })
 }
 
+async fn run(directory: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let script = Scripted::of_text("script.yaml", "- {agent: writer, text: hello}")?;
+    let options = Project::options().service(service("publish", publish)).scripted(script).in_memory();
+    let project = options.trust_files().open(directory).await?;
+    let article = project.actor_of("article", serde_json::json!({"topic": "greetings"})).await?;
+    Ok(article.result::<Published>().await?.url)
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     rawko::init();
-    let script = Scripted::of_text("script.yaml", "- {agent: writer, text: hello}")?;
-    let options = Project::options().service(service("publish", publish)).scripted(script).in_memory();
-    let project = options.trust_files().open(env!("PROJECT_DIR")).await?;
-    let article = project.actor_of("article", serde_json::json!({"topic": "greetings"})).await?;
-    println!("{}", article.result::<Published>().await?.url);
-    project.close().await;
-    Ok(())
+    Ok(println!("{}", run(&std::env::args().nth(1).unwrap_or_default()).await?))
 }
