@@ -114,7 +114,8 @@ fn plan_build() {
         .output()
         .unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
-    let shown: Vec<String> = shown.lines().map(|line| without_trees(&without_moments(&timeless(line)))).collect();
+    let shown: Vec<String> =
+        shown.lines().map(|line| without_trees(&without_moments(&timeless(line)))).collect();
     expect_file![dir.join("run.txt")].assert_eq(&(shown.join("\n") + "\n"));
 }
 
