@@ -78,9 +78,9 @@ fn a_path_without_scenarios_is_an_error_that_says_what_is_missing() {
 #[test]
 fn a_project_adds_charts_that_can_be_invoked() {
     let dir = tempfile::tempdir().unwrap();
-    let parent = "{id: parent, initial: a, states: {a: {invoke: {id: c, src: 'statechart:child', onDone: b, onError: b}}, b: {type: final}}}";
+    let parent = "{id: parent, initial: a, states: {a: {invoke: {id: c, src: 'statechart:child', onDone: b, onError: failed}}, b: {type: final}, failed: {type: final}}}";
     fs::write(dir.path().join("parent.yaml"), parent).unwrap();
-    let scenario = "scenarios: [{name: waits for its child, steps: [{expect: {status: done}}]}]";
+    let scenario = "scenarios: [{name: waits for its child, steps: [{expect: {configuration: b}}]}]";
     fs::write(dir.path().join("parent.scenario.yaml"), scenario).unwrap();
     let suite = Suite::load(dir.path()).unwrap();
     assert_eq!(suite.run().failed(), 1);

@@ -61,6 +61,7 @@ extra_write_paths: [/var/cache/cargo]
                     ],
                 },
             ),
+            network: None,
         }
     "#]]
     .assert_debug_eq(&settings.project_layer());

@@ -56,13 +56,15 @@ fn charts_that_do_the_work_with_any_input() {
     let paths = ["charts/agent.yaml", "charts/orchestrator.yaml", "charts/plan_build.yaml"];
     let text: String = paths.iter().map(|path| summary(path, true)).collect();
     expect![[r#"
-        charts/agent.yaml: 544 states, 18476 transitions
-          approval_respected unknown: the first 1086 states, with the default input
-          bounded_by_budget unknown: the first 1086 states, with the default input
-        charts/orchestrator.yaml: 327 states, 27582 transitions
-          approval_respected unknown: the first 158 states, with the default input
-          bounded_by_budget unknown: the first 158 states, with the default input
-        charts/plan_build.yaml: 71 states, 831 transitions
+        charts/agent.yaml: 1648 states, 56582 transitions
+          approval_respected unknown: the first 1239 states, with the default input
+          bounded_by_budget unknown: the first 1239 states, with the default input
+        charts/orchestrator.yaml: 357 states, 47763 transitions
+          no_trap unknown: the first 217 states, with the default input
+          approval_respected unknown: the first 217 states, with the default input
+          bounded_by_budget unknown: the first 217 states, with the default input
+        charts/plan_build.yaml: 111 states, 1334 transitions
+          approval_respected unknown: all 1 reachable states, with the default input
     "#]]
     .assert_eq(&text);
 }

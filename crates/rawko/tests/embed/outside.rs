@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PROGRAM: &str = include_str!("program.rs");
+const PROGRAM: &str = include_str!("program.txt");
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -23,7 +23,7 @@ fn cargo_toml() -> String {
 /// The program itself, built against the same interface.
 #[allow(dead_code, clippy::print_stdout)]
 mod program {
-    include!("program.rs");
+    include!("program.txt");
 
     #[tokio::test]
     async fn the_program_runs_an_agent_workflow_with_a_typed_service() {
