@@ -43,6 +43,7 @@ impl Scheduler {
     }
 
     /// Serves the queue for as long as the host runs. Faults of the store are retried with the next change.
+    #[cfg(feature = "server")]
     pub(crate) async fn serve(mut self) {
         let mut changes = self.engine.changes();
         loop {
