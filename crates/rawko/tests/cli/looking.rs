@@ -54,7 +54,7 @@ fn instances_are_listed_newest_first() {
         issue_to_patch  1.0.0  9b9e2102daa3  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  94deacf8bbba  yes  0  rawko's own plan_build.yaml
+        plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
@@ -91,7 +91,7 @@ fn instances_are_listed_newest_first() {
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
-        plan_build  1.0.0  94deacf8bbba  yes  0  rawko's own plan_build.yaml
+        plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
