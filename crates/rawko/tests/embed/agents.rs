@@ -117,7 +117,7 @@ async fn a_task_is_one_call() {
     let result = running.run_in(&project).await.unwrap();
     assert!(result.is_complete(), "{result:?} {:?}", script.unused());
     assert_eq!((result.iterations, result.verified), (1, false));
-    let unknown = task("Write").agent("nobody").start(&project).await;
+    let unknown = task("Write").agent("unknown").start(&project).await;
     assert!(matches!(unknown, Err(Error::Usage(message)) if message.contains("writer")));
     project.close().await;
 }
