@@ -36,7 +36,10 @@ const VIEWS = [
   ['#/channels/standup', '.message'],
   ['#/charts', '.chart-card'],
   ['#/charts/order', '.verdict'],
+  ['#/charts/new', '.verdict'],
   ['#/agents', '.card'],
+  ['#/agents/developer', '.agent-page .card'],
+  ['#/settings', '.doctor li'],
 ];
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
@@ -48,6 +51,15 @@ for (const [name, options] of Object.entries({
 })) {
   test(`nothing is in the way of anybody: ${name}`, async () => {
     assert.deepEqual(await violations(browser, open.address, VIEWS, options), []);
+  });
+
+  test(`nor in a dialog, the list of keys or the login: ${name}`, async () => {
+    const stranger = { ...options, stranger: true, expected: [/401/] };
+    assert.deepEqual(await violations(browser, open.address, [['', '.login']], stranger), []);
+    for (const key of ['n', '?']) {
+      const act = (page) => page.keyboard.press(key).then(() => page.waitForSelector('dialog'));
+      assert.deepEqual(await violations(browser, open.address, [['#/instances', '.virtual-row']], { ...options, act }), [], key);
+    }
   });
 }
 

@@ -7,6 +7,20 @@ import { openBrowser, visit } from './support/browser.mjs';
 import { project } from './support/project.mjs';
 import { serve } from './support/server.mjs';
 
+/** Asks again after a denial. */
+const AGAIN = `statechart:
+  id: again
+  version: "1.0.0"
+  initial: asking
+  states:
+    asking:
+      invoke:
+        id: approval
+        src: human
+        input: {title: "'Deploy?'"}
+        onDone: [{target: deployed, guard: event.data.approved}, {target: asking, reenter: true}]
+    deployed: {type: final}
+`;
 let made, server, browser;
 
 before(async () => {
@@ -121,6 +135,26 @@ test('events are sent as offered, and with data that is checked', async () => {
   await page.fill('dialog input', 'enough');
   await page.click('dialog >> text=Cancel instance');
   await page.waitForSelector('.instance-title .pill:has-text("cancelled")');
+  await close();
+});
+
+test('an answer counts for the request that was seen', async () => {
+  await server.post('instances', { text: AGAIN, id: 'again-1' });
+  const { page, close } = await visit(browser, server.address, '#/instances/again-1', { expected: [/409/] });
+  await page.waitForSelector('.ask:has-text("Deploy?")');
+  // Another person denies it and the chart asks again; this page still shows the first request.
+  const held = [];
+  await page.route('**/v1/instances/again-1', (route) => held.push(route));
+  await server.post('instances/again-1/answer', { approved: false });
+  await page.click('.ask >> text=Approve');
+  await page.waitForSelector('.ask .problem:has-text("a later one is pending")');
+  const { step, configuration } = await server.get('instances/again-1');
+  assert.deepEqual([step, configuration], [1, ['asking']], 'the later request is not approved');
+  await page.unroute('**/v1/instances/again-1');
+  for (const route of held) await route.continue().catch(() => {});
+  await page.reload();
+  await page.click('.ask >> text=Approve');
+  await page.waitForSelector('.pill:has-text("succeeded")');
   await close();
 });
 

@@ -56,7 +56,7 @@ test('findings stand beside the text and on the drawing', async () => {
   await page.fill('.editor-text', DOOR.replace(/ {4}lost:[\s\S]*/, ''));
   await page.waitForSelector('text=No problems found');
   assert.deepEqual(await drawn(page, '.state.finding'), []);
-  await page.click('role=button[name="Publish"]');
+  await page.click('role=button[name="Save"]');
   await page.waitForSelector('h1:has-text("door")');
   await page.click('.view-head >> text=Start');
   await page.click('dialog button[type=submit]');

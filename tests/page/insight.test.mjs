@@ -26,7 +26,7 @@ after(async () => {
 
 test('the tokens beside words lead to the prompt as sent', async () => {
   const { page, close } = await visit(browser, server.address, '#/tasks/slugs');
-  await page.click('.turn-usage >> nth=0');
+  await page.click('.turn:not(.kind-decision) .turn-usage >> nth=0');
   await page.waitForSelector('.call-messages li');
   assert.match(await page.textContent('.call-facts'), /Model.*demo.*Tokens in.*Tokens out.*Latency/s);
   await page.click('summary:has-text("System prompt")');
@@ -56,11 +56,38 @@ test('usage adds up to what the tasks spent', async () => {
   await close();
 });
 
+test('usage is told by model, and an agent has its prompt, grant and history', async () => {
+  const { page, close } = await visit(browser, server.address, '#/usage');
+  await page.waitForSelector('.usage:has-text("By model") tbody tr:has-text("demo")');
+  await page.click('.usage:has-text("By agent") >> text=developer');
+  await page.waitForSelector('h1:has-text("developer")');
+  for (const part of ['Prompt', 'Grant', 'History']) await page.waitForSelector(`.agent-page h2:has-text("${part}")`);
+  await page.click('.agent-page .facts a >> nth=0');
+  await page.waitForSelector('.instance-head');
+  await page.goto(`${server.address}/#/settings`);
+  await page.waitForSelector('.doctor li:has-text("settings")');
+  await page.waitForSelector('.settings-text:has-text("charge_card")');
+  await close();
+});
+
+test('a decision of the arbiter has its model, its prompt and its cost', async () => {
+  const { page, close } = await visit(browser, server.address, '#/usage');
+  await page.waitForSelector('.usage:has-text("By model") tbody tr:has-text("demo")');
+  const { parts } = await server.get('usage');
+  assert.deepEqual(parts.filter((it) => it.model === null && it.tokens > 0), [], 'every token has a model');
+  await page.goto(`${server.address}/#/tasks/slugs`);
+  await page.click('.turn.kind-decision .turn-usage:has-text("demo") >> nth=0');
+  await page.waitForSelector('.call-messages li');
+  assert.match(await page.textContent('.call-facts'), /Model\s*demo\/scripted.*Tokens in/s);
+  assert.match(await page.textContent('.call-messages'), /Leave punctuation out of slugs/);
+  await close();
+});
+
 test('the audit names calls and rules, and is searched', async () => {
   const { page, close } = await visit(browser, server.address, '#/audit');
   await page.waitForSelector('.audit-table tbody tr');
   await page.fill('[aria-label="Search the audit log"]', 'tool:Edit');
-  await page.waitForFunction(() => [...document.querySelectorAll('.audit-table tbody code')].every((it) => it.textContent === 'tool:Edit'));
+  await page.waitForFunction(() => [...document.querySelectorAll('.audit-table tbody td:nth-child(3) code')].every((it) => it.textContent === 'tool:Edit'));
   await page.fill('[aria-label="Search the audit log"]', 'no such line');
   await page.waitForSelector('text=No matching lines');
   await close();

@@ -1,7 +1,10 @@
-// One whole path without a mouse: from the list into an instance, along its timeline, an answer given, the keys looked up.
+// Without a mouse: from the list into an instance, along its timeline, an answer given, the keys looked up; then every other
+// view, with what is done in it. Nothing here clicks.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openBrowser, visit } from './support/browser.mjs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { project } from './support/project.mjs';
 import { serve } from './support/server.mjs';
 
@@ -21,13 +24,24 @@ after(async () => {
   made?.remove();
 });
 
-/** Goes on with Tab until what is focused answers to a selector. */
-async function tabTo(page, selector) {
-  for (let at = 0; at < 80; at += 1) {
+/** Presses Tab until the focused element fits a selector and has a text. */
+async function tabTo(page, selector, text = '') {
+  for (let at = 0; at < 120; at += 1) {
     await page.keyboard.press('Tab');
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
+    const fits = ([wanted, words]) => {
+      let on = document.activeElement;
+      while (on?.shadowRoot?.activeElement) on = on.shadowRoot.activeElement;
+      return on?.matches(wanted) && `${on.textContent} ${on.getAttribute('aria-label') ?? ''}`.includes(words);
+    };
+    if (await page.evaluate(fits, [selector, text])) return;
   }
-  assert.fail(`Tab never comes to ${selector}`);
+  assert.fail(`Tab never reaches ${selector} ${text}`);
+}
+
+/** Presses a button by Tab and Enter. */
+async function press(page, text, selector = 'button, a, summary') {
+  await tabTo(page, selector, text);
+  await page.keyboard.press('Enter');
 }
 
 test('everything by keyboard', async () => {
@@ -74,5 +88,113 @@ test('everything by keyboard', async () => {
   await page.keyboard.press('g');
   await page.keyboard.press('c');
   await page.waitForSelector('h1:has-text("Channels")');
+  await close();
+});
+
+test('a task is started, its changes are read, and it is followed up by keyboard', async () => {
+  const { page, close } = await visit(browser, server.address, '#/tasks');
+  await page.waitForSelector('.view-head >> text=New task');
+  await page.keyboard.press('n');
+  await page.waitForSelector('dialog textarea');
+  await tabTo(page, 'dialog textarea');
+  await page.keyboard.type('Leave punctuation out of slugs');
+  await press(page, '', 'dialog button[type=submit]');
+  await page.waitForSelector('.task-title:has-text("Leave punctuation")');
+  await page.waitForSelector('.instance-title .pill:has-text("succeeded")', { timeout: 120_000 });
+  for (const [key, tab] of [['2', 'Changes'], ['3', 'Chart'], ['1', 'Overview']]) {
+    await page.keyboard.press(key);
+    await page.waitForSelector(`[role=tab][aria-selected=true]:has-text("${tab}")`);
+    if (tab === 'Changes') {
+      await page.waitForSelector('.file-row');
+      await press(page, 'Side by side');
+      await page.waitForSelector('.patch.split');
+      await press(page, 'Undo');
+      await page.waitForSelector('dialog');
+      await page.keyboard.press('Escape');
+    }
+  }
+  await page.keyboard.press('m');
+  await page.keyboard.type('Now write a test');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.task-title:has-text("Now write a test")');
+  await close();
+});
+
+test('rows are selected, paused and resumed by keyboard, and a view is saved', async () => {
+  await server.post('instances', { chart: 'counter', id: 'keyed' });
+  const { page, close } = await visit(browser, server.address, '#/instances?q=keyed');
+  await page.waitForSelector('.virtual-row:has-text("keyed")');
+  for (const [act, status] of [['Pause 1', 'paused'], ['Resume 1', 'waiting']]) {
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.waitForSelector('.bulk:has-text("1 selected")');
+    await press(page, act);
+    await page.waitForSelector(`.virtual-row:has-text("keyed") .cell-status:has-text("${status}")`);
+  }
+  await press(page, 'Save view');
+  await page.waitForSelector('dialog input');
+  await tabTo(page, 'dialog input');
+  await page.keyboard.type('By keyboard');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('[aria-label="Saved views"]');
+  await close();
+});
+
+test('a chart is edited, saved, simulated and tested by keyboard', async () => {
+  const { page, close } = await visit(browser, server.address, '#/charts/counter');
+  await page.waitForFunction(() => document.querySelector('.editor-text')?.value.includes('COUNTED'));
+  await page.waitForSelector('text=No problems found');
+  await tabTo(page, '.editor-text');
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('# by keyboard');
+  await page.keyboard.press('Control+s');
+  await page.waitForSelector('.notice:has-text("Saved")');
+  assert.match(readFileSync(join(made.root, '.rawko/charts/counter.yaml'), 'utf8'), /# by keyboard/);
+  // Tab indents in the editor; Escape leaves it.
+  await page.keyboard.press('Escape');
+  await tabTo(page, '[role=tab]');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('.sim-line');
+  await press(page, 'COUNTED', '.event-buttons button');
+  await page.waitForSelector('.sim-line[aria-current=step]:has-text("COUNTED")');
+  await tabTo(page, '[data-transition].offered');
+  await press(page, 'Save as test…');
+  await page.waitForSelector('dialog input');
+  await tabTo(page, 'dialog input');
+  await page.keyboard.type('counts once');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.notice:has-text("it passes")');
+  await close();
+});
+
+test('every other view is reached and used by keyboard', async () => {
+  const { page, close } = await visit(browser, server.address, '#/instances');
+  await page.waitForSelector('.virtual-row');
+  const go = async (key, heading) => {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await page.waitForSelector(`h1:has-text("${heading}")`);
+  };
+  await go('u', 'Usage');
+  await page.waitForSelector('.usage:has-text("By agent") a');
+  await press(page, 'developer', '.usage a');
+  await page.waitForSelector('h1:has-text("developer")');
+  await go('d', 'Audit');
+  await page.waitForSelector('.audit-table tbody tr');
+  await tabTo(page, '[aria-label="Search the audit log"]');
+  await page.keyboard.type('no such line');
+  await page.waitForSelector('text=No matching lines');
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => document.activeElement.blur());
+  await go('p', 'Agents');
+  await page.waitForSelector('.card');
+  await go('h', 'Charts');
+  await page.waitForSelector('.chart-card');
+  await go('s', 'Settings');
+  await page.waitForSelector('.doctor li');
+  await go('a', 'Approvals');
+  await page.waitForSelector('.ask');
+  await press(page, 'Decline', '.ask button');
+  await page.waitForSelector('text=No pending requests');
   await close();
 });

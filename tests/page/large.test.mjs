@@ -85,3 +85,24 @@ test('a hundred thousand steps are dragged over', async () => {
   assert.ok((await page.locator('.steps .virtual-row').count()) < ROWS_MAX, 'only what is seen is there');
   await close();
 });
+
+/** The median of several visits, printed for docs/performance.md; nothing is asserted about time. */
+test('first paint and interaction are measured', async () => {
+  const times = { 'first paint': [], 'rows of the list': [], 'search': [], 'an instance with its diagram': [] };
+  for (let round = 0; round < 5; round += 1) {
+    const { page, close } = await visit(browser, server.address, '#/instances');
+    await page.waitForSelector('.virtual-row:not(.loading)');
+    times['rows of the list'].push(await page.evaluate(() => performance.now()));
+    times['first paint'].push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+    const timed = async (name, act, done) => {
+      const began = await page.evaluate(() => performance.now());
+      await act();
+      await page.waitForFunction(done);
+      times[name].push((await page.evaluate(() => performance.now())) - began);
+    };
+    await timed('search', () => page.fill('[type=search]', 'count-0777'), () => document.querySelectorAll('.virtual-row:not([hidden]):not(.loading)').length === 10);
+    await timed('an instance with its diagram', () => page.click('.virtual-row:not([hidden]) >> nth=0'), () => document.querySelector('.drawing-content')?.shadowRoot.querySelector('.state.active'));
+    await close();
+  }
+  for (const [name, all] of Object.entries(times)) console.log(`measured: ${name} ${Math.round(all.sort((a, b) => a - b)[2])} ms`);
+});

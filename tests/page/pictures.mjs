@@ -55,7 +55,7 @@ const DOOR = `statechart:
 
 const SPEAKER = `import json, os, sys
 LINES = {
-    "importer": "Yesterday: the **supplier import** was mended, 1,204 rows came in. Today: \`free_slug\`, which numbers a slug that is taken.",
+    "importer": "Yesterday: the **supplier import** was fixed, 1,204 rows came in. Today: \`free_slug\`, which numbers a slug that is taken.",
     "ci": "All checks are green since 9:41. Two things from the review:\\n\\n- \`slug\` still keeps underscores\\n- the test for numbers is missing",
 }
 def say(**message):
@@ -186,6 +186,41 @@ try {
       await page.click('h1');
     },
   });
+  await picture('studio', '#/charts/order?tab=simulate', '.sim-line', {
+    viewport: { width: 1560, height: 900 },
+    act: async (page) => {
+      const dialog = async (values) => {
+        for (const [selector, value] of Object.entries(values)) await page.fill(`dialog ${selector}`, value);
+        await page.click('dialog button[type=submit]');
+        await page.waitForSelector('dialog', { state: 'detached' });
+      };
+      await page.click('.simulator >> text=Input…');
+      await dialog({ textarea: '{"amount": 250}' });
+      await page.waitForSelector('.sim-line:has-text("asking")');
+      await page.click('role=button[name="Done… approval"]');
+      await dialog({ textarea: '{"approved": true, "by": "ada"}' });
+      await page.waitForSelector('.sim-line[aria-current=step]:has-text("addressing")');
+    },
+  });
+  await picture('suggestions', '#/charts/order', '.verdict', {
+    colorScheme: 'dark',
+    act: async (page) => {
+      const text = await page.inputValue('.editor-text');
+      await page.fill('.editor-text', text.replace('    charging:\n', '    charging:\n      on: {CANCELLED: re}\n'));
+      await page.waitForSelector('.finding');
+      await page.evaluate(() => {
+        const area = document.querySelector('.editor-text');
+        const at = area.value.indexOf('CANCELLED: re') + 'CANCELLED: re'.length;
+        area.focus();
+        area.setSelectionRange(at, at);
+        area.scrollTop = 440;
+      });
+      await page.waitForTimeout(300);
+      await page.keyboard.press('Control+Space');
+      await page.waitForSelector('.hints [role=option]');
+    },
+  });
+  await picture('agent', '#/agents/developer', '.agent-page .card >> nth=2');
 } finally {
   await browser.close();
   await server.stop();

@@ -218,3 +218,11 @@ test('nothing that ended without success is green', () => {
   assert.deepEqual(['succeeded', 'failed', 'limit', 'loop', 'stuck', 'cancelled', null, undefined].map(ended), ['done', 'error', 'limit', 'loop', 'stuck', 'cancelled', 'ended', 'ended']);
   assert.equal(tone({ status: 'waiting', waits_for: 'work', waiting_for: 'person' }), 'person');
 });
+
+const { tokens } = await load('yaml');
+
+test('colours of a line', () => {
+  const kinds = (line) => tokens(line).map(({ kind, start, end }) => `${kind} ${line.slice(start, end)}`);
+  assert.deepEqual(kinds('on: {GO: "a # b"} # why'), ['key on', 'mark :', 'mark {', 'key GO', 'mark :', 'string "a # b"', 'mark }', 'comment # why']);
+  assert.deepEqual(kinds('after: {30s: true}'), ['key after', 'mark :', 'mark {', 'key 30s', 'mark :', 'word true', 'mark }']);
+});

@@ -141,8 +141,13 @@ test('a task is followed, steered, paused, answered, undone and continued', asyn
     assert.ok(existsSync(file('colour.txt')), 'nothing was undone');
   });
 
-  await t.test('the chart fits, and only the way taken is at full strength', async () => {
+  await t.test('the chart shows the path taken; the whole chart fits, and the rest is faded', async () => {
     await page.click('role=tab[name=Chart]');
+    await page.waitForFunction(() => {
+      const shadow = document.querySelector('.drawing-content')?.shadowRoot;
+      return shadow?.querySelector('[data-node="complete"]') && !shadow.querySelector('[data-node="at_limit"]');
+    });
+    await page.click('.task-extent >> text=Whole chart');
     await page.waitForFunction(() => {
       const shadow = document.querySelector('.drawing-content')?.shadowRoot;
       const off = shadow?.querySelector('[data-node="at_limit"]')?.classList.contains('off');

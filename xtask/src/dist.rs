@@ -27,7 +27,10 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
     if let Some(url) = &options.url {
         command.extend(["--url", url]);
     }
-    run("python3", &command, &[])
+    run("python3", &command, &[])?;
+    // The SDKs hold no binary, so they are beside the packages that do.
+    let (script, out) = (root().join("packaging/sdks.py"), options.out.join("sdks"));
+    run("python3", &[text(&script)?, "--out", text(&out)?], &[])
 }
 
 #[derive(Debug, PartialEq)]

@@ -8,10 +8,12 @@ mod dist;
 mod docs;
 mod nightly;
 mod run;
+mod sdks;
 mod test;
 #[cfg(test)]
 mod tidy;
 mod tools;
+mod vsix;
 
 use anyhow::{Result, bail};
 
@@ -24,6 +26,8 @@ cargo xtask deny            licences, sources and advisories of dependencies
 cargo xtask dist --help     every package of a release, with checksums and a bill of materials
 cargo xtask tools           install what the tests need (Debian and npm packages, by name)
 cargo xtask bless           rewrite the goldens from what the code gives now
+cargo xtask sdks            write the types of the SDKs from the OpenAPI document
+cargo xtask vsix            build the VS Code extension to target/dist/rawko.vsix
 cargo xtask docs            build the documentation as a site in target/book
 cargo xtask cluster         three Restate nodes, each killed in turn
 cargo xtask bench --help    rawko beside its peers";
@@ -41,6 +45,8 @@ fn main() -> Result<()> {
         "tools" => tools::install(),
         "bless" => bless::main(rest),
         "docs" => docs::main(),
+        "sdks" => sdks::main(),
+        "vsix" => vsix::main(),
         "cluster" => cluster::main(rest),
         "help" | "--help" | "-h" => {
             println!("{COMMANDS}");

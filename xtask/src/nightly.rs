@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 13] = [
+const JOBS: [Job; 16] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -72,6 +72,15 @@ const JOBS: [Job; 13] = [
         result: "outside: ",
     },
     Job {
+        name: "sdks",
+        package: "rawko",
+        test: "sdks",
+        filter: "lose_no_call_and_pay_nothing_twice",
+        variable: "RAWKO_SDK_CALLS",
+        amount: 1_000,
+        result: "sdks: ",
+    },
+    Job {
         name: "charts",
         package: "rawko-core",
         test: "properties",
@@ -97,6 +106,15 @@ const JOBS: [Job; 13] = [
         variable: "RAWKO_SPIN",
         amount: 500,
         result: "spin: ",
+    },
+    Job {
+        name: "mutants",
+        package: "rawko-verify",
+        test: "verify",
+        filter: "mutants_of_our_charts_are_killed",
+        variable: "RAWKO_MUTANTS",
+        amount: 1_000,
+        result: "mutants: ",
     },
     Job {
         name: "xstate",
@@ -142,6 +160,16 @@ const JOBS: [Job; 13] = [
         variable: "PROPTEST_CASES",
         amount: 100_000,
         result: "test result",
+    },
+    Job {
+        name: "fuzz",
+        package: "rawko",
+        test: "fuzz",
+        filter: "",
+        // Seconds, shared by all targets.
+        variable: "RAWKO_FUZZ",
+        amount: 1_800,
+        result: "fuzz: ",
     },
 ];
 
@@ -273,7 +301,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, fleet-restate, outside, charts, turns, spin, xstate, expressions, readers, logs, settings";
+        let jobs = "seeds, kills, fleet, fleet-restate, outside, sdks, charts, turns, spin, mutants, xstate, expressions, readers, logs, settings, fuzz";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

@@ -22,8 +22,11 @@ const DEBIAN: &[(&str, &str, &str)] = &[
 const NPM: &[(&str, &str)] = &[
     ("target/tools/node", "tests/tools/package.json"),
     ("target/tools/peers", "tests/tools/peers/package.json"),
+    ("target/tools/mcp", "tests/tools/mcp/package.json"),
     ("target/tools/restate", "tests/tools/restate/package.json"),
     ("target/tools/browser", "tests/page/package.json"),
+    ("target/tools/acp", "tests/tools/acp/package.json"),
+    ("target/tools/lsp", "tests/tools/lsp/package.json"),
 ];
 
 /// PyPI packages, in a separate environment.

@@ -1,11 +1,11 @@
 //! The charts as text, embedded so that a measured process reads no file, and the event sequence of W5.
 
-pub const W1: &str = include_str!("../../charts/w1.json");
-pub const W2: &str = include_str!("../../charts/w2.json");
-pub const W3: &str = include_str!("../../charts/w3.json");
-pub const W4: &str = include_str!("../../charts/w4.json");
-pub const W5: &str = include_str!("../../charts/w5.json");
-pub const W9: &str = include_str!("../../charts/w9.json");
+pub const W1: &str = include_str!("../charts/w1.json");
+pub const W2: &str = include_str!("../charts/w2.json");
+pub const W3: &str = include_str!("../charts/w3.json");
+pub const W4: &str = include_str!("../charts/w4.json");
+pub const W5: &str = include_str!("../charts/w5.json");
+pub const W9: &str = include_str!("../charts/w9.json");
 
 /// The two events of W5.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Agents: their files, sessions, memories, and the services that the charts `agent` and `orchestrator` call. Models,
 //! tools, programs and decisions have their own crates below.
+#![warn(missing_docs)]
 
 pub mod agent;
 pub mod memories;

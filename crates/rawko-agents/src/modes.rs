@@ -14,6 +14,7 @@ pub struct Step {
 }
 
 impl Step {
+    /// Creates a step that runs an agent.
     pub fn agent(name: impl Into<String>) -> Self {
         Self { key: "agent", name: name.into(), prompt: None, input: Value::Null }
     }

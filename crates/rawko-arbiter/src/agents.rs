@@ -11,18 +11,26 @@ use super::context::{EntryResult, ExecutionEntry};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentProfile {
+    /// Agent id, the name of its file.
     pub name: String,
+    /// Name shown to people; the id if omitted.
     pub display_name: Option<String>,
+    /// Description that a model selects the agent by.
     pub when_to_use: String,
+    /// Tools that the agent may use.
     pub tools: ToolNames,
+    /// Declared successors, which are rules to the arbiter.
     pub transitions: Transitions,
 }
 
+/// Tool names as the agent's file lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolNames {
+    /// Only these tools; `None` allows all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<String>>,
+    /// Never these tools, even if allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Vec<String>>,
 }
@@ -31,20 +39,29 @@ pub struct ToolNames {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Transitions {
+    /// Successor after success.
     pub on_success: Option<String>,
+    /// Successor after a failure.
     pub on_failure: Option<String>,
+    /// Successor once the agent reached its limit on completions.
     pub on_max_iterations: Option<String>,
     /// Keyed by the agent's verdict.
     pub custom: BTreeMap<String, String>,
 }
 
+/// An agent in the arbiter's prompt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentDescription {
+    /// Agent id.
     pub name: String,
+    /// Name shown to people.
     pub display_name: String,
+    /// Description that a model selects the agent by.
     pub when_to_use: String,
+    /// Tools that the agent may use.
     pub tools: ToolNames,
+    /// Results in this task; `None` if the agent has not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recent_performance: Option<Performance>,
 }
@@ -53,8 +70,10 @@ pub struct AgentDescription {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Performance {
+    /// Completion time of the last success, in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_success: Option<String>,
+    /// Completion time of the last failure, in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
     /// 0 to 100, in whole per cent.

@@ -11,17 +11,23 @@ use super::plan::Plan;
 /// Estimated characters per token, where tokens were not counted.
 const CHARS_PER_TOKEN: u64 = 4;
 
+/// The limits of a task and their use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConstraintContext {
+    /// Limit on iterations of the task.
     pub max_iterations: u64,
     /// The iteration being decided: one more than were started.
     pub current_iteration: u64,
     /// Number of iterations that could follow it.
     pub iterations_remaining: u64,
+    /// Failures since the last success.
     pub consecutive_failures: u64,
+    /// Failures in a row that end the task.
     pub max_consecutive_failures: u64,
+    /// Tokens of all models in this task so far.
     pub estimated_tokens_used: u64,
+    /// Time since the start of the task, in milliseconds.
     pub time_elapsed_ms: u64,
     /// Milliseconds; null without a basis for an estimate.
     pub estimated_time_remaining: Option<u64>,

@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Orchestration {
+    /// Task text as the person wrote it.
     pub task: String,
     /// Any of the supported plan shapes; see [`super::Plan::of`].
     pub plan: Value,
+    /// Executions so far, oldest first.
     pub history: Vec<ExecutionEntry>,
+    /// The last failure, until an agent succeeds.
     pub last_error: Option<ErrorEntry>,
     /// The agents that may be selected; `None` allows all.
     pub agents: Option<Vec<String>>,
@@ -20,13 +23,19 @@ pub struct Orchestration {
     pub current_mode: String,
     /// The arbiter's previous decision.
     pub last_arbiter_decision: Value,
+    /// Start time in RFC 3339.
     pub started_at: Option<String>,
     /// The conversation with each agent, by name.
     pub sessions: Value,
+    /// Iterations started.
     pub iteration_count: u64,
+    /// Limit on iterations of the task.
     pub max_iterations: u64,
+    /// Failures since the last success.
     pub consecutive_failures: u64,
+    /// Failures in a row that end the task.
     pub max_failures: u64,
+    /// Limit on the time of the task, in milliseconds; `None` has no limit.
     pub timeout_ms: Option<u64>,
     /// The results of the checks; `None` before the first round.
     pub evidence: Option<CheckEvidence>,
@@ -44,7 +53,9 @@ pub struct Orchestration {
 pub struct CheckEvidence {
     /// False without any check.
     pub verified: bool,
+    /// True if no check fails.
     pub clean: bool,
+    /// Report of the checks, for the prompt.
     pub text: String,
     /// Files that agents had changed although a check depends on them.
     pub restored: Vec<String>,
@@ -54,21 +65,28 @@ pub struct CheckEvidence {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionEntry {
+    /// Agent id.
     pub agent: String,
     /// Defaults to its position in the history.
     #[serde(default)]
     pub iteration: Option<u64>,
+    /// Start time in RFC 3339.
     pub started_at: String,
+    /// End time in RFC 3339.
     #[serde(default)]
     pub completed_at: Option<String>,
+    /// Outcome of the execution.
     pub result: EntryResult,
+    /// Final text of the agent.
     #[serde(default)]
     pub output: Option<String>,
     /// The structured response, if the agent gave one.
     #[serde(default)]
     pub data: Value,
+    /// Changed files, relative to the project.
     #[serde(default)]
     pub files_modified: Option<Vec<String>>,
+    /// Present if the execution failed.
     #[serde(default)]
     pub error: Option<EntryError>,
     /// `{input_tokens, output_tokens}` or `{input, output}`.
@@ -80,9 +98,13 @@ pub struct ExecutionEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryResult {
+    /// The agent completed its work.
     Success,
+    /// The agent ended with an error.
     Failure,
+    /// The execution used up its time.
     Timeout,
+    /// A person stopped it.
     Cancelled,
     /// Stopped at the agent's own limit.
     MaxIterations,
@@ -92,7 +114,9 @@ pub enum EntryResult {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum EntryError {
+    /// Only a text.
     Message(String),
+    /// The fields of an error.
     Details(Box<ErrorEntry>),
 }
 
@@ -102,16 +126,23 @@ pub enum EntryError {
 pub struct ErrorEntry {
     /// `arbiter` if no agent was running.
     pub agent: Option<String>,
+    /// One sentence for people.
     pub message: Option<String>,
     /// A category of the host, of an agent, or one of [`super::ErrorCategory`].
     pub category: Option<String>,
     /// The code of a provider or an agent.
     pub code: Option<String>,
+    /// Tool whose call failed.
     pub tool: Option<String>,
+    /// Position of the plan's step, counted from 1.
     pub step: Option<u64>,
+    /// The attempted operation, such as a tool call with its input.
     pub attempted: Option<String>,
+    /// Ways to continue, as the agent reported them.
     pub recovery_options: Option<Vec<super::RecoveryOption>>,
+    /// Time of the failure in RFC 3339.
     pub at: Option<String>,
+    /// Files, command and sizes at the failure.
     pub context: Option<super::Circumstances>,
 }
 
@@ -119,8 +150,10 @@ pub struct ErrorEntry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
+    /// The context lacks a key or has one of the wrong type.
     #[error("the chart's context does not match the orchestrator's: {0}")]
     Unreadable(String),
+    /// The history is empty.
     #[error("nothing to evaluate: no agent has run yet")]
     NothingDone,
 }
@@ -156,6 +189,7 @@ impl Orchestration {
         serde_json::from_value(context.to_json()).map_err(|error| ContextError::Unreadable(error.to_string()))
     }
 
+    /// Returns the newest execution.
     pub fn last(&self) -> Option<&ExecutionEntry> {
         self.history.last()
     }
@@ -165,6 +199,7 @@ impl Orchestration {
         self.evidence.as_ref().is_none_or(|evidence| evidence.clean)
     }
 
+    /// Returns true if no further iteration may start.
     pub fn is_at_cap(&self) -> bool {
         self.iteration_count >= self.max_iterations
     }
@@ -199,6 +234,7 @@ impl EntryResult {
         }
     }
 
+    /// Returns the name used in charts and prompts.
     pub fn as_str(self) -> &'static str {
         match self {
             EntryResult::Success => "success",

@@ -3,7 +3,7 @@
 use super::agents::AgentProfile;
 use super::context::Orchestration;
 use super::decision::{By, Decided, Decision};
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 use super::fallback::fallback;
 use super::rules::ruled;
 use super::settings::ArbiterSettings;
@@ -21,17 +21,20 @@ pub enum Moment {
 /// The complete input of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
+    /// State of the orchestrator that asks.
     pub moment: Moment,
+    /// Context of the chart.
     pub context: &'a Orchestration,
     /// In the project's order.
     pub agents: &'a [AgentProfile],
+    /// Section `arbiter` of the settings.
     pub settings: &'a ArbiterSettings,
 }
 
 impl Case<'_> {
     /// Returns the enabled decisions.
-    pub fn enabled(&self) -> Enabled {
-        Enabled::of(self)
+    pub fn enabled(&self) -> EnabledDecisions {
+        EnabledDecisions::of(self)
     }
 
     /// Returns the decision of a rule, if no model is needed.
@@ -50,7 +53,7 @@ pub fn decide(case: &Case<'_>, answer: Option<&Decision>) -> Option<Decided> {
     ruled(case, &enabled).or_else(answered).or_else(|| fallback(case, &enabled))
 }
 
-fn by_model(decision: &Decision, case: &Case<'_>, enabled: &Enabled) -> Decided {
+fn by_model(decision: &Decision, case: &Case<'_>, enabled: &EnabledDecisions) -> Decided {
     let agent = match (decision, case.moment) {
         (Decision::SelectMode { mode, .. }, _) => Some(mode.clone()),
         (Decision::Continue { .. }, _) | (Decision::Retry { .. }, Moment::Select) => enabled.current.clone(),

@@ -1,37 +1,69 @@
-//! `Decision`: the arbiter's possible decisions, and `Decided`: a decision with its origin and reason, as stored by the
-//! chart and the journal.
+//! `Decision`: the arbiter's possible decisions, and `Decided`: a decision with its origin and reason. `DecisionRecord` is
+//! its form in the chart and the journal.
 
-use rawko_core::{Map, Value};
+use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
+/// A decision of the arbiter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
     /// Another agent runs next.
-    SelectMode { mode: String, reason: String },
+    SelectMode {
+        /// Id of the agent.
+        mode: String,
+        /// Explanation for the journal.
+        reason: String,
+    },
     /// The same agent continues.
-    Continue { reason: String },
+    Continue {
+        /// Explanation for the journal.
+        reason: String,
+    },
     /// The task is done.
-    Complete { summary: String },
+    Complete {
+        /// Result of the task, for the person.
+        summary: String,
+    },
     /// Try again: back to selecting; while selecting, the last agent.
-    Retry { reason: String },
+    Retry {
+        /// Explanation for the journal; the agent reads it too.
+        reason: String,
+    },
     /// The current step of the plan is left out.
-    Skip { reason: String },
+    Skip {
+        /// Explanation for the journal.
+        reason: String,
+    },
     /// The task ends without success.
-    Abort { reason: String },
+    Abort {
+        /// Explanation for the person.
+        reason: String,
+    },
     /// A person answers a question first.
-    Ask { question: String },
+    Ask {
+        /// Question to the person.
+        question: String,
+    },
 }
 
 /// The kind of a decision without its payload, for listing the enabled ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Kind {
+    /// [`Decision::SelectMode`].
     SelectMode,
+    /// [`Decision::Continue`].
     Continue,
+    /// [`Decision::Complete`].
     Complete,
+    /// [`Decision::Retry`].
     Retry,
+    /// [`Decision::Skip`].
     Skip,
+    /// [`Decision::Abort`].
     Abort,
+    /// [`Decision::Ask`].
     Ask,
 }
 
@@ -39,20 +71,64 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
+    /// A rule decided without a model.
     Rule,
+    /// A model's response was valid.
     Model,
+    /// No rule applied and no response was usable.
     Fallback,
 }
 
 /// A decision with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
+    /// The decision.
     pub decision: Decision,
     /// The next agent; `None` if there is none, or if it is still to be selected.
     pub agent: Option<String>,
+    /// Origin of the decision.
     pub by: By,
     /// The rule, or the reason for the fallback.
     pub why: String,
+}
+
+/// A decision as charts read it: one map for all kinds, with the keys of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// Kind, the `type` of the record.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The agent of `SELECT_MODE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Explanation of every kind but `COMPLETE` and `ASK`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Result of the task, for `COMPLETE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Question to the person, for `ASK`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// Origin of the decision.
+    pub by: By,
+    /// Name of the rule, or the reason of the fallback.
+    pub why: String,
+}
+
+impl Decision {
+    /// Returns the kind without the payload.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Decision::SelectMode { .. } => Kind::SelectMode,
+            Decision::Continue { .. } => Kind::Continue,
+            Decision::Complete { .. } => Kind::Complete,
+            Decision::Retry { .. } => Kind::Retry,
+            Decision::Skip { .. } => Kind::Skip,
+            Decision::Abort { .. } => Kind::Abort,
+            Decision::Ask { .. } => Kind::Ask,
+        }
+    }
 }
 
 impl Kind {
@@ -71,13 +147,25 @@ impl Kind {
 }
 
 impl Decided {
+    /// Returns the decision as charts read it.
+    pub fn record(&self) -> DecisionRecord {
+        let (mut mode, mut reason, mut summary, mut question) = (None, None, None, None);
+        match self.decision.clone() {
+            Decision::SelectMode { mode: agent, reason: why } => (mode, reason) = (Some(agent), Some(why)),
+            Decision::Continue { reason: why }
+            | Decision::Retry { reason: why }
+            | Decision::Skip { reason: why }
+            | Decision::Abort { reason: why } => reason = Some(why),
+            Decision::Complete { summary: text } => summary = Some(text),
+            Decision::Ask { question: text } => question = Some(text),
+        }
+        let (kind, by, why) = (self.decision.kind(), self.by, self.why.clone());
+        DecisionRecord { kind, mode, reason, summary, question, by, why }
+    }
+
     /// Returns the result of `work:evaluate`: the decision with its origin and reason.
     pub fn to_value(&self) -> Value {
-        let decision = serde_json::to_value(&self.decision).map(Value::from_json).unwrap_or_default();
-        let mut map: Map = decision.as_map().cloned().unwrap_or_default();
-        map.insert("by".into(), Value::str(self.by.as_str()));
-        map.insert("why".into(), Value::str(&self.why));
-        Value::Map(map.into())
+        serde_json::to_value(self.record()).map(Value::from_json).unwrap_or_default()
     }
 
     /// Returns the result of `work:select`: the agent and the decision that selected it.
@@ -88,6 +176,7 @@ impl Decided {
 }
 
 impl By {
+    /// Returns the name used in charts and journals.
     pub fn as_str(self) -> &'static str {
         match self {
             By::Rule => "rule",

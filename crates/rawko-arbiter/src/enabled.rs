@@ -1,4 +1,4 @@
-//! `Enabled`: the decisions possible under the chart's guards, and the JSON Schema that describes them to a model.
+//! `EnabledDecisions`: the decisions possible under the chart's guards, and the JSON Schema that describes them to a model.
 
 use serde_json::{Value as Json, json};
 
@@ -9,23 +9,28 @@ use super::input::choosable;
 use super::plan::Plan;
 use super::rules::{Verdict, verdict};
 
+/// The decisions that are possible now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Enabled {
+pub struct EnabledDecisions {
     /// The agents that SELECT_MODE may name; if empty, SELECT_MODE is disabled.
     pub modes: Vec<String>,
     /// The agent that CONTINUE, or RETRY while selecting, runs.
     pub current: Option<String>,
+    /// The same agent may run again without a failure in between.
     pub can_continue: bool,
+    /// The last execution may be repeated.
     pub can_retry: bool,
+    /// The task may end with success.
     pub can_complete: bool,
     /// The plan has a step that can be left out.
     pub can_skip: bool,
     /// Something went wrong, so that giving up is a choice.
     pub can_abort: bool,
+    /// A person may be asked.
     pub can_ask: bool,
 }
 
-impl Enabled {
+impl EnabledDecisions {
     pub(super) fn of(case: &Case<'_>) -> Self {
         let names: Vec<String> =
             choosable(case.context, case.agents).into_iter().map(|profile| profile.name.clone()).collect();
@@ -141,5 +146,5 @@ fn is_plan_complete(context: &Orchestration) -> bool {
         Verdict::Bad | Verdict::Other => true,
         Verdict::Good | Verdict::None => false,
     });
-    !contradicted && Plan::of(&context.plan).is_some_and(|plan| plan.is_complete)
+    !contradicted && Plan::of(&context.plan).is_some_and(|plan| plan.is_complete())
 }

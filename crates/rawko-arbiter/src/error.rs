@@ -6,47 +6,72 @@ use serde::{Deserialize, Serialize};
 use super::context::{ErrorEntry, Orchestration};
 use super::plan::Plan;
 
+/// A failure in the arbiter's prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorContext {
+    /// Agent that failed; `arbiter` if none was running.
     pub agent: String,
+    /// Tool whose call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Position of the plan's current step, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_step: Option<u64>,
+    /// The attempted operation.
     pub attempted: String,
+    /// Error message.
     pub message: String,
+    /// Class that the recovery options follow from.
     pub category: ErrorCategory,
+    /// Ways to continue, best first.
     pub recovery_options: Vec<RecoveryOption>,
+    /// Time of the failure in RFC 3339.
     pub timestamp: String,
+    /// Files, command and sizes at the failure.
     pub context: Circumstances,
 }
 
+/// The class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
+    /// A tool call failed.
     ToolFailure,
+    /// The model's provider failed or refused the request.
     ProviderError,
+    /// Input or output does not fit its schema.
     ValidationError,
+    /// A time limit was reached.
     Timeout,
+    /// A rule or a person denied the operation.
     PermissionError,
+    /// None of the known codes.
     Unknown,
 }
 
+/// A way to continue after a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveryOption {
+    /// Decision that carries it out.
     pub action: RecoveryAction,
+    /// The option in one sentence.
     pub description: String,
+    /// Why it may help.
     pub reason: String,
 }
 
+/// The decision behind a recovery option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryAction {
+    /// Repeat the execution.
     Retry,
+    /// Leave out the step of the plan.
     Skip,
+    /// Let another agent continue.
     Fallback,
+    /// End the task without success.
     Abort,
 }
 
@@ -54,17 +79,22 @@ pub enum RecoveryAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Circumstances {
+    /// Files that the failed operation accessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_accessed: Option<Vec<String>>,
+    /// Shell command that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command_executed: Option<String>,
+    /// Bytes of the operation's input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_size: Option<u64>,
+    /// Bytes of the operation's output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_size: Option<u64>,
 }
 
 impl ErrorCategory {
+    /// All categories, for lists and tests.
     pub const ALL: [ErrorCategory; 6] = [
         ErrorCategory::ToolFailure,
         ErrorCategory::ProviderError,
@@ -74,6 +104,7 @@ impl ErrorCategory {
         ErrorCategory::Unknown,
     ];
 
+    /// Returns the name used in prompts and journals.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCategory::ToolFailure => "tool_failure",
@@ -87,6 +118,7 @@ impl ErrorCategory {
 }
 
 impl RecoveryAction {
+    /// Returns the name used in prompts and journals.
     pub fn as_str(self) -> &'static str {
         match self {
             RecoveryAction::Retry => "retry",
@@ -207,11 +239,11 @@ pub(super) fn error_context(
     let step = plan.and_then(Plan::current);
     let circumstances = error.context.clone().unwrap_or_default();
     let attempted = error.attempted.clone().or_else(|| circumstances.command_executed.clone());
-    let attempted = attempted.or_else(|| step.map(|step| step.description.clone()));
+    let attempted = attempted.or_else(|| step.map(|step| step.title.clone()));
     Some(ErrorContext {
         agent: error.agent.clone().unwrap_or_else(|| context.current_mode.clone()),
         tool: error.tool.clone(),
-        plan_step: error.step.or(step.map(|step| step.index)),
+        plan_step: error.step.or(step.and(plan).map(|plan| plan.number(plan.current_index()))),
         attempted: attempted.unwrap_or_else(|| context.task.clone()),
         message: error.message.clone().unwrap_or_default(),
         category: categorise(&error),

@@ -5,18 +5,18 @@
 use super::context::EntryResult;
 use super::decide::{Case, Moment};
 use super::decision::{By, Decided, Decision};
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 use super::plan::Plan;
 
 /// Returns `None` only if no agent can be selected.
-pub(super) fn fallback(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+pub(super) fn fallback(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     no_plan(case, enabled)
         .or_else(|| error(case, enabled))
         .or_else(|| agent(enabled, usual(case, enabled)?, "it is the default agent"))
         .or_else(|| last_resort(case, enabled))
 }
 
-fn no_plan(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+fn no_plan(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     let planner = case.settings.planner.as_str();
     // A planner that has already run without leaving a plan is not selected again: the work has to start.
     let was_asked =
@@ -27,7 +27,7 @@ fn no_plan(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
     agent(enabled, planner, "there is no plan")
 }
 
-fn error(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+fn error(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     let failed = case.context.last().is_some_and(|entry| entry.result != EntryResult::Success);
     if !failed || !enabled.can_retry {
         return None;
@@ -41,7 +41,7 @@ fn error(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
 }
 
 /// Returns the default agent of the settings, else the first one that is not the planner.
-fn usual<'c>(case: &Case<'c>, enabled: &'c Enabled) -> Option<&'c str> {
+fn usual<'c>(case: &Case<'c>, enabled: &'c EnabledDecisions) -> Option<&'c str> {
     let wanted = case.settings.fallback_agent.as_deref();
     let known = |name: &&str| {
         enabled.modes.iter().any(|mode| mode == name) || enabled.current.as_deref() == Some(*name)
@@ -52,7 +52,7 @@ fn usual<'c>(case: &Case<'c>, enabled: &'c Enabled) -> Option<&'c str> {
 }
 
 /// Selects an agent by whichever decision is enabled.
-fn agent(enabled: &Enabled, name: &str, reason: &str) -> Option<Decided> {
+fn agent(enabled: &EnabledDecisions, name: &str, reason: &str) -> Option<Decided> {
     let reason = reason.to_owned();
     let decision = if enabled.can_continue && enabled.current.as_deref() == Some(name) {
         Decision::Continue { reason }
@@ -63,7 +63,7 @@ fn agent(enabled: &Enabled, name: &str, reason: &str) -> Option<Decided> {
 }
 
 /// RETRY is always safe while evaluating: the chart checks its cap first.
-fn last_resort(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+fn last_resort(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     match case.moment {
         Moment::Select => None,
         Moment::Evaluate if enabled.can_continue => {

@@ -13,51 +13,75 @@ const FAILURES_USUAL: usize = 2;
 /// Limit of older failures.
 const OLDER_FAILURES: usize = 5;
 
+/// An execution in the arbiter's prompt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionSummary {
+    /// Agent id.
     pub agent: String,
+    /// Number of the iteration, counted from 1.
     pub iteration: u64,
+    /// Outcome of the execution.
     pub status: EntryResult,
+    /// Duration in milliseconds; 0 if a time is missing.
     #[serde(rename = "duration_ms")]
     pub duration_ms: u64,
+    /// Output, shortened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputSummary>,
+    /// Present if the execution failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SummaryError>,
+    /// Usage of the execution, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
+    /// Start time in RFC 3339.
     pub started_at: String,
+    /// End time in RFC 3339.
     pub completed_at: Option<String>,
 }
 
+/// The output of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputSummary {
+    /// Output, cut to the length that the prompt allows.
     pub summary: String,
+    /// Whole output, for the last execution only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<String>,
+    /// Changed files, relative to the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_modified: Option<Vec<String>>,
 }
 
+/// The error of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryError {
+    /// Error message.
     pub message: String,
+    /// Class of the error.
     pub category: ErrorCategory,
+    /// Position of the plan's step, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
+    /// Tool whose call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Ways to continue, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recovery_options: Vec<String>,
 }
 
+/// Token usage of an execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tokens {
+    /// Tokens sent to models.
     pub input: u64,
+    /// Tokens received from models.
     pub output: u64,
+    /// Sum of both.
     pub total: u64,
 }
 

@@ -7,7 +7,7 @@ use super::constraints::{ConstraintContext, constraints};
 use super::context::{ContextError, Orchestration};
 use super::error::{ErrorContext, error_context, recovery_options};
 use super::history::{ExecutionSummary, in_full, recent};
-use super::plan::Plan;
+use super::plan::{Plan, PlanOverview};
 
 /// Number of executions in a selection's input.
 const SELECT_HISTORY: usize = 10;
@@ -18,11 +18,17 @@ const EVALUATE_HISTORY: usize = 5;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectAgentInput {
+    /// Task text as the person wrote it.
     pub task: String,
-    pub plan: Option<Plan>,
+    /// The plan; `None` before one was made.
+    pub plan: Option<PlanOverview>,
+    /// Executions to show, oldest first.
     pub history: Vec<ExecutionSummary>,
+    /// The last failure, until an agent succeeds.
     pub last_error: Option<ErrorContext>,
+    /// Agents that may be selected.
     pub available_agents: Vec<AgentDescription>,
+    /// Limits and their use.
     pub constraints: ConstraintContext,
 }
 
@@ -30,10 +36,15 @@ pub struct SelectAgentInput {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluateProgressInput {
+    /// Task text as the person wrote it.
     pub task: String,
-    pub plan: Option<Plan>,
+    /// The plan; `None` before one was made.
+    pub plan: Option<PlanOverview>,
+    /// The execution to judge.
     pub last_execution: ExecutionSummary,
+    /// Earlier executions to show, oldest first.
     pub history: Vec<ExecutionSummary>,
+    /// Limits and their use.
     pub constraints: ConstraintContext,
 }
 
@@ -48,10 +59,11 @@ pub fn select_agent_input(context: &Orchestration, agents: &[AgentProfile], now_
         constraints: constraints(context, plan.as_ref(), now_ms),
         history: recent(&context.history, SELECT_HISTORY),
         available_agents: available,
-        plan,
+        plan: plan.as_ref().map(Plan::overview),
     }
 }
 
+/// Builds the input of `evaluating`. Fails if no agent has run yet.
 pub fn evaluate_progress_input(
     context: &Orchestration,
     agents: &[AgentProfile],
@@ -68,7 +80,7 @@ pub fn evaluate_progress_input(
         last_execution: in_full(last, context.history.len() - 1, options),
         history: recent(&context.history, EVALUATE_HISTORY),
         constraints: constraints(context, plan.as_ref(), now_ms),
-        plan,
+        plan: plan.as_ref().map(Plan::overview),
     })
 }
 

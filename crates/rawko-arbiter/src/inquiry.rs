@@ -8,16 +8,17 @@ use serde_json::json;
 use super::context::ContextError;
 use super::decide::{Case, Moment, decide};
 use super::decision::Decided;
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 use super::input::{evaluate_progress_input, select_agent_input};
 use super::parse::parse_answer;
 use super::prompt::{checks, evaluate_values, select_values};
 use super::settings::Prompts;
 
+/// A decision request and its attempts so far.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
     moment: Moment,
-    enabled: Enabled,
+    enabled: EnabledDecisions,
     /// SelectAgentInput or EvaluateProgressInput.
     input: serde_json::Value,
     prompt: String,
@@ -28,7 +29,9 @@ pub struct Inquiry {
 /// A response and its problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attempt {
+    /// Response of the model, as received.
     pub answer: String,
+    /// Reason why it cannot be used; `None` for the accepted one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -38,16 +41,20 @@ pub struct Attempt {
 pub enum PromptTurn {
     /// Text for the model: the question, or the problem of its last response.
     Prompt(String),
+    /// Earlier response of the model.
     Answer(String),
 }
 
 /// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
+    /// No request is needed any more.
     Decided(Decided),
     /// Send this to the model; its response should match the schema.
     Ask {
+        /// Conversation to send, oldest turn first.
         turns: Vec<PromptTurn>,
+        /// JSON Schema of the response.
         schema: Value,
     },
     /// No agent can be selected.
@@ -55,6 +62,7 @@ pub enum Next {
 }
 
 impl Inquiry {
+    /// Builds the prompt of a decision. Fails if the context does not allow one.
     pub fn new(case: &Case<'_>, prompts: &Prompts, now_ms: i64) -> Result<Self, ContextError> {
         let enabled = case.enabled();
         let (input, mut values) = match case.moment {
@@ -120,6 +128,7 @@ impl Inquiry {
         }))
     }
 
+    /// Returns the first prompt, without the attempts.
     pub fn prompt(&self) -> &str {
         &self.prompt
     }

@@ -1,6 +1,7 @@
 //! The arbiter: its input, its possible decisions, and the decision procedure. All of it is pure: the chart's context
 //! and the agents come in, a decision or the next prompt for a model goes out, and both are plain data for the journal.
 //! The calls to the model are made in another crate.
+#![warn(missing_docs)]
 
 mod agents;
 mod constraints;
@@ -29,13 +30,13 @@ pub use context::{
     CheckEvidence, ContextError, EntryError, EntryResult, ErrorEntry, ExecutionEntry, Orchestration,
 };
 pub use decide::{Case, Moment, decide};
-pub use decision::{By, Decided, Decision, Kind};
-pub use enabled::Enabled;
+pub use decision::{By, Decided, Decision, DecisionRecord, Kind};
+pub use enabled::EnabledDecisions;
 pub use error::{Circumstances, ErrorCategory, ErrorContext, RecoveryAction, RecoveryOption};
 pub use history::{ExecutionSummary, OutputSummary, SummaryError, Tokens};
 pub use input::{EvaluateProgressInput, SelectAgentInput, evaluate_progress_input, select_agent_input};
 pub use inquiry::{Attempt, Inquiry, Next, PromptTurn};
 pub use parse::{AnswerError, parse_answer};
-pub use plan::{Plan, PlanStep, StepStatus};
+pub use plan::{Plan, PlanOverview, PlanStep, StepOverview, StepStatus};
 pub use prompt::{PLACEHOLDERS, Template, unknown_placeholders};
 pub use settings::{ArbiterSettings, Prompts};

@@ -4,24 +4,38 @@
 use serde_json::Value as Json;
 
 use super::decision::{Decision, Kind};
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 
 /// A response that is not a valid decision. The message is sent back to the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
+    /// The response is not one JSON object; holds the parser's message.
     #[error("it is not one JSON object: {0}")]
     NotJson(String),
+    /// The decision is not enabled.
     #[error("`type` must be one of {enabled}, not {given}")]
-    Type { given: String, enabled: String },
+    Type {
+        /// Received value.
+        given: String,
+        /// Enabled kinds, comma-separated.
+        enabled: String,
+    },
+    /// The agent cannot be selected.
     #[error("SELECT_MODE needs `mode`, one of {enabled}, not {given}")]
-    Mode { given: String, enabled: String },
+    Mode {
+        /// Received value.
+        given: String,
+        /// Selectable agents, comma-separated.
+        enabled: String,
+    },
+    /// The reason is not a string.
     #[error("`reason` must be a text")]
     Reason,
 }
 
 /// Parses the response as a decision. Removes one code fence around the object, nothing else.
-pub fn parse_answer(text: &str, enabled: &Enabled) -> Result<Decision, AnswerError> {
+pub fn parse_answer(text: &str, enabled: &EnabledDecisions) -> Result<Decision, AnswerError> {
     let json: Json =
         serde_json::from_str(unfenced(text)).map_err(|error| AnswerError::NotJson(error.to_string()))?;
     if !json.is_object() {
@@ -31,7 +45,7 @@ pub fn parse_answer(text: &str, enabled: &Enabled) -> Result<Decision, AnswerErr
     if enabled.allows(&decision) { Ok(decision) } else { Err(wrong_type(&json, enabled)) }
 }
 
-fn read(json: &Json, enabled: &Enabled) -> Result<Decision, AnswerError> {
+fn read(json: &Json, enabled: &EnabledDecisions) -> Result<Decision, AnswerError> {
     let words = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
     let reason = || words("reason").ok_or(AnswerError::Reason);
     match json.get("type").and_then(Json::as_str) {
@@ -53,7 +67,7 @@ fn read(json: &Json, enabled: &Enabled) -> Result<Decision, AnswerError> {
     }
 }
 
-fn wrong_type(json: &Json, enabled: &Enabled) -> AnswerError {
+fn wrong_type(json: &Json, enabled: &EnabledDecisions) -> AnswerError {
     let kinds: Vec<&str> = enabled.kinds().into_iter().map(Kind::as_str).collect();
     AnswerError::Type { given: shown(json.get("type")), enabled: kinds.join(", ") }
 }

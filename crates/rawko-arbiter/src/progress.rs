@@ -46,6 +46,7 @@ pub struct Round {
     pub checks: Option<Failing>,
     /// Titles of all steps of the plan, and of the settled ones.
     pub steps: Vec<String>,
+    /// Titles of the settled steps.
     pub settled: Vec<String>,
     /// The agent and its verdict.
     pub verdict: Option<String>,
@@ -56,7 +57,9 @@ pub struct Round {
 /// The failing checks of a round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failing {
+    /// Number of failing checks.
     pub checks: u64,
+    /// Number of errors over all failing checks.
     pub errors: u64,
     /// Identifies the set of failures.
     pub set: String,
@@ -66,6 +69,7 @@ pub struct Failing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
+    /// Rounds so far.
     pub rounds: u64,
     /// Rounds since the last progress.
     pub without: u64,
@@ -73,8 +77,11 @@ pub struct Progress {
     pub forgiven: u64,
     /// Rounds with only a new verdict, and with only a settled step, since the last work.
     pub verdicts_only: u64,
+    /// Rounds with only a settled step, since the last work.
     pub steps_only: u64,
+    /// Smallest number of failing checks so far.
     pub best_checks: Option<u64>,
+    /// Smallest number of errors so far.
     pub best_errors: Option<u64>,
     first_steps: Vec<String>,
     settled: Vec<String>,
@@ -94,6 +101,7 @@ pub struct Progress {
 pub enum Standing {
     /// Nearer to the goal than ever before.
     Progress,
+    /// No progress, within the limits.
     Fine,
     /// The agents should hear that nothing gets better.
     Tell,
@@ -254,6 +262,7 @@ enum Visit {
 }
 
 impl Standing {
+    /// Returns the name used in charts.
     pub fn as_str(self) -> &'static str {
         match self {
             Standing::Progress => "progress",

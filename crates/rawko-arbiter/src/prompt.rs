@@ -5,11 +5,11 @@ use super::agents::AgentDescription;
 use super::constraints::ConstraintContext;
 use super::context::Orchestration;
 use super::decision::Kind;
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 use super::error::{ErrorCategory, ErrorContext};
 use super::history::{ExecutionSummary, SummaryError};
 use super::input::{EvaluateProgressInput, SelectAgentInput};
-use super::plan::Plan;
+use super::plan::PlanOverview;
 
 /// The supported placeholders.
 pub const PLACEHOLDERS: [&str; 11] = [
@@ -26,12 +26,14 @@ pub const PLACEHOLDERS: [&str; 11] = [
     "decisions",
 ];
 
+/// A prompt text with `{placeholders}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(String);
 
 pub(super) type Values = Vec<(&'static str, String)>;
 
 impl Template {
+    /// Creates a template; unknown placeholders are kept as text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -90,7 +92,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-pub(super) fn select_values(input: &SelectAgentInput, enabled: &Enabled) -> Values {
+pub(super) fn select_values(input: &SelectAgentInput, enabled: &EnabledDecisions) -> Values {
     let mut values =
         common(&input.task, input.plan.as_ref(), &input.history, &input.available_agents, &input.constraints);
     values.push(("error", input.last_error.as_ref().map_or_else(|| "No recent errors".to_owned(), error)));
@@ -102,7 +104,7 @@ pub(super) fn select_values(input: &SelectAgentInput, enabled: &Enabled) -> Valu
 pub(super) fn evaluate_values(
     input: &EvaluateProgressInput,
     agents: &[AgentDescription],
-    enabled: &Enabled,
+    enabled: &EnabledDecisions,
 ) -> Values {
     let mut values = common(&input.task, input.plan.as_ref(), &input.history, agents, &input.constraints);
     let last_agent = &input.last_execution.agent;
@@ -115,7 +117,7 @@ pub(super) fn evaluate_values(
 
 fn common(
     task: &str,
-    plan: Option<&Plan>,
+    plan: Option<&PlanOverview>,
     history: &[ExecutionSummary],
     agents: &[AgentDescription],
     constraints: &ConstraintContext,
@@ -201,13 +203,13 @@ fn error_lines(message: &str, category: ErrorCategory, agent: &str, options: &[S
     text
 }
 
-fn progress(plan: &Plan) -> String {
+fn progress(plan: &PlanOverview) -> String {
     let current = plan.current().map_or("N/A", |step| step.description.as_str());
     let place = (plan.current_step_index + 1).min(plan.steps.len());
     let mut text = format!("**Plan Progress**: Step {place} of {}\n   Current: {current}", plan.steps.len());
     for step in &plan.steps {
         let by = step.agent_used.as_ref().map(|agent| format!(" (by {agent})")).unwrap_or_default();
-        text += &format!("\n   {}. [{}] {}{by}", step.index, step.status.as_str(), step.description);
+        text += &format!("\n   {}. [{}] {}{by}", step.index, step.status, step.description);
     }
     text
 }
@@ -249,7 +251,7 @@ pub(super) fn checks(context: &Orchestration) -> String {
 }
 
 /// Lists the enabled decisions only.
-fn decisions(enabled: &Enabled) -> String {
+fn decisions(enabled: &EnabledDecisions) -> String {
     let lines = enabled.kinds().into_iter().map(|kind| match kind {
         Kind::SelectMode => format!(
             "- `{{\"type\": \"SELECT_MODE\", \"mode\": …, \"reason\": …}}`: run this agent next; `mode` is one of {}",

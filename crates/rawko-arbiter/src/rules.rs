@@ -5,7 +5,7 @@ use super::agents::AgentProfile;
 use super::context::{EntryResult, ExecutionEntry, Orchestration};
 use super::decide::{Case, Moment};
 use super::decision::{By, Decided, Decision};
-use super::enabled::Enabled;
+use super::enabled::EnabledDecisions;
 use super::input::choosable;
 use super::plan::Plan;
 
@@ -28,14 +28,14 @@ pub(super) fn verdict(entry: &ExecutionEntry) -> Verdict {
     }
 }
 
-pub(super) fn ruled(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+pub(super) fn ruled(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     match case.moment {
         Moment::Select => selecting(case, enabled),
         Moment::Evaluate => evaluating(case, enabled),
     }
 }
 
-fn selecting(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+fn selecting(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     if enabled.can_complete {
         return Some(complete(case.context));
     }
@@ -50,7 +50,7 @@ fn selecting(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
 
 /// A verdict defined in the agent's file has precedence, being the most specific; then the plan; then the file's
 /// transitions for success, failure and limits.
-fn evaluating(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
+fn evaluating(case: &Case<'_>, enabled: &EnabledDecisions) -> Option<Decided> {
     let last = case.context.last()?;
     if let Some(decided) = custom(case, enabled, last) {
         return Some(decided);
@@ -59,7 +59,8 @@ fn evaluating(case: &Case<'_>, enabled: &Enabled) -> Option<Decided> {
         Verdict::Good | Verdict::None => true,
         Verdict::Bad | Verdict::Other => false,
     };
-    if is_good && enabled.can_complete && Plan::of(&case.context.plan).is_some_and(|plan| plan.is_complete) {
+    if is_good && enabled.can_complete && Plan::of(&case.context.plan).is_some_and(|plan| plan.is_complete())
+    {
         return Some(complete(case.context));
     }
     declared(case, enabled, last)
@@ -80,7 +81,7 @@ fn profile<'a>(case: &Case<'a>, name: &str) -> Option<&'a AgentProfile> {
     choosable(case.context, case.agents).into_iter().find(|profile| profile.name == name)
 }
 
-fn custom(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<Decided> {
+fn custom(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<Decided> {
     let word = last.verdict()?;
     let target = profile(case, &last.agent)?.transitions.custom.get(word)?;
     let reason = format!("the agent {} declares where `{word}` leads", last.agent);
@@ -88,7 +89,7 @@ fn custom(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<D
 }
 
 /// Follows the verdict if there is one, else the result of the execution. An undefined verdict is left to the model.
-fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option<Decided> {
+fn declared(case: &Case<'_>, enabled: &EnabledDecisions, last: &ExecutionEntry) -> Option<Decided> {
     let transitions = &profile(case, &last.agent)?.transitions;
     let (name, target) = match (last.result, verdict(last)) {
         (EntryResult::Success, Verdict::Good | Verdict::None) => ("onSuccess", &transitions.on_success),
@@ -103,7 +104,7 @@ fn declared(case: &Case<'_>, enabled: &Enabled, last: &ExecutionEntry) -> Option
 
 /// Converts a declared target to a decision, if it is enabled.
 fn towards(
-    enabled: &Enabled,
+    enabled: &EnabledDecisions,
     target: &str,
     last: &ExecutionEntry,
     reason: String,

@@ -11,6 +11,7 @@ use super::prompt::Template;
 /// Folder of a project's own prompts, relative to the project.
 const FOLDER: &str = ".rawko/prompts";
 
+/// The section `arbiter` of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArbiterSettings {
@@ -24,13 +25,16 @@ pub struct ArbiterSettings {
     pub retries: u32,
     /// Template that overrides the file.
     pub select_prompt: Option<String>,
+    /// Template of the evaluation prompt that overrides the file.
     pub evaluate_prompt: Option<String>,
 }
 
 /// The templates of both questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompts {
+    /// Question for the next agent.
     pub select: Template,
+    /// Question about the last execution.
     pub evaluate: Template,
 }
 
@@ -68,6 +72,7 @@ impl Prompts {
         })
     }
 
+    /// Returns the template of a question.
     pub fn of(&self, moment: Moment) -> &Template {
         match moment {
             Moment::Select => &self.select,

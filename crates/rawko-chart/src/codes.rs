@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
+pub struct FindingCode {
     /// `rawko::chart::<slug>`, or with `project`, `settings`, `agents` or `verify` in its middle: stable, for tools and for
     /// searching.
     pub name: &'static str,
@@ -16,7 +16,7 @@ pub struct Code {
     pub summary: &'static str,
 }
 
-impl Code {
+impl FindingCode {
     /// Returns the last part of the name: the page is `docs/errors/<slug>.md`, or `docs/errors/settings/<slug>.md` and
     /// so on.
     pub fn slug(&self) -> &'static str {
@@ -30,7 +30,7 @@ impl Code {
 }
 
 /// Returns the code with this name or slug. A slug shared by several families is the chart's, else the settings'.
-pub fn find(name: &str) -> Option<&'static Code> {
+pub fn find(name: &str) -> Option<&'static FindingCode> {
     let mut all = ALL.iter().chain(project::ALL).chain(settings::ALL).chain(agents::ALL).chain(verify::ALL);
     all.find(|code| code.name == name || code.slug() == name)
 }
@@ -40,14 +40,14 @@ macro_rules! codes {
     ($family:literal; $($constant:ident = $severity:ident $slug:literal: $summary:literal;)*) => {
         $(
             #[doc = $summary]
-            pub const $constant: Code = Code {
+            pub const $constant: FindingCode = FindingCode {
                 name: concat!("rawko::", $family, "::", $slug),
                 severity: Severity::$severity,
                 summary: $summary,
             };
         )*
         /// Every code, in the order of the register.
-        pub const ALL: &[Code] = &[$($constant),*];
+        pub const ALL: &[FindingCode] = &[$($constant),*];
     };
 }
 
@@ -137,7 +137,7 @@ codes! {
 
 /// Problems between the files of a project. Defined here and not where they are read, so that there is one register.
 pub mod project {
-    use super::{Code, Severity};
+    use super::{FindingCode, Severity};
 
     codes! {
         "project";
@@ -149,7 +149,7 @@ pub mod project {
 
 /// Problems of settings. Here for the same reason.
 pub mod settings {
-    use super::{Code, Severity};
+    use super::{FindingCode, Severity};
 
     codes! {
         "settings";
@@ -166,7 +166,7 @@ pub mod settings {
 
 /// Built-in properties of `rawko verify`. Here for the same reason.
 pub mod verify {
-    use super::{Code, Severity};
+    use super::{FindingCode, Severity};
 
     codes! {
         "verify";
@@ -183,7 +183,7 @@ pub mod verify {
 
 /// Problems of agent files. Here for the same reason.
 pub mod agents {
-    use super::{Code, Severity};
+    use super::{FindingCode, Severity};
 
     codes! {
         "agents";

@@ -3,7 +3,7 @@
 
 use crate::finding::Finding;
 use crate::source::Span;
-use crate::tree::{Data, Tree, View};
+use crate::tree::{Data, NodeView, TextTree};
 
 /// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub struct DocumentEntry {
 impl Document {
     /// Reads a text, or returns everything that prevents it from being read.
     pub fn read(text: &str) -> Result<Document, Vec<Finding>> {
-        Ok(owned(Tree::read(text)?.root()))
+        Ok(owned(TextTree::read(text)?.root()))
     }
 
     /// Returns the value of a key, if this is a map that has it.
@@ -100,7 +100,7 @@ impl Document {
 }
 
 /// Recursion is bounded: the tree's own limit on depth has already been applied.
-fn owned(view: View<'_>) -> Document {
+fn owned(view: NodeView<'_>) -> Document {
     let data = match view.data() {
         Data::Null => DocumentData::Null,
         Data::Bool(value) => DocumentData::Bool(value),

@@ -29,6 +29,7 @@ mod migration;
 mod printable;
 mod property;
 mod read;
+mod references;
 mod registry;
 pub mod render;
 mod schema;
@@ -39,16 +40,19 @@ mod version;
 
 pub use check::analyse;
 pub use check::recursion::{ChartStart, ChartStarts, recursive_charts};
-pub use codes::Code;
+pub use codes::FindingCode;
 pub use document::{Document, DocumentData, DocumentEntry};
 pub use finding::{Finding, Severity};
 pub use load::{Loaded, load, load_bytes, lower_source, source_from_bytes};
-pub use lowered::{ActionPlaces, InvokePlaces, Lowered, MorePlaces, NodePlaces, Places, TransitionPlaces};
+pub use lowered::{
+    ActionPlaces, InvokePlaces, LoweredChart, MorePlaces, NodePlaces, Places, TransitionPlaces,
+};
 pub use migration::{MigrationEntry, migration_of_file, migrations_of_chart, version_in};
 pub use printable::{is_unprintable, printable};
 pub use property::{
     Assumptions, Atom, Property, PropertyExpr, PropertyKind, properties_of_chart, properties_of_file,
 };
+pub use references::{StateReference, StateReferences};
 pub use registry::{Registry, RegistryEntry, RegistryFile, Resolution, read_registry};
 pub use schema::schema;
 pub use source::{Source, Span};

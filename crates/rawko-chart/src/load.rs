@@ -7,13 +7,13 @@ use crate::check::lockstep;
 use crate::check::recursion::{self, ChartStart};
 use crate::finding::{Finding, Severity};
 use crate::lower::lower;
-use crate::lowered::{Lowered, Places};
+use crate::lowered::{LoweredChart, Places};
 use crate::migration::{MigrationEntry, migrations_of_chart};
 use crate::property::{Property, properties_of_chart};
-use crate::read::{Document, classify, read_chart, registry_instead};
+use crate::read::{ReadDocument, classify, read_chart, registry_instead};
 use crate::registry::Registry;
 use crate::source::{Source, Span};
-use crate::tree::{SOURCE_BYTES_MAX, Tree, too_large};
+use crate::tree::{SOURCE_BYTES_MAX, TextTree, too_large};
 
 const NOT_COMPILED: &str = crate::codes::NOT_COMPILED.name;
 const INVALID_UTF8: &str = crate::codes::INVALID_UTF8.name;
@@ -52,7 +52,7 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
     };
     let references = recursion::references(&lowered);
     let suspects = lockstep::suspects(&lowered);
-    let Lowered { blueprint, places } = lowered;
+    let LoweredChart { blueprint, places } = lowered;
     let fatal = findings.iter().any(|finding| finding.severity == Severity::Fatal);
     let chart = if fatal { None } else { compile(blueprint, &places, &mut findings) };
     let starts = chart.as_ref().map(|chart| recursion::starts(chart, references)).unwrap_or_default();
@@ -76,7 +76,7 @@ pub fn load(source: &Source, registry: &Registry) -> Loaded {
 
 /// Reads and checks the chart in a text without compiling it: returns the blueprint with locations, also if a finding
 /// is fatal, and all findings in the order of the text.
-pub fn lower_source(source: &Source, registry: &Registry) -> (Option<Lowered>, Vec<Finding>) {
+pub fn lower_source(source: &Source, registry: &Registry) -> (Option<LoweredChart>, Vec<Finding>) {
     let mut findings = Vec::new();
     let lowered = read(source, registry, &mut findings);
     if let Some(lowered) = &lowered {
@@ -136,8 +136,8 @@ fn invalid_utf8(name: &str, bytes: &[u8], offset: usize) -> (Source, Finding) {
     (Source::new(name, text), finding)
 }
 
-fn read(source: &Source, registry: &Registry, findings: &mut Vec<Finding>) -> Option<Lowered> {
-    let tree = match Tree::read(&source.text) {
+fn read(source: &Source, registry: &Registry, findings: &mut Vec<Finding>) -> Option<LoweredChart> {
+    let tree = match TextTree::read(&source.text) {
         Ok(tree) => tree,
         Err(problems) => {
             findings.extend(problems);
@@ -145,19 +145,19 @@ fn read(source: &Source, registry: &Registry, findings: &mut Vec<Finding>) -> Op
         }
     };
     match classify(tree.root(), findings) {
-        Document::Chart(body) => {
+        ReadDocument::Chart(body) => {
             let chart = read_chart(body, findings);
-            Some(lower(&source.text, &chart, file_stem(&source.name), registry, findings))
+            Some(lower(&source.text, &chart, file_stem(&source.name), registry, findings, None))
         }
-        Document::Registry(list) => {
+        ReadDocument::Registry(list) => {
             findings.push(registry_instead(list));
             None
         }
-        Document::Neither => None,
+        ReadDocument::Neither => None,
     }
 }
 
-fn file_stem(name: &str) -> &str {
+pub(crate) fn file_stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     file.split('.').next().unwrap_or(file)
 }

@@ -1,4 +1,4 @@
-//! `Lowered`: a blueprint with the source locations of its parts. Analyses use the one and point at the other.
+//! `LoweredChart`: a blueprint with the source locations of its parts. Analyses use the one and point at the other.
 
 use rawko_core::Blueprint;
 
@@ -6,7 +6,7 @@ use crate::source::Span;
 
 /// A chart with resolved names and a location for every part.
 #[derive(Clone, Debug)]
-pub struct Lowered {
+pub struct LoweredChart {
     /// The chart with resolved names.
     pub blueprint: Blueprint,
     /// Locations of the blueprint's parts.

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use rawko_core::Migration;
 
 use crate::source::Span;
-use crate::version::{Range, Version};
+use crate::version::{ChartVersion, VersionRange};
 
 /// One entry of `migrations:`.
 #[derive(Clone, Debug)]
 pub struct MigrationEntry {
     /// Versions of the old chart, as written.
     pub from: String,
-    range: Range,
+    range: VersionRange,
     /// Mapping from those versions.
     pub migration: Arc<Migration>,
     /// Its place in the source.
@@ -27,12 +27,12 @@ pub struct MigrationEntry {
 impl MigrationEntry {
     /// Returns true if the entry maps instances of this version.
     pub fn covers(&self, version: &str) -> bool {
-        Version::parse(version).is_some_and(|version| self.range.contains(&version))
+        ChartVersion::parse(version).is_some_and(|version| self.range.contains(&version))
     }
 }
 
 /// Returns true if a version lies in a range such as `^1`, `1.2` or `>=1 <3`; `None` for an invalid range.
 pub fn version_in(range: &str, version: &str) -> Option<bool> {
-    let range = Range::parse(range)?;
-    Some(Version::parse(version).is_some_and(|version| range.contains(&version)))
+    let range = VersionRange::parse(range)?;
+    Some(ChartVersion::parse(version).is_some_and(|version| range.contains(&version)))
 }

@@ -5,6 +5,7 @@ mod atoms;
 mod read;
 
 pub use atoms::Atom;
+pub(crate) use atoms::state_names;
 use rawko_core::expr::Expr;
 pub use read::{properties_of_chart, properties_of_file};
 

@@ -1,15 +1,15 @@
 //! `Registry`: the charts, agents and services that a chart's invokes may name (rule 8). Filled by the caller, who
 //! knows the project; this crate does not read files.
 
-use rawko_core::{ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
+use rawko_core::{Schema, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::def::RegistryEntryKey;
 use crate::finding::{Finding, Severity};
-use crate::read::{Document, classify};
+use crate::read::{ReadDocument, classify};
 use crate::source::{Source, Span};
-use crate::tree::{Tree, View, to_value};
-use crate::version::{Range, Version};
+use crate::tree::{NodeView, TextTree, to_value};
+use crate::version::{ChartVersion, VersionRange};
 
 const NOT_A_REGISTRY: &str = crate::codes::NOT_A_REGISTRY.name;
 
@@ -22,6 +22,7 @@ pub struct Registry {
     endpoints: BTreeSet<String>,
     specs: ServiceSpecs,
     complete: bool,
+    strict: bool,
 }
 
 impl Default for Registry {
@@ -33,6 +34,7 @@ impl Default for Registry {
             endpoints: BTreeSet::new(),
             specs: ServiceSpecs::built_in(),
             complete: false,
+            strict: false,
         }
     }
 }
@@ -56,6 +58,14 @@ impl Registry {
         self.charts.entry(id.into()).or_default().push(version.into());
     }
 
+    /// Removes one version of a chart.
+    pub fn remove_chart(&mut self, id: &str, version: &str) {
+        if let Some(versions) = self.charts.get_mut(id) {
+            versions.retain(|known| known != version);
+        }
+        self.charts.retain(|_, versions| !versions.is_empty());
+    }
+
     /// Adds an agent, by the name after `agent:`.
     pub fn add_agent(&mut self, id: impl Into<String>) {
         self.agents.insert(id.into());
@@ -74,6 +84,28 @@ impl Registry {
     /// Returns the spec of the service that a `src` names.
     pub fn spec(&self, src: &str) -> Option<&ServiceSpec> {
         self.specs.find(src)
+    }
+
+    /// Returns the schema of the failures of a service: its own details, or those of all services in a strict registry,
+    /// because actions are shared between the handlers of several services.
+    pub(crate) fn failure_of(&self, spec: Option<&ServiceSpec>) -> Schema {
+        if self.strict {
+            return ServiceSpec::failure_with(self.specs.iter());
+        }
+        ServiceSpec::failure_with(spec)
+    }
+
+    /// Reports every key that no schema of a failure or of an agent's result mentions. For charts whose services are all
+    /// known, such as the built-in ones: other services may add keys of their own.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Returns true after [`Registry::strict`].
+    pub fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// A configured target of `send`.
@@ -142,8 +174,8 @@ impl Resolution {
         if versions.is_empty() {
             return Resolution::Unknown;
         }
-        let Some(range) = Range::parse(range) else { return Resolution::BadRange };
-        let parsed = versions.iter().filter_map(|text| Some((Version::parse(text)?, text)));
+        let Some(range) = VersionRange::parse(range) else { return Resolution::BadRange };
+        let parsed = versions.iter().filter_map(|text| Some((ChartVersion::parse(text)?, text)));
         let newest = parsed.filter(|(version, _)| range.contains(version)).max();
         newest.map_or_else(
             || Resolution::NoVersion(versions.to_vec()),
@@ -182,18 +214,18 @@ pub struct RegistryFile {
 /// Reads a `machine_registry` document.
 pub fn read_registry(source: &Source) -> RegistryFile {
     let mut file = RegistryFile::default();
-    let tree = match Tree::read(&source.text) {
+    let tree = match TextTree::read(&source.text) {
         Ok(tree) => tree,
         Err(findings) => return RegistryFile { findings, ..file },
     };
     let root = tree.root();
     match classify(root, &mut file.findings) {
-        Document::Registry(list) => file.entries = entries(list, &mut file.findings),
-        Document::Chart(_) => match root.get("machine_registry") {
+        ReadDocument::Registry(list) => file.entries = entries(list, &mut file.findings),
+        ReadDocument::Chart(_) => match root.get("machine_registry") {
             Some(list) => file.entries = entries(list, &mut file.findings),
             None => file.findings.push(not_a_registry(root.span())),
         },
-        Document::Neither => {
+        ReadDocument::Neither => {
             file.findings.clear();
             file.findings.push(not_a_registry(root.span()));
         }
@@ -206,7 +238,7 @@ fn not_a_registry(span: Span) -> Finding {
         .help("a registry is a list under `machine_registry:`, each entry with `id`, `version` and `src`")
 }
 
-fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
+fn entries(list: NodeView<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
     let mut entries: Vec<RegistryEntry> = Vec::new();
     for item in list.each_item() {
         let Some(entry) = entry(item) else { continue };
@@ -224,7 +256,7 @@ fn entries(list: View<'_>, findings: &mut Vec<Finding>) -> Vec<RegistryEntry> {
     entries
 }
 
-fn entry(item: View<'_>) -> Option<RegistryEntry> {
+fn entry(item: NodeView<'_>) -> Option<RegistryEntry> {
     let (mut id, mut version, mut src) = (None, None, None);
     for pair in item.pairs()? {
         match RegistryEntryKey::parse(pair.key) {

@@ -2,14 +2,14 @@
 
 /// Three numbers and an optional pre-release. Missing numbers are 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
+pub(crate) struct ChartVersion {
     numbers: [u64; 3],
     /// A release sorts after its pre-releases.
     release: bool,
     pre: String,
 }
 
-impl Version {
+impl ChartVersion {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (text, _build) = text.split_once('+').unwrap_or((text, ""));
         let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
@@ -40,19 +40,19 @@ fn numbers(text: &str) -> Option<([u64; 3], usize)> {
 
 /// A version range: all comparisons must hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Range {
+pub(crate) struct VersionRange {
     bounds: Vec<Bound>,
 }
 
 #[derive(Clone, Debug)]
 enum Bound {
-    AtLeast(Version),
-    Above(Version),
-    AtMost(Version),
-    Below(Version),
+    AtLeast(ChartVersion),
+    Above(ChartVersion),
+    AtMost(ChartVersion),
+    Below(ChartVersion),
 }
 
-impl Range {
+impl VersionRange {
     /// Parses ``, `*`, `latest`, `1.2.0`, `1.2`, `1.x`, `^1.2`, `~1.2`, `>=1.2 <3` (also with commas).
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bounds = Vec::new();
@@ -62,7 +62,7 @@ impl Range {
         Some(Self { bounds })
     }
 
-    pub(crate) fn contains(&self, version: &Version) -> bool {
+    pub(crate) fn contains(&self, version: &ChartVersion) -> bool {
         self.bounds.iter().all(|bound| match bound {
             Bound::AtLeast(least) => version >= least,
             Bound::Above(low) => version > low,
@@ -77,13 +77,13 @@ fn bounds_of(part: &str) -> Option<Vec<Bound>> {
         return Some(Vec::new());
     }
     for (sign, bound) in [
-        (">=", Bound::AtLeast as fn(Version) -> Bound),
+        (">=", Bound::AtLeast as fn(ChartVersion) -> Bound),
         ("<=", Bound::AtMost),
         (">", Bound::Above),
         ("<", Bound::Below),
     ] {
         if let Some(rest) = part.strip_prefix(sign) {
-            return Some(vec![bound(Version::parse(rest)?)]);
+            return Some(vec![bound(ChartVersion::parse(rest)?)]);
         }
     }
     if let Some(rest) = part.strip_prefix('^') {
@@ -99,13 +99,13 @@ fn bounds_of(part: &str) -> Option<Vec<Bound>> {
     if let Some((_, count @ 1..=2)) = numbers(short) {
         return between(short, |_, _| count - 1);
     }
-    let exact = Version::parse(text)?;
+    let exact = ChartVersion::parse(text)?;
     Some(vec![Bound::AtLeast(exact.clone()), Bound::AtMost(exact)])
 }
 
 /// Returns the range from the version to just below the next one at the position that `kept` returns.
 fn between(text: &str, kept: impl Fn(&[u64; 3], usize) -> usize) -> Option<Vec<Bound>> {
-    let low = Version::parse(text)?;
+    let low = ChartVersion::parse(text)?;
     let core = text.split(['-', '+']).next().unwrap_or(text);
     let (numbers, count) = numbers(core)?;
     let place = kept(&numbers, count);
@@ -113,13 +113,13 @@ fn between(text: &str, kept: impl Fn(&[u64; 3], usize) -> usize) -> Option<Vec<B
     next[..place].copy_from_slice(&numbers[..place]);
     next[place] = numbers[place] + 1;
     // Below its first pre-release, or `^1.2` would include `2.0.0-beta`.
-    let high = Version { numbers: next, release: false, pre: String::new() };
+    let high = ChartVersion { numbers: next, release: false, pre: String::new() };
     Some(vec![Bound::AtLeast(low), Bound::Below(high)])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, Version};
+    use super::{ChartVersion, VersionRange};
 
     #[test]
     fn ranges_hold_the_versions_they_say() {
@@ -149,7 +149,7 @@ mod tests {
         ];
         for (range, version, expected) in table {
             let (range_parsed, version_parsed) =
-                (Range::parse(range).unwrap(), Version::parse(version).unwrap());
+                (VersionRange::parse(range).unwrap(), ChartVersion::parse(version).unwrap());
             assert_eq!(range_parsed.contains(&version_parsed), expected, "{range} {version}");
         }
     }
@@ -157,10 +157,10 @@ mod tests {
     #[test]
     fn what_is_no_version_is_refused() {
         for text in ["", "one", "1..2", "1.2.3.4", "v1", "1.2.3-"] {
-            assert!(Version::parse(text).is_none(), "{text}");
+            assert!(ChartVersion::parse(text).is_none(), "{text}");
         }
         for text in ["^", "~x", ">=", "1.a"] {
-            assert!(Range::parse(text).is_none(), "{text}");
+            assert!(VersionRange::parse(text).is_none(), "{text}");
         }
     }
 }

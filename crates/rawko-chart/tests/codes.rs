@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::{self, ALL};
-use rawko_chart::{Code, Finding, Registry, Source, load, read_registry};
+use rawko_chart::{Finding, FindingCode, Registry, Source, load, read_registry};
 
 /// Found in files that cannot be printed on a page: too large, binary, not a chart.
 const WITHOUT_CHART: [&str; 4] = ["invalid_utf8", "too_large", "not_a_registry", "not_compiled"];
@@ -66,7 +66,7 @@ fn a_page_says_how_bad_it_is_and_what_to_do() {
 }
 
 #[track_caller]
-fn assert_page(code: &Code, page: &str) {
+fn assert_page(code: &FindingCode, page: &str) {
     let opening = format!("# {}\n\n**{:?}** (`{}`)", code.slug(), code.severity, code.name);
     assert!(page.starts_with(&opening), "{} does not start with\n{opening}", code.name);
     assert!(page.contains("\n## What to do\n"), "{} does not say what to do", code.name);
@@ -190,7 +190,7 @@ fn the_index_lists_every_code() {
     expect_test::expect_file![here().join("../../docs/reference/findings.md")].assert_eq(&index);
 }
 
-fn row(code: &Code, folder: &str) -> String {
+fn row(code: &FindingCode, folder: &str) -> String {
     let (slug, severity, summary) = (code.slug(), code.severity, code.summary);
     format!("| [{slug}](../errors/{folder}{slug}.md) | {severity:?} | {summary} |\n")
 }

@@ -121,3 +121,46 @@ fn positions_of_the_author_are_kept() {
     assert_eq!((at("green").0 - red.0, at("green").1 - red.1), (320.0, 0.0));
     assert_eq!((at("yellow").0 - red.0, at("yellow").1 - red.1), (160.0, 180.0));
 }
+
+const REVIEW: &str = "\
+statechart:
+  id: review
+  initial: work
+  states:
+    work:
+      initial: write
+      states:
+        write: {on: {DONE: {target: read, guard: 1 < 2}}}
+        read: {on: {REJECTED: write}}
+        rest: {on: {BACK: write}}
+      on: {APPROVED: merged, ABANDONED: dropped}
+    merged: {type: final}
+    dropped: {type: final}
+";
+
+/// Of a chart that was walked through by DONE and APPROVED.
+#[test]
+fn only_the_path_of_an_instance_is_drawn() {
+    let chart = load(&Source::new("review.yaml", REVIEW), &Registry::default()).chart.unwrap();
+    let whole = draw::svg(&chart, &SvgOptions::default());
+    let number = |event: &str| {
+        let ids = chart.transition_ids();
+        let of = |id: &TransitionId| {
+            draw::svg_of_path(&chart, &SvgOptions::default(), &[*id]).contains(&format!(">{event}<"))
+        };
+        ids.into_iter().find(of).unwrap()
+    };
+    let path = draw::svg_of_path(&chart, &SvgOptions::default(), &[number("DONE"), number("APPROVED")]);
+    for (word, in_whole, in_path) in [
+        ("data-node=\"work.write\"", true, true),
+        ("data-node=\"work.read\"", true, true),
+        ("data-node=\"merged\"", true, true),
+        ("data-node=\"work.rest\"", true, false),
+        ("data-node=\"dropped\"", true, false),
+        ("REJECTED", true, false),
+        ("APPROVED", true, true),
+        ("1 &lt; 2", true, false),
+    ] {
+        assert_eq!((whole.contains(word), path.contains(word)), (in_whole, in_path), "{word}");
+    }
+}

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use rawko_chart::{Finding, Lowered, Registry, Severity, Source, load, lower_source};
+use rawko_chart::{Finding, LoweredChart, Registry, Severity, Source, load, lower_source};
 use rawko_core::{ActionKind, Delay, NodeId, NodeKind, Template, Trigger};
 
-fn lower(text: &str) -> (Lowered, Vec<Finding>) {
+fn lower(text: &str) -> (LoweredChart, Vec<Finding>) {
     let (lowered, findings) = lower_source(&Source::new("chart.yaml", text), &Registry::default());
     (lowered.unwrap_or_else(|| panic!("{findings:#?}")), findings)
 }
@@ -20,7 +20,7 @@ fn serious(findings: &[Finding]) -> Vec<&str> {
     serious.map(|finding| finding.code.trim_start_matches("rawko::chart::")).collect()
 }
 
-fn path(lowered: &Lowered, node: NodeId) -> String {
+fn path(lowered: &LoweredChart, node: NodeId) -> String {
     let spec = &lowered.blueprint.nodes[node.index()];
     match spec.parent {
         Some(NodeId(0)) => spec.key.to_string(),

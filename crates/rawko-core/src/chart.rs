@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::blueprint::{Docs, EachSpec, NodeKind, Targets, Trigger, Unhandled};
+use crate::blueprint::{Docs, EachSpec, NodeKind, Template, TransitionTargets, Trigger, Unhandled};
 use crate::configuration::{Active, Configuration};
 use crate::events::EventSpec;
 use crate::ids::{InvokeId, LabelId, NodeId, TransitionId};
 use crate::rules::ContextRules;
-use crate::snapshot::{FailedWork, Failure, Invocation};
+use crate::snapshot::{FailedWork, Invocation, UnhandledFailure};
 use crate::tables::Tables;
 use crate::value::Value;
 
@@ -23,33 +23,46 @@ pub struct NodeInfo {
     pub name: Arc<str>,
     /// The dotted path from the root; empty for the root.
     pub path: Arc<str>,
+    /// Kind of the node, as in its [`NodeSpec`](crate::NodeSpec).
     pub kind: NodeKind,
+    /// Enclosing node; `None` for the root.
     pub parent: Option<NodeId>,
     /// In document order, including history nodes.
     pub children: Box<[NodeId]>,
     /// Compound: its initial states. History: its default, possibly empty.
     pub initial: Box<[NodeId]>,
+    /// Labels of the actions of the initial transition.
     pub initial_actions: Box<[Arc<str>]>,
     /// Labels of entry and exit actions.
     pub entry: Box<[Arc<str>]>,
+    /// Labels of exit actions.
     pub exit: Box<[Arc<str>]>,
     /// `(id, src)` of each invoke.
     pub invokes: Box<[(Arc<str>, Arc<str>)]>,
+    /// Description, tags and drawing hints.
     pub docs: Arc<Docs>,
+    /// The `policy` of the state as written; `null` if it has none.
     pub policy: Value,
 }
 
 /// The description of a transition.
 #[derive(Clone, Debug)]
 pub struct TransitionInfo {
+    /// Node that declares the transition.
     pub source: NodeId,
+    /// Condition that makes the transition a candidate.
     pub trigger: Trigger,
     /// `EVENT`, `always`, `after 24h`, `onDone`, `onError agent_task` … as shown in a drawing.
     pub label: Arc<str>,
+    /// Source text of the guard.
     pub guard: Option<Arc<str>>,
-    pub targets: Option<Targets>,
+    /// Target nodes; `None` for a targetless transition.
+    pub targets: Option<TransitionTargets>,
+    /// True if the source is exited and entered again although a target lies within it.
     pub reenter: bool,
+    /// Labels of its actions, in order.
     pub actions: Box<[Arc<str>]>,
+    /// Description, tags and drawing hints.
     pub docs: Arc<Docs>,
 }
 
@@ -78,22 +91,27 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// Returns the chart id, unique within a project.
     pub fn id(&self) -> &str {
         &self.id
     }
 
+    /// Returns the author's version.
     pub fn version(&self) -> &str {
         &self.version
     }
 
+    /// Returns the content hash that snapshots are checked against.
     pub fn hash(&self) -> [u8; 16] {
         self.hash
     }
 
+    /// Returns the author's summary.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
+    /// Returns the policy for events that no transition takes.
     pub fn unhandled(&self) -> Unhandled {
         self.unhandled
     }
@@ -103,14 +121,17 @@ impl Chart {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
+    /// Returns the description of a node. Panics if the id belongs to a larger chart.
     pub fn node(&self, id: NodeId) -> &NodeInfo {
         &self.nodes[id.index()]
     }
 
+    /// Iterates over all transitions in document order.
     pub fn transition_ids(&self) -> impl Iterator<Item = TransitionId> + use<> {
         (0..self.transitions.len() as u32).map(TransitionId)
     }
 
+    /// Returns the description of a transition. Panics if the id belongs to a larger chart.
     pub fn transition(&self, id: TransitionId) -> &TransitionInfo {
         &self.transitions[id.index()]
     }
@@ -134,7 +155,7 @@ impl Chart {
     }
 
     /// Returns the display name of a failure: the id of the invoke, or the timer and its state.
-    pub fn failure_name(&self, failure: &Failure) -> String {
+    pub fn failure_name(&self, failure: &UnhandledFailure) -> String {
         match &failure.work {
             FailedWork::Invocation(invocation) => self.invoke_name(invocation.invoke).to_owned(),
             FailedWork::FanOut(fan_out) => self.invoke_name(fan_out.invoke).to_owned(),
@@ -163,6 +184,22 @@ impl Chart {
         self.tables.invokes[range].get(invoke)?.each.as_deref()
     }
 
+    /// Returns true if a node's invoke has `isolation: worktree`.
+    pub fn is_isolated(&self, node: NodeId, invoke: usize) -> bool {
+        let range = self.tables.node(node).invokes.usize();
+        let Some(spec) = self.tables.invokes[range].get(invoke) else { return false };
+        match &spec.input {
+            Template::Map(entries) => entries.iter().any(|(key, value)| {
+                let is_worktree =
+                    matches!(value, Template::Literal(value) if value.as_str() == Some("worktree"));
+                &**key == "isolation" && is_worktree
+            }),
+            Template::Literal(value) => value.get("isolation").as_str() == Some("worktree"),
+            Template::Expr(_) | Template::List(_) => false,
+        }
+    }
+
+    /// Returns the context keys, indexed by slot.
     pub fn context_names(&self) -> &[Arc<str>] {
         &self.context_names
     }
@@ -177,6 +214,7 @@ impl Chart {
         node >= ancestor && node <= self.tables.last[ancestor.index()]
     }
 
+    /// Returns a view of `configuration` that answers which nodes are active.
     pub fn active<'a>(&'a self, configuration: &'a Configuration) -> Active<'a> {
         Active { frontier: configuration.frontier(), last: &self.tables.last }
     }

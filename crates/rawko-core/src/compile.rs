@@ -14,28 +14,13 @@ use crate::ids::{InvokeId, NodeId, TransitionId};
 use crate::labels;
 use crate::plain;
 use crate::rules::ContextRules;
-use crate::tables::{Entry, Handler, Node, NodeMore, Range, Route, Tables, Timer, Transition};
+use crate::tables::{
+    EntryTimer, EventHandler, NodeEntry, NodeMore, NodeRow, TableRange, Tables, Transition, TransitionRoute,
+};
 
-/// An invalid blueprint. A reader reports these as its own findings beforehand; the rest are errors of code that builds
-/// blueprints by hand.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompileError {
-    #[error("a chart needs at least one state below its root")]
-    Empty,
-    #[error("state `{0}` is compound but has no initial state")]
-    NoInitial(String),
-    #[error("state `{0}` refers to a state node that does not exist")]
-    UnknownNode(String),
-    #[error("state `{0}` is out of document order")]
-    NotPreorder(String),
-    #[error("state `{0}` starts in a history node that leads back to it")]
-    CircularHistory(String),
-    #[error("state `{0}` is a {1} but has child states")]
-    UnexpectedChildren(String, &'static str),
-    #[error("a chart may have at most {max} state nodes, this one has {found}")]
-    TooManyNodes { found: usize, max: usize },
-}
+mod error;
+
+pub use error::CompileError;
 
 /// More nodes than any practical chart; keeps ids small.
 pub const NODES_MAX: usize = 1 << 20;
@@ -214,8 +199,8 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
             guard: transition.guard,
             // Holds the targets until `fix_routes`.
             route: match transition.targets {
-                None => Route::Targetless,
-                Some(targets) => Route::ByHistory { targets },
+                None => TransitionRoute::Targetless,
+                Some(targets) => TransitionRoute::ByHistory { targets },
             },
             reenter: transition.reenter,
             actions: transition.actions.into(),
@@ -228,17 +213,19 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
         numbered().filter(|(trigger, _)| **trigger == Trigger::Always).map(|(_, id)| id),
     );
     tables.any_always |= !always.is_empty();
-    let timers: Vec<Timer> = spec
+    let timers: Vec<EntryTimer> = spec
         .timers
         .into_iter()
         .enumerate()
-        .map(|(index, delay)| Timer {
+        .map(|(index, delay)| EntryTimer {
             delay,
             candidates: numbered().filter(|(t, _)| **t == Trigger::After(index)).map(|(_, id)| id).collect(),
         })
         .collect();
-    let invokes =
-        Range { start: tables.invokes.len() as u32, end: (tables.invokes.len() + spec.invokes.len()) as u32 };
+    let invokes = TableRange {
+        start: tables.invokes.len() as u32,
+        end: (tables.invokes.len() + spec.invokes.len()) as u32,
+    };
     for (trigger, transition) in infos.iter().zip(first_transition..).map(|(info, n)| (&info.trigger, n)) {
         if let Trigger::Item { invoke, failed } = trigger {
             let key = (InvokeId(invokes.start + *invoke as u32), *failed);
@@ -266,7 +253,7 @@ fn lay_out(tables: &mut Tables, id: NodeId, spec: NodeSpec, infos: &[TransitionI
             NodeKind::Atomic | NodeKind::Final | NodeKind::History(_) => None,
         },
     };
-    tables.nodes.push(Node {
+    tables.nodes.push(NodeRow {
         parent: spec.parent,
         kind: spec.kind,
         next_handling: nearest(tables, id, spec.parent, !handlers.is_empty(), |node| node.next_handling),
@@ -289,7 +276,7 @@ fn nearest(
     id: NodeId,
     parent: Option<NodeId>,
     is_here: bool,
-    above: impl Fn(&Node) -> Option<NodeId>,
+    above: impl Fn(&NodeRow) -> Option<NodeId>,
 ) -> Option<NodeId> {
     if is_here { Some(id) } else { parent.and_then(|parent| above(tables.node(parent))) }
 }
@@ -297,7 +284,7 @@ fn nearest(
 fn lay_out_handlers<'a>(
     tables: &mut Tables,
     transitions: impl Iterator<Item = (&'a Trigger, TransitionId)>,
-) -> Range {
+) -> TableRange {
     let mut found: SmallVec<[(u32, TransitionId); 8]> = SmallVec::new();
     for (trigger, id) in transitions {
         if let Trigger::Event(name) = trigger {
@@ -309,15 +296,18 @@ fn lay_out_handlers<'a>(
     found.sort_by_key(|(descriptor, _)| *descriptor);
     for group in found.chunk_by(|(one, _), (other, _)| one == other) {
         let candidates = push_candidates(&mut tables.candidates, group.iter().map(|(_, id)| *id));
-        tables.handlers.push(Handler { descriptor: group[0].0, candidates, plain: None });
+        tables.handlers.push(EventHandler { descriptor: group[0].0, candidates, plain: None });
     }
-    Range { start, end: tables.handlers.len() as u32 }
+    TableRange { start, end: tables.handlers.len() as u32 }
 }
 
-fn push_candidates(candidates: &mut Vec<TransitionId>, ids: impl Iterator<Item = TransitionId>) -> Range {
+fn push_candidates(
+    candidates: &mut Vec<TransitionId>,
+    ids: impl Iterator<Item = TransitionId>,
+) -> TableRange {
     let start = candidates.len() as u32;
     candidates.extend(ids);
-    Range { start, end: candidates.len() as u32 }
+    TableRange { start, end: candidates.len() as u32 }
 }
 
 fn fix_routes(tables: &mut Tables) {
@@ -332,14 +322,14 @@ fn fix_routes(tables: &mut Tables) {
         }
     }
     for index in 0..tables.transitions.len() {
-        let Route::ByHistory { targets } = &tables.transitions[index].route else { continue };
+        let TransitionRoute::ByHistory { targets } = &tables.transitions[index].route else { continue };
         let (domain, entries, by_history) =
             route(tables, &tables.transitions[index], targets, &NothingRecorded);
         if !by_history {
             let start = tables.entries.len() as u32;
             tables.entries.extend(entries);
-            let entries = Range { start, end: tables.entries.len() as u32 };
-            tables.transitions[index].route = Route::Fixed { domain, entries, plain: None };
+            let entries = TableRange { start, end: tables.entries.len() as u32 };
+            tables.transitions[index].route = TransitionRoute::Fixed { domain, entries, plain: None };
         }
     }
 }
@@ -350,14 +340,14 @@ fn route<R: Recorded>(
     transition: &Transition,
     targets: &[NodeId],
     history: &R,
-) -> (NodeId, SmallVec<[Entry; 4]>, bool) {
+) -> (NodeId, SmallVec<[NodeEntry; 4]>, bool) {
     // Most transitions lead to one leaf beside their source: nothing to compute.
     if let [target] = *targets
         && matches!(tables.node(target).kind, NodeKind::Atomic | NodeKind::Final)
     {
         let domain = domain(tables, transition, targets);
         if tables.node(target).parent == Some(domain) && tables.node(domain).kind == NodeKind::Compound {
-            let entry = Entry { node: target, by_default: false, through: None };
+            let entry = NodeEntry { node: target, by_default: false, through: None };
             return (domain, smallvec![entry], false);
         }
     }

@@ -115,6 +115,7 @@ impl<'a> Active<'a> {
         Self { frontier: &configuration.frontier, last }
     }
 
+    /// Returns true if `node` or a node below it is active.
     #[inline]
     pub fn contains(&self, node: NodeId) -> bool {
         let Some(last) = self.last.get(node.index()) else { return false };

@@ -5,14 +5,18 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DurationError {
+    /// The text has no known unit or form.
     #[error(
         "`{0}` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`"
     )]
     Malformed(String),
+    /// The duration is not a whole number of milliseconds.
     #[error("`{0}` is a fraction of a millisecond")]
     TooFine(String),
+    /// The duration exceeds 1000 years.
     #[error("`{0}` is longer than 1000 years")]
     TooLong(String),
+    /// An ISO 8601 duration has years or months.
     #[error("`{0}` has years or months, which differ in length; write days")]
     Calendar(String),
 }

@@ -3,7 +3,7 @@
 
 use crate::blueprint::NodeKind;
 use crate::ids::NodeId;
-use crate::tables::{Entry, Tables};
+use crate::tables::{NodeEntry, Tables};
 
 /// Returns the nodes recorded for a history node, or `None` if its parent was never left.
 pub(crate) trait Recorded {
@@ -22,7 +22,7 @@ impl Recorded for NothingRecorded {
 pub(crate) struct EntrySet<'a, R> {
     tables: &'a Tables,
     history: &'a R,
-    entries: Vec<Entry>,
+    entries: Vec<NodeEntry>,
     /// True if a history node was encountered.
     pub(crate) met_history: bool,
 }
@@ -57,7 +57,7 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
     }
 
     /// Returns all nodes to enter for these targets below `domain`, in document order.
-    pub(crate) fn enter(mut self, targets: &[NodeId], domain: NodeId) -> (Vec<Entry>, bool) {
+    pub(crate) fn enter(mut self, targets: &[NodeId], domain: NodeId) -> (Vec<NodeEntry>, bool) {
         for target in targets {
             self.add_descendants(*target);
         }
@@ -72,17 +72,17 @@ impl<'a, R: Recorded> EntrySet<'a, R> {
     }
 
     /// Returns all nodes to enter when the instance starts, including the root.
-    pub(crate) fn enter_root(mut self) -> Vec<Entry> {
+    pub(crate) fn enter_root(mut self) -> Vec<NodeEntry> {
         self.add_descendants(NodeId::ROOT);
         self.entries.sort_unstable_by_key(|entry| entry.node);
         self.entries
     }
 
-    fn add(&mut self, node: NodeId) -> &mut Entry {
+    fn add(&mut self, node: NodeId) -> &mut NodeEntry {
         let at = match self.entries.iter().position(|entry| entry.node == node) {
             Some(at) => at,
             None => {
-                self.entries.push(Entry { node, by_default: false, through: None });
+                self.entries.push(NodeEntry { node, by_default: false, through: None });
                 self.entries.len() - 1
             }
         };

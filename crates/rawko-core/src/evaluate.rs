@@ -20,7 +20,7 @@ impl Chart {
         let first = |problems: Vec<expr::ExprProblem>| {
             problems.first().map_or_else(|| "it cannot be read".to_owned(), |problem| problem.message.clone())
         };
-        let resolved = expr::parse(text).and_then(|ast| ast.resolve(&ChartNames(self))).map_err(first)?;
+        let resolved = expr::parse(text).and_then(|ast| ast.resolve(&CompiledNames(self))).map_err(first)?;
         let scope = Scope {
             context: snapshot.context(),
             context_names: self.context_names(),
@@ -36,9 +36,9 @@ impl Chart {
     }
 }
 
-struct ChartNames<'a>(&'a Chart);
+struct CompiledNames<'a>(&'a Chart);
 
-impl Names for ChartNames<'_> {
+impl Names for CompiledNames<'_> {
     fn context_key(&self, key: &str) -> Option<Slot> {
         self.0.context_names().iter().position(|name| &**name == key).map(|slot| Slot(slot as u32))
     }

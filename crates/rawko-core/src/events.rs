@@ -15,7 +15,9 @@ use crate::schema::{Schema, Violation};
 /// One entry of `events:`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventSpec {
+    /// Event name, without wildcards.
     pub name: Arc<str>,
+    /// Text for people who send the event.
     pub description: Option<String>,
     /// The schema of its data; anything without one.
     pub data: Option<Schema>,
@@ -29,13 +31,33 @@ pub struct EventSpec {
 #[non_exhaustive]
 pub enum EventRefusal {
     /// The chart does not declare it, or without declarations no state handles it.
-    Unknown { event: Arc<str>, declared: bool, close: Option<Arc<str>>, known: Vec<Arc<str>> },
+    Unknown {
+        /// Rejected event name.
+        event: Arc<str>,
+        /// True if the chart has an `events:` block.
+        declared: bool,
+        /// Known name with the smallest edit distance, for a suggestion.
+        close: Option<Arc<str>>,
+        /// Names that the chart takes from outside.
+        known: Vec<Arc<str>>,
+    },
     /// Only the chart itself raises it.
-    Internal { event: Arc<str> },
+    Internal {
+        /// Rejected event name.
+        event: Arc<str>,
+    },
     /// The name of a result, a completed state or a failure, which only rawko reports.
-    Reserved { event: Arc<str> },
+    Reserved {
+        /// Rejected event name.
+        event: Arc<str>,
+    },
     /// Its data does not fit the schema.
-    WrongData { event: Arc<str>, violations: Vec<Violation> },
+    WrongData {
+        /// Rejected event name.
+        event: Arc<str>,
+        /// Differences between the data and the schema.
+        violations: Vec<Violation>,
+    },
 }
 
 impl EventRefusal {
@@ -99,6 +121,7 @@ impl Chart {
         self.events.as_deref()
     }
 
+    /// Returns the declaration of an event; `None` without one or without an `events:` block.
     pub fn event_spec(&self, name: &str) -> Option<&EventSpec> {
         self.events.iter().flatten().find(|spec| &*spec.name == name)
     }

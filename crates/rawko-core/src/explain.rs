@@ -3,10 +3,10 @@
 
 use crate::chart::Chart;
 use crate::ids::{NodeId, TransitionId};
-use crate::step::{Outcome, Refusal, Retrying, Trace, TraceEntry};
+use crate::step::{CandidateOutcome, CandidateRefusal, MacrostepTrace, Retrying, TraceEntry};
 
 /// Returns the lines of one macrostep, indented under their event.
-pub fn story(chart: &Chart, trace: &Trace) -> Vec<String> {
+pub fn story(chart: &Chart, trace: &MacrostepTrace) -> Vec<String> {
     trace.entries.iter().flat_map(|entry| ran(chart, entry).into_iter().chain([told(chart, entry)])).collect()
 }
 
@@ -47,19 +47,22 @@ fn told(chart: &Chart, entry: &TraceEntry) -> String {
     }
 }
 
-fn candidate(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
+fn candidate(chart: &Chart, transition: TransitionId, outcome: &CandidateOutcome) -> String {
     let words = transition_words(chart, transition);
     match outcome {
-        Outcome::Taken => format!("  taken     {words}"),
-        Outcome::Refused(refusal) => format!("  not taken {words}: {}", refusal_words(chart, refusal)),
+        CandidateOutcome::Taken => format!("  taken     {words}"),
+        CandidateOutcome::Refused(refusal) => {
+            format!("  not taken {words}: {}", refusal_words(chart, refusal))
+        }
     }
 }
 
-pub fn refusal_words(chart: &Chart, refusal: &Refusal) -> String {
+/// Formats the reason of a refusal as a clause, such as `its guard is false`.
+pub fn refusal_words(chart: &Chart, refusal: &CandidateRefusal) -> String {
     match refusal {
-        Refusal::GuardFalse => "its guard is false".to_owned(),
-        Refusal::GuardFailed(error) => format!("its guard fails: {error}"),
-        Refusal::Preempted { by } => format!("{} takes precedence", transition_words(chart, *by)),
+        CandidateRefusal::GuardFalse => "its guard is false".to_owned(),
+        CandidateRefusal::GuardFailed(error) => format!("its guard fails: {error}"),
+        CandidateRefusal::Preempted { by } => format!("{} takes precedence", transition_words(chart, *by)),
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One failed evaluation and its place in the chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
+    /// Part of the chart whose evaluation failed.
     pub what: FaultKind,
     /// Dotted path of the state; empty for the root.
     pub state: Arc<str>,
@@ -37,6 +38,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Returns the name used in journals.
     pub fn as_str(self) -> &'static str {
         match self {
             FaultKind::Guard => "guard",

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct NodeId(pub u32);
 
 impl NodeId {
+    /// The root of every chart.
     pub const ROOT: NodeId = NodeId(0);
 
+    /// Returns the position in the chart's node list.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -21,6 +23,7 @@ impl NodeId {
 pub struct Slot(pub u32);
 
 impl Slot {
+    /// Returns the position in the context.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -31,6 +34,7 @@ impl Slot {
 pub struct TransitionId(pub u32);
 
 impl TransitionId {
+    /// Returns the position in the chart's transition list.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -63,6 +67,7 @@ impl Default for LabelId {
 pub struct InvokeId(pub u32);
 
 impl InvokeId {
+    /// Returns the position in the chart's invoke list.
     pub fn index(self) -> usize {
         self.0 as usize
     }

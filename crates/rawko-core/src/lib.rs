@@ -1,5 +1,6 @@
 //! The pure core of rawko: compiled charts, expressions, snapshots, and the function that takes a step. No IO, no
 //! clock, no async: time, settings and agents come in with the event, effects go out as data.
+#![warn(missing_docs)]
 
 // The random charts of `tests/` are used by unit tests too.
 #[cfg(test)]
@@ -32,13 +33,14 @@ mod service;
 mod snapshot;
 mod step;
 mod tables;
+mod typed;
 mod value;
 mod world;
 
 pub use blueprint::{
     Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, Docs, EachSpec, Foreach, Guard,
-    HistoryVariant, InitialSpec, InvokeSpec, Join, NodeKind, NodeSpec, Retry, Targets, Template,
-    TransitionSpec, Trigger, Unhandled,
+    HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeKind, NodeSpec, Retry, Template, TransitionSpec,
+    TransitionTargets, Trigger, Unhandled,
 };
 pub use chart::{Chart, NodeInfo, TransitionInfo};
 pub use compile::{CompileError, NODES_MAX};
@@ -49,15 +51,16 @@ pub use events::{EventRefusal, EventSpec, is_fact};
 pub use fault::{Fault, FaultKind};
 pub use ids::{InvokeId, LabelId, NodeId, Slot, TransitionId};
 pub use migration::{Migration, OldTimer, StateBranch, StateImage};
-pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation};
+pub use schema::{FieldLookup, Schema, SchemaProblem, SchemaProblemKind, Violation, schema_of};
 pub use service::{OnRestart, ServiceClass, ServiceName, ServiceSpec, ServiceSpecs};
 pub use snapshot::{
-    FailedWork, Failure, FanOut, Invocation, ItemAttempt, ItemCounts, ItemState, PendingTimer, Snapshot,
-    SnapshotError, SnapshotParts, Status, TimerPurpose,
+    FailedWork, FanOut, Invocation, ItemAttempt, ItemCounts, ItemState, PendingTimer, Snapshot,
+    SnapshotError, SnapshotParts, Status, TimerPurpose, UnhandledFailure,
 };
 pub use step::{
-    Outcome, Refusal, Retrying, Step, StepError, Trace, TraceEntry, split_item_name, start, start_traced,
-    start_work, step, step_traced,
+    CandidateOutcome, CandidateRefusal, MacrostepTrace, Retrying, Step, StepError, TraceEntry,
+    split_item_name, start, start_traced, start_work, step, step_traced,
 };
+pub use typed::TypeMismatch;
 pub use value::{Map, Value};
 pub use world::{Admission, AgentEntry, FanOutRequest, GuardOracle, InstanceFacts, Now, World};

@@ -3,13 +3,13 @@
 
 use crate::blueprint::NodeKind;
 use crate::ids::NodeId;
-use crate::tables::{Node, Plain, PlainTarget, Range, Route, Tables};
+use crate::tables::{NodeRow, Plain, PlainTarget, TableRange, Tables, TransitionRoute};
 
 /// Marks plain routes, handlers with a plain route to a single leaf, and nodes with work to do on exit.
 pub(crate) fn mark(tables: &mut Tables) {
     for index in 0..tables.transitions.len() {
         let transition = &tables.transitions[index];
-        let Route::Fixed { domain, entries, .. } = transition.route else { continue };
+        let TransitionRoute::Fixed { domain, entries, .. } = transition.route else { continue };
         let entered = || tables.entries[entries.usize()].iter().map(|entry| entry.node);
         let is_quiet = entered().all(|node| !is_busy_to_enter(tables.node(node)));
         if entries.is_empty() || !is_quiet || !transition.actions.is_empty() {
@@ -17,8 +17,9 @@ pub(crate) fn mark(tables: &mut Tables) {
         }
         let start = tables.leaves.len() as u32;
         tables.leaves.extend(entered().filter(|node| tables.nodes[node.index()].kind == NodeKind::Atomic));
-        let leaves = Range { start, end: tables.leaves.len() as u32 };
-        tables.transitions[index].route = Route::Fixed { domain, entries, plain: Some(Plain { leaves }) };
+        let leaves = TableRange { start, end: tables.leaves.len() as u32 };
+        tables.transitions[index].route =
+            TransitionRoute::Fixed { domain, entries, plain: Some(Plain { leaves }) };
     }
     for index in 0..tables.handlers.len() {
         tables.handlers[index].plain = only_leaf(tables, tables.handlers[index].candidates);
@@ -38,20 +39,20 @@ pub(crate) fn mark(tables: &mut Tables) {
 }
 
 /// Returns true if leaving a node has side effects.
-fn is_busy_to_leave(node: &Node) -> bool {
+fn is_busy_to_leave(node: &NodeRow) -> bool {
     !node.exit.is_empty() || node.has_timers || !node.invokes.is_empty() || !node.more().history.is_empty()
 }
 
 /// Returns true if entering a node has side effects.
-fn is_busy_to_enter(node: &Node) -> bool {
+fn is_busy_to_enter(node: &NodeRow) -> bool {
     let acts = !(node.entry.is_empty() && node.more().initial_actions.is_empty());
     acts || node.has_timers || !node.invokes.is_empty() || node.kind == NodeKind::Final
 }
 
 /// Returns the target of the first candidate if it is unguarded and plain, and no eventless transition applies there.
-fn only_leaf(tables: &Tables, candidates: Range) -> Option<PlainTarget> {
+fn only_leaf(tables: &Tables, candidates: TableRange) -> Option<PlainTarget> {
     let first = tables.transition(*tables.candidates[candidates.usize()].first()?);
-    let Route::Fixed { domain, plain: Some(plain), .. } = &first.route else { return None };
+    let TransitionRoute::Fixed { domain, plain: Some(plain), .. } = &first.route else { return None };
     let [leaf] = tables.leaves[plain.leaves.usize()] else { return None };
     let mut line = std::iter::once(leaf).chain(tables.ancestors(leaf));
     let is_quiet = line.all(|node| tables.node(node).always.is_empty());
@@ -88,7 +89,7 @@ mod tests {
     /// Removes every mark from a chart, so that the full algorithm runs.
     fn unmarked(mut chart: Chart) -> Chart {
         for transition in &mut chart.tables.transitions {
-            if let Route::Fixed { plain, .. } = &mut transition.route {
+            if let TransitionRoute::Fixed { plain, .. } = &mut transition.route {
                 *plain = None;
             }
         }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use serde::de::DeserializeOwned;
 
-use crate::schema::Schema;
+use crate::schema::{Schema, schema_of};
 use crate::value::Value;
 
 /// The kind of work that a service does.
@@ -52,6 +53,7 @@ const FAMILIES: [(&str, ServiceClass); 11] = [
 const HUMAN: &str = "human";
 
 impl ServiceClass {
+    /// Returns the name used in specs, journals and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             ServiceClass::Model => "model",
@@ -65,6 +67,21 @@ impl ServiceClass {
             ServiceClass::Channel => "channel",
             ServiceClass::Plain => "plain",
         }
+    }
+
+    /// Returns the name of a member: `agent:reviewer`. A class whose members have names of their own returns the member.
+    pub fn named(self, member: &str) -> String {
+        let family = match self {
+            ServiceClass::Agent => "agent:",
+            ServiceClass::Chart => "statechart:",
+            ServiceClass::Channel => "channel:",
+            ServiceClass::Tool => "tool:",
+            ServiceClass::Model => "model:",
+            ServiceClass::Checks => "checks:",
+            ServiceClass::Session | ServiceClass::Arbiter => "work:",
+            ServiceClass::Human | ServiceClass::Plain => "",
+        };
+        format!("{family}{member}")
     }
 
     /// Returns true if an instance calls it on behalf of the agent that it runs.
@@ -106,12 +123,14 @@ impl ServiceClass {
 /// A service's name taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceName<'n> {
+    /// Class that the prefix stands for; plain for names without a known prefix.
     pub class: ServiceClass,
     /// The part after the family (`reviewer` of `agent:reviewer`); the whole name without one.
     pub member: &'n str,
 }
 
 impl<'n> ServiceName<'n> {
+    /// Splits a service name into its class and member.
     pub fn of(name: &'n str) -> Self {
         if name == HUMAN {
             return Self { class: ServiceClass::Human, member: name };
@@ -148,12 +167,17 @@ pub enum OnRestart {
 pub struct ServiceSpec {
     /// The name, or a family with its colon (`tool:`) for all its members.
     pub name: Arc<str>,
+    /// Class that decides rules, budgets and presentation of a call.
     pub class: ServiceClass,
     /// `None`: anything.
     pub input: Option<Schema>,
+    /// Schema of the result; `None` accepts any value.
     pub output: Option<Schema>,
+    /// What its failures have beside [`ServiceSpec::failure`].
+    pub error_details: Option<Schema>,
     /// The values of `event.data.code` that it fails with, beside the categories that every service has.
     pub errors: Vec<Arc<str>>,
+    /// Rule for a call that a crash interrupted.
     pub on_restart: OnRestart,
 }
 
@@ -166,27 +190,74 @@ impl ServiceSpec {
             class,
             input: None,
             output: None,
+            error_details: None,
             errors: Vec::new(),
             on_restart: OnRestart::Unknown,
         }
     }
 
+    /// A service whose schemas come from the types of its input and output.
+    pub fn typed<I: DeserializeOwned, O: DeserializeOwned>(name: &str) -> Self {
+        Self::named(name).taking(&schema_of::<I>()).giving(&schema_of::<O>())
+    }
+
+    /// Sets the input schema.
     #[must_use]
     pub fn taking(mut self, input: &serde_json::Value) -> Self {
         self.input = Some(Schema::compile(&Value::from_json(input.clone())).0);
         self
     }
 
+    /// Sets the output schema.
     #[must_use]
     pub fn giving(mut self, output: &serde_json::Value) -> Self {
         self.output = Some(Schema::compile(&Value::from_json(output.clone())).0);
         self
     }
 
+    /// Adds the fields of a type to what its failures have beside what every failure has.
+    #[must_use]
+    pub fn failing_with<E: DeserializeOwned>(mut self) -> Self {
+        let mut source = schema_of::<E>();
+        let known = self.error_details.as_ref().map(|details| details.source().get("properties").to_json());
+        if let (Some(known), Some(all)) = (known.as_ref(), source["properties"].as_object_mut()) {
+            all.extend(
+                known.as_object().into_iter().flatten().map(|(key, rule)| (key.clone(), rule.clone())),
+            );
+        }
+        self.error_details = Some(Schema::compile(&Value::from_json(source)).0);
+        self
+    }
+
+    /// Refuses input keys that the type does not have: for services whose input is nothing but their own.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        let source = self.input.as_ref().and_then(|input| input.source().as_map().cloned());
+        if let Some(mut source) = source {
+            source.insert("additionalProperties".into(), Value::Bool(false));
+            self.input = Some(Schema::compile(&Value::Map(source.into())).0);
+        }
+        self
+    }
+
+    /// Sets the rule for a call that a crash interrupted.
     #[must_use]
     pub fn restarting(mut self, rule: OnRestart) -> Self {
         self.on_restart = rule;
         self
+    }
+
+    /// The schema of `event.data` in `onError`: what every failure has, and the details of these services.
+    pub fn failure_with<'s>(specs: impl IntoIterator<Item = &'s ServiceSpec>) -> Schema {
+        let mut source = Self::failure().source().to_json();
+        let details = specs.into_iter().filter_map(|spec| spec.error_details.as_ref());
+        for (key, schema) in details.flat_map(|details| details.source().get("properties").as_map()).flatten()
+        {
+            if let Some(properties) = source["properties"].as_object_mut() {
+                properties.entry(&**key).or_insert_with(|| schema.to_json());
+            }
+        }
+        Schema::compile(&Value::from_json(source)).0
     }
 
     /// The schema of `event.data` in `onError`: what every failure has. Services add what they know.
@@ -250,6 +321,7 @@ impl ServiceSpecs {
         self.all.get(name).or_else(family)
     }
 
+    /// Iterates over all specs in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &ServiceSpec> {
         self.all.values()
     }
@@ -277,6 +349,25 @@ mod tests {
         ];
         for (name, class, member) in table {
             assert_eq!(ServiceName::of(name), ServiceName { class, member }, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_built_as_it_is_read() {
+        for (class, member) in [
+            (ServiceClass::Agent, "reviewer"),
+            (ServiceClass::Chart, "order@^1"),
+            (ServiceClass::Channel, "standup"),
+            (ServiceClass::Tool, "Read"),
+            (ServiceClass::Model, "complete"),
+            (ServiceClass::Checks, "project"),
+            (ServiceClass::Session, "open"),
+            (ServiceClass::Arbiter, "select"),
+            (ServiceClass::Human, "human"),
+            (ServiceClass::Plain, "charge_card"),
+        ] {
+            let name = class.named(member);
+            assert_eq!(ServiceName::of(&name), ServiceName { class, member });
         }
     }
 

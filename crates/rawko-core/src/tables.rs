@@ -6,17 +6,17 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, NodeSpec, Targets, Template};
+use crate::blueprint::{Action, Delay, Guard, InvokeSpec, NodeKind, NodeSpec, Template, TransitionTargets};
 use crate::ids::{InvokeId, NodeId, TransitionId};
 
 /// A half-open range of another table.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Range {
+pub(crate) struct TableRange {
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
-impl Range {
+impl TableRange {
     pub(crate) fn usize(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -28,31 +28,31 @@ impl Range {
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<NodeRow>,
     /// The last descendant of each node, separate because `stateIn` and conflict tests read only this.
     pub(crate) last: Vec<NodeId>,
     pub(crate) transitions: Vec<Transition>,
-    pub(crate) handlers: Vec<Handler>,
+    pub(crate) handlers: Vec<EventHandler>,
     /// Transition ids grouped by handler; eventless ones grouped by node.
     pub(crate) candidates: Vec<TransitionId>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<NodeEntry>,
     /// The innermost nodes that plain moves enter.
     pub(crate) leaves: Vec<NodeId>,
     pub(crate) invokes: Vec<InvokeSpec>,
     /// Transitions for ended items of an `each`; true for failed ones.
     pub(crate) item_handlers: Vec<((InvokeId, bool), Vec<TransitionId>)>,
-    pub(crate) events: Events,
+    pub(crate) events: EventTable,
     /// True if the chart has eventless transitions, or history nodes: otherwise whole passes are skipped.
     pub(crate) any_always: bool,
     pub(crate) any_history: bool,
 }
 
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct NodeRow {
     pub(crate) parent: Option<NodeId>,
     pub(crate) kind: NodeKind,
-    pub(crate) handlers: Range,
-    pub(crate) always: Range,
+    pub(crate) handlers: TableRange,
+    pub(crate) always: TableRange,
     /// This node or the nearest ancestor with handlers, with eventless transitions: selection skips the others.
     pub(crate) next_handling: Option<NodeId>,
     pub(crate) next_eventless: Option<NodeId>,
@@ -62,13 +62,13 @@ pub(crate) struct Node {
     pub(crate) nearest_busy: Option<NodeId>,
     /// True if leaving this node may have timers to cancel or invocations to stop.
     pub(crate) has_timers: bool,
-    pub(crate) invokes: Range,
+    pub(crate) invokes: TableRange,
     pub(crate) entry: Box<[Action]>,
     pub(crate) exit: Box<[Action]>,
     pub(crate) more: Option<Box<NodeMore>>,
 }
 
-impl Node {
+impl NodeRow {
     #[inline]
     pub(crate) fn more(&self) -> &NodeMore {
         self.more.as_deref().unwrap_or(&NO_MORE)
@@ -82,7 +82,7 @@ pub(crate) struct NodeMore {
     pub(crate) history: Vec<NodeId>,
     pub(crate) initial: Vec<NodeId>,
     pub(crate) initial_actions: Vec<Action>,
-    pub(crate) timers: Vec<Timer>,
+    pub(crate) timers: Vec<EntryTimer>,
     pub(crate) output: Option<Box<Template>>,
     /// The name of its completion event; only nodes with children complete.
     pub(crate) done_event: Option<Arc<str>>,
@@ -113,16 +113,16 @@ impl NodeMore {
 
 /// A timer that starts on entry, with the transitions it may take.
 #[derive(Debug)]
-pub(crate) struct Timer {
+pub(crate) struct EntryTimer {
     pub(crate) delay: Delay,
     pub(crate) candidates: Box<[TransitionId]>,
 }
 
 /// The transitions of one node for one event descriptor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Handler {
+pub(crate) struct EventHandler {
     pub(crate) descriptor: u32,
-    pub(crate) candidates: Range,
+    pub(crate) candidates: TableRange,
     /// Set if the first candidate is plain (see [`Plain`]), has no guard, and leads to one leaf.
     pub(crate) plain: Option<PlainTarget>,
 }
@@ -131,20 +131,20 @@ pub(crate) struct Handler {
 pub(crate) struct Transition {
     pub(crate) source: NodeId,
     pub(crate) guard: Option<Guard>,
-    pub(crate) route: Route,
+    pub(crate) route: TransitionRoute,
     pub(crate) reenter: bool,
     pub(crate) actions: Box<[Action]>,
 }
 
 /// The exits and entries of a transition.
 #[derive(Debug)]
-pub(crate) enum Route {
+pub(crate) enum TransitionRoute {
     /// Leaves and enters nothing.
     Targetless,
     /// Known at load: leaves the active nodes below `domain`, then enters these.
-    Fixed { domain: NodeId, entries: Range, plain: Option<Plain> },
+    Fixed { domain: NodeId, entries: TableRange, plain: Option<Plain> },
     /// A history node is involved: resolved when it is taken.
-    ByHistory { targets: Targets },
+    ByHistory { targets: TransitionTargets },
 }
 
 /// A move without side effects: the transition has no actions, and none of the nodes it enters has any. If the same
@@ -152,7 +152,7 @@ pub(crate) enum Route {
 /// with these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
-    pub(crate) leaves: Range,
+    pub(crate) leaves: TableRange,
 }
 
 /// A plain move to one leaf.
@@ -164,7 +164,7 @@ pub(crate) struct PlainTarget {
 
 /// One node to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct NodeEntry {
     pub(crate) node: NodeId,
     /// Entered by default: the actions of its `initial` run.
     pub(crate) by_default: bool,
@@ -177,7 +177,7 @@ const SCANNED_NAMES: usize = 4;
 
 /// Event names and the descriptors each of them matches.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct EventTable {
     descriptors: FxHashMap<Arc<str>, u32>,
     names: Vec<Arc<str>>,
     /// By descriptor id, for plain names: the descriptors that an event of that name matches, best first.
@@ -204,7 +204,7 @@ impl std::ops::Deref for Matching<'_> {
     }
 }
 
-impl Events {
+impl EventTable {
     /// Returns the id of a descriptor: a name, `foo.*` or `*`.
     pub(crate) fn intern(&mut self, descriptor: &Arc<str>) -> u32 {
         if let Some(id) = self.descriptors.get(descriptor) {
@@ -284,7 +284,7 @@ impl Tables {
     }
 
     #[inline]
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &NodeRow {
         &self.nodes[id.index()]
     }
 

@@ -14,27 +14,38 @@ pub type Map = IndexMap<Arc<str>, Value, FxBuildHasher>;
 /// A JSON-shaped value. Cloning is cheap: everything large is behind an `Arc`.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
+    /// JSON null; also the value of a missing key.
     #[default]
     Null,
+    /// JSON boolean.
     Bool(bool),
+    /// Integer in the range of `i64`.
     Int(i64),
+    /// Floating-point number; written as null in JSON if it is not finite.
     Float(f64),
+    /// Text.
     Str(Arc<str>),
+    /// List, shared between clones.
     List(Arc<Vec<Value>>),
+    /// Map with string keys in insertion order, shared between clones.
     Map(Arc<Map>),
 }
 
 impl Value {
+    /// A null that can be borrowed for `'static`.
     pub const NULL: Value = Value::Null;
 
+    /// Creates a text value.
     pub fn str(text: &str) -> Self {
         Value::Str(text.into())
     }
 
+    /// Creates a list value.
     pub fn list(items: Vec<Value>) -> Self {
         Value::List(Arc::new(items))
     }
 
+    /// Creates a map value; a later entry replaces an earlier one with the same key.
     pub fn map(entries: impl IntoIterator<Item = (impl Into<Arc<str>>, Value)>) -> Self {
         Value::Map(Arc::new(entries.into_iter().map(|(key, value)| (key.into(), value)).collect()))
     }
@@ -44,18 +55,22 @@ impl Value {
         if number.is_finite() { Value::Float(number) } else { Value::Null }
     }
 
+    /// Returns true for null.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
+    /// Returns the boolean; `None` for any other type.
     pub fn as_bool(&self) -> Option<bool> {
         if let Value::Bool(value) = self { Some(*value) } else { None }
     }
 
+    /// Returns the integer; `None` for floats too.
     pub fn as_i64(&self) -> Option<i64> {
         if let Value::Int(value) = self { Some(*value) } else { None }
     }
 
+    /// Returns the number as a float, converting integers.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Int(value) => Some(*value as f64),
@@ -64,14 +79,17 @@ impl Value {
         }
     }
 
+    /// Returns the text; `None` for any other type.
     pub fn as_str(&self) -> Option<&str> {
         if let Value::Str(text) = self { Some(text) } else { None }
     }
 
+    /// Returns the items; `None` for any other type.
     pub fn as_list(&self) -> Option<&[Value]> {
         if let Value::List(items) = self { Some(items) } else { None }
     }
 
+    /// Returns the map; `None` for any other type.
     pub fn as_map(&self) -> Option<&Map> {
         if let Value::Map(map) = self { Some(map) } else { None }
     }
@@ -124,6 +142,7 @@ impl Value {
         }
     }
 
+    /// Converts from JSON. An integer outside the range of `i64` becomes a float.
     pub fn from_json(json: serde_json::Value) -> Self {
         match json {
             serde_json::Value::Null => Value::Null,
@@ -140,6 +159,7 @@ impl Value {
         }
     }
 
+    /// Converts to JSON; a non-finite float becomes null.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Value::Null => serde_json::Value::Null,

@@ -19,6 +19,7 @@ pub struct World {
 /// One agent as `agents.select`, `agents.get` and `agents.list` see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentEntry {
+    /// Agent id, the name of its file.
     pub id: String,
     /// The agent's roles. An agent always has the role of its own id.
     pub roles: Vec<String>,
@@ -40,6 +41,7 @@ pub struct InstanceFacts {
 }
 
 impl InstanceFacts {
+    /// Creates the values of `instance.*`; `started_ms` is in milliseconds since the Unix epoch.
     pub fn new(id: &str, parent: Option<&str>, started_ms: i64) -> Self {
         let parent = parent.map_or(Value::Null, Value::str);
         Self { id: Value::str(id), parent, started: Value::Int(started_ms) }
@@ -49,8 +51,11 @@ impl InstanceFacts {
 /// The moment of a step: the time, the world as it is then, and the instance that takes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Now<'a> {
+    /// Time of the step in milliseconds since the Unix epoch.
     pub ms: i64,
+    /// Settings and agents that expressions see.
     pub world: &'a World,
+    /// Values of `instance.*`.
     pub instance: &'a InstanceFacts,
     /// Decides if a fan-out may start. Without it every one may.
     pub admission: Option<&'a dyn Admission>,
@@ -68,6 +73,7 @@ pub trait Admission: std::fmt::Debug {
 /// A fan-out that is about to start.
 #[derive(Clone, Copy, Debug)]
 pub struct FanOutRequest<'a> {
+    /// State with the `each`.
     pub node: NodeId,
     /// The id of the invoke.
     pub id: &'a str,
@@ -104,16 +110,19 @@ impl<'a> Now<'a> {
         Now { ms, world, instance: &NO_INSTANCE, admission: None, oracle: None }
     }
 
+    /// Sets the oracle that decides guards instead of their expressions.
     #[must_use]
     pub fn judged_by(self, oracle: &'a (dyn GuardOracle + Sync)) -> Self {
         Now { oracle: Some(oracle), ..self }
     }
 
+    /// Sets the instance that takes the step.
     #[must_use]
     pub fn of(self, instance: &'a InstanceFacts) -> Self {
         Now { instance, ..self }
     }
 
+    /// Sets the admission that may reject fan-outs.
     #[must_use]
     pub fn admitting(self, admission: &'a dyn Admission) -> Self {
         Now { admission: Some(admission), ..self }

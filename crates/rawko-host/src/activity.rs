@@ -14,6 +14,7 @@ use crate::host::{Host, Inner};
 /// The activity of an instance and all of its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
+    /// Status of the instance itself.
     pub status: Status,
     /// A call or step is running or queued.
     pub busy: bool,
@@ -43,6 +44,7 @@ pub enum Settled {
 }
 
 impl Host {
+    /// Returns the activity of an instance and its descendants.
     pub fn activity(&self, id: &str) -> Result<Activity, HostError> {
         let key = self.inner.key_of(id)?;
         self.inner.activity(key)

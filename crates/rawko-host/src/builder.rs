@@ -38,6 +38,7 @@ pub struct HostBuilder {
 }
 
 impl Host {
+    /// Creates a builder with a store in memory, no charts, no services and a gate that denies every call.
     pub fn builder() -> HostBuilder {
         HostBuilder {
             store: Arc::new(MemoryStore::new()),
@@ -51,6 +52,7 @@ impl Host {
 }
 
 impl HostBuilder {
+    /// Sets the store; instances in it resume on start.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = store;
@@ -64,6 +66,7 @@ impl HostBuilder {
         self
     }
 
+    /// Sets the services that charts may invoke.
     #[must_use]
     pub fn services(mut self, services: Services) -> Self {
         self.project.services = services;
@@ -77,6 +80,7 @@ impl HostBuilder {
         self
     }
 
+    /// Sets the rules about the services that may be called.
     #[must_use]
     pub fn gate(mut self, gate: Gate) -> Self {
         self.project.gate = gate;
@@ -111,6 +115,7 @@ impl HostBuilder {
         self
     }
 
+    /// Sets the clock, for tests that control the time.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
@@ -168,6 +173,7 @@ impl HostBuilder {
             in_trouble: AtomicBool::new(false),
             complaints: Mutex::new(Vec::new()),
             unperformed: AtomicUsize::new(0),
+            endings: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             next_key: AtomicI64::new(marks.instance + 1),
             next_inbound: AtomicI64::new(marks.inbound + 1),

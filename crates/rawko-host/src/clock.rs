@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The current time, in milliseconds since 1970.
 pub trait Clock: Send + Sync {
+    /// Returns the time in milliseconds since the Unix epoch; never less than before.
     fn now_ms(&self) -> i64;
 }
 

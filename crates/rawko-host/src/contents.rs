@@ -19,9 +19,11 @@ pub trait ContentSource: Send + Sync {
     fn blob(&self, name: [u8; 16]) -> ReadingBlob<'_>;
 }
 
+/// A pending read of a stored text; `None` if no store has it.
 pub type ReadingBlob<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, String>> + Send + 'a>>;
 
 impl Contents {
+    /// Creates a reader over a source.
     pub fn new(source: Arc<dyn ContentSource>) -> Self {
         Self(Some(source))
     }

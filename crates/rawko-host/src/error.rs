@@ -4,60 +4,173 @@ use rawko_core::{EventRefusal, SnapshotError, Status, StepError, Violation};
 use rawko_instance::{Category, InstanceError, ServiceError, reasons};
 use rawko_store::StoreError;
 
+/// A failed operation of a host.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
+    /// No instance has this id.
     #[error("instance `{0}` not found")]
     NoInstance(String),
+    /// The id of a new instance is taken.
     #[error("instance `{0}` already exists")]
     Exists(String),
+    /// No published chart has this id.
     #[error("chart `{0}` not found")]
     NoChart(String),
+    /// No published version of the chart matches.
     #[error("no version of chart `{id}` matches `{wanted}`; available: {known}")]
-    NoVersion { id: String, wanted: String, known: String },
+    NoVersion {
+        /// Chart id.
+        id: String,
+        /// Requested version or range.
+        wanted: String,
+        /// Published versions, comma-separated.
+        known: String,
+    },
+    /// The version or range cannot be parsed.
     #[error("`{0}` is not a version or version range")]
     BadRange(String),
     /// Rendered findings.
     #[error("invalid chart:\n{0}")]
     InvalidChart(String),
+    /// The instance has ended.
     #[error("instance `{id}` is {status} and accepts no more input", status = status.as_str())]
-    Over { id: String, status: Status },
+    Over {
+        /// Instance id.
+        id: String,
+        /// Final status.
+        status: Status,
+    },
+    /// The mailbox of the instance is full.
     #[error("instance `{id}` has {limit} queued events; try again later")]
-    Busy { id: String, limit: usize },
+    Busy {
+        /// Instance id.
+        id: String,
+        /// Size of the mailbox.
+        limit: usize,
+    },
+    /// An answer came while no request is pending.
     #[error("instance `{id}` has no pending request")]
-    NothingAsked { id: String },
+    NothingAsked {
+        /// Instance id.
+        id: String,
+    },
+    /// An answer names no request while several are pending.
     #[error("instance `{id}` has several pending requests ({asked}); name one of them")]
-    SeveralAsked { id: String, asked: String },
+    SeveralAsked {
+        /// Instance id.
+        id: String,
+        /// Invoke ids of the pending requests, comma-separated.
+        asked: String,
+    },
+    /// An answer names a request that is not pending.
     #[error("instance `{id}` has no pending request `{invoke}`; pending: {asked}")]
-    NotAsked { id: String, invoke: String, asked: String },
+    NotAsked {
+        /// Instance id.
+        id: String,
+        /// Invoke id in the answer.
+        invoke: String,
+        /// Invoke ids of the pending requests, comma-separated.
+        asked: String,
+    },
+    /// The answer names a request that is over; a later one of its name is pending.
+    #[error("the request `{invoke}` of instance `{id}` is over; a later one is pending: `rawko show {id}`")]
+    Superseded {
+        /// Instance id.
+        id: String,
+        /// Invoke id in the answer.
+        invoke: String,
+    },
     /// The chart does not take this event, or not with this data.
     #[error("instance `{id}` refuses the event: {refusal}")]
-    EventRefused { id: String, refusal: EventRefusal },
+    EventRefused {
+        /// Instance id.
+        id: String,
+        /// Reason why the chart does not take the event.
+        refusal: EventRefusal,
+    },
     /// The data does not fit the form; the request stays pending.
     #[error("the answer to `{invoke}` of instance `{id}` does not fit its form: {}", reasons(violations))]
-    AnswerRefused { id: String, invoke: String, violations: Vec<Violation> },
+    AnswerRefused {
+        /// Instance id.
+        id: String,
+        /// Invoke id of the request.
+        invoke: String,
+        /// Differences between the data and the form's schema.
+        violations: Vec<Violation>,
+    },
+    /// The step lies in the future.
     #[error("instance `{id}` has no step {step}; the last step is {last}")]
-    NoStep { id: String, step: u64, last: u64 },
+    NoStep {
+        /// Instance id.
+        id: String,
+        /// Requested step.
+        step: u64,
+        /// Last step of the instance.
+        last: u64,
+    },
+    /// A retry came for an instance without failed work.
     #[error("instance `{id}` did not fail; there is nothing to retry")]
-    NotFailed { id: String },
+    NotFailed {
+        /// Instance id.
+        id: String,
+    },
     /// Nothing changed.
     #[error("cannot retry an item of instance `{id}`: {why}")]
-    ItemNotRetried { id: String, why: String },
+    ItemNotRetried {
+        /// Instance id.
+        id: String,
+        /// Reason, as a clause.
+        why: String,
+    },
+    /// The operation needs a running instance.
     #[error("instance `{id}` is paused; resume it first: `rawko resume {id}`")]
-    Paused { id: String },
+    Paused {
+        /// Instance id.
+        id: String,
+    },
     /// Nothing was touched.
     #[error("instance `{id}` cannot be migrated: {}", reasons.join("; "))]
-    MigrationRefused { id: String, reasons: Vec<String> },
+    MigrationRefused {
+        /// Instance id.
+        id: String,
+        /// One clause for each part that the target chart cannot take over.
+        reasons: Vec<String>,
+    },
+    /// Nothing was removed.
+    #[error("instance `{id}` cannot be removed: {why}")]
+    NotRemovable {
+        /// Instance id.
+        id: String,
+        /// Reason, as a clause.
+        why: String,
+    },
+    /// A fork sets a key that does not exist or takes no such value.
     #[error("cannot set `{key}`: {why}")]
-    BadEdit { key: String, why: String },
+    BadEdit {
+        /// Context key.
+        key: String,
+        /// Reason, as a clause.
+        why: String,
+    },
+    /// The engine did not take the step.
     #[error(transparent)]
     Step(#[from] StepError),
+    /// The stored snapshot does not fit the chart.
     #[error("cannot use the stored snapshot of `{id}`: {why}")]
-    Snapshot { id: String, why: SnapshotError },
+    Snapshot {
+        /// Instance id.
+        id: String,
+        /// First mismatch.
+        why: SnapshotError,
+    },
+    /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The operating system refused a thread; holds its message.
     #[error("cannot start a thread: {0}")]
     Thread(String),
+    /// The host drains and starts nothing new.
     #[error("the host is shutting down")]
     Closing,
     /// The message of a remote host.
@@ -94,6 +207,8 @@ impl HostError {
             | HostError::NothingAsked { .. }
             | HostError::SeveralAsked { .. }
             | HostError::NotAsked { .. }
+            | HostError::Superseded { .. }
+            | HostError::NotRemovable { .. }
             | HostError::EventRefused { .. }
             | HostError::AnswerRefused { .. }
             | HostError::NoStep { .. }
@@ -118,6 +233,7 @@ impl From<InstanceError> for HostError {
             InstanceError::NothingAsked { id } => HostError::NothingAsked { id },
             InstanceError::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
             InstanceError::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            InstanceError::Superseded { id, invoke } => HostError::Superseded { id, invoke },
             InstanceError::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
             InstanceError::AnswerRefused { id, invoke, violations } => {
                 HostError::AnswerRefused { id, invoke, violations }

@@ -12,6 +12,7 @@ use crate::host::{Host, Start};
 /// The result of an execution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecutionResults {
+    /// Instance id.
     pub instance: Arc<str>,
     /// `Done`, `Cancelled`, or `Error` for a failure that the chart does not handle.
     pub status: Status,
@@ -21,6 +22,7 @@ pub struct ExecutionResults {
     pub context: Value,
     /// The final active states.
     pub configuration: Vec<String>,
+    /// Steps taken, counting the start.
     pub steps: u64,
     /// The error, if the status is `Error`.
     pub error: Value,

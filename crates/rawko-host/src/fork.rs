@@ -16,6 +16,7 @@ pub struct Fork {
     pub at: Option<u64>,
     /// Context keys and the expressions that give their new values.
     pub set: Vec<(String, String)>,
+    /// Id of the new instance (generated if omitted).
     pub id: Option<String>,
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Inner {
     pub(crate) complaints: Mutex<Vec<String>>,
     /// Jobs that the dispatcher has not finished.
     pub(crate) unperformed: AtomicUsize,
+    /// Clean-ups after ended instances that have not finished.
+    pub(crate) endings: AtomicUsize,
     /// Number of callers waiting for a commit.
     pub(crate) waiting: AtomicUsize,
     pub(crate) next_key: AtomicI64,
@@ -121,12 +123,13 @@ impl Host {
         self.deliver(id, Input::Event { event, key: key.map(Into::into) }).await
     }
 
-    /// Ends an instance: exit actions run, timers and calls stop.
+    /// Ends an instance: exit actions run, timers and calls stop. Returns after the clean-up.
     pub async fn cancel(&self, id: &str, reason: Value) -> Result<Receipt, HostError> {
         // Before open calls are repeated: the cancel ends them.
         let key = self.inner.reach(id)?;
         let receipt = self.inner.post_and_wait(key, Input::Cancel { reason }).await?;
         self.inner.adopt(id)?;
+        self.inner.endings_over().await;
         Ok(receipt)
     }
 
@@ -180,6 +183,7 @@ impl Host {
         &self.inner.reader
     }
 
+    /// Returns the charts that can be started.
     pub fn library(&self) -> &Library {
         &self.inner.project.library
     }

@@ -3,6 +3,7 @@
 //!
 //! Programs that embed rawko use the façade, the crate `rawko`; this crate is for a store, a gate or a driver of their own.
 #![doc = include_str!("../docs/host.md")]
+#![warn(missing_docs)]
 
 mod activity;
 mod builder;
@@ -18,14 +19,15 @@ mod import;
 mod library;
 mod migrate;
 mod observer;
+mod partials;
 mod past;
 mod progress;
 mod project;
 mod reader;
 mod row_states;
+mod runtime_gate;
 mod services;
 mod settings;
-mod warden;
 
 pub use activity::{Activity, Settled};
 pub use builder::HostBuilder;
@@ -33,7 +35,7 @@ pub use clock::{Clock, SteadyClock, SystemClock};
 pub use contents::{ContentSource, Contents, ReadingBlob};
 pub use driver::load::made_up_id;
 pub use driver::{Running, Wait};
-pub use engine::{Doing, Engine};
+pub use engine::{Engine, HostFuture};
 pub use error::HostError;
 pub use execute::ExecutionResults;
 pub use fork::{Fork, past_step};
@@ -44,6 +46,7 @@ pub use observer::{
     Asked, Called, Calling, Committed, Completed, Load, Observation, Observer, Outcome, Said, Taken, Used,
     committed, not_called,
 };
+pub use partials::Partials;
 pub use progress::{Progress, Teller};
 pub use project::Project;
 pub use rawko_instance::{
@@ -52,10 +55,11 @@ pub use rawko_instance::{
 };
 pub use reader::{Reader, Restored};
 pub use row_states::RowState;
+pub use runtime_gate::{AuditHost, Noting, RuntimeGate};
 pub use services::{
-    Answer, AttemptOutcome, Call, Category, Closure, Environment, OnRestart, Service, ServiceError, Services,
-    closure, function,
+    Answer, AttemptOutcome, Call, Category, Closure, EndHook, Environment, OnRestart, ProcessHandle,
+    ProcessOffer, RegisterRefusal, Registered, RemoteMessage, RemoteServices, Service, ServiceError,
+    Services, ToolService, closure, function,
 };
-pub use warden::{Noting, Warden, Watchtower};
 
 pub use settings::{Flags, Section, Settings, SettingsReader, parse_size};

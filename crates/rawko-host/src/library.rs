@@ -13,8 +13,11 @@ use crate::error::HostError;
 /// A chart with its source text.
 #[derive(Clone, Debug)]
 pub struct Edition {
+    /// Compiled chart.
     pub chart: Arc<Chart>,
+    /// Name of the source file, for messages.
     pub name: Arc<str>,
+    /// Source text, stored with each instance.
     pub text: Arc<str>,
 }
 
@@ -75,6 +78,13 @@ impl Library {
                 offered.editions.push(edition);
             }
         }
+    }
+
+    /// Stops publishing a version of a chart; running instances keep theirs.
+    pub fn withdraw(&self, id: &str, version: &str) {
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        offered.registry.remove_chart(id, version);
+        offered.editions.retain(|known| known.chart.id() != id || known.chart.version() != version);
     }
 
     /// Returns the newest chart that matches a reference: `id`, `id@1.2.0`, `id@^1`, `id@latest`.

@@ -22,7 +22,9 @@ const IN_FLIGHT: usize = 512;
 /// The outcome of a migration, or of its dry run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationReport {
+    /// Instance id.
     pub id: String,
+    /// Outcome for this instance.
     pub verdict: MigrationVerdict,
     /// Innermost active states: of the image, or of the unchanged instance if it is refused.
     pub configuration: Vec<String>,
@@ -37,7 +39,9 @@ pub struct MigrationReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrationVerdict {
+    /// A dry run found no obstacle.
     Possible,
+    /// The target chart cannot take over the instance; nothing changed.
     Refused,
     /// Done now, or before.
     Migrated,
@@ -81,6 +85,7 @@ impl Migrator {
         Ok(Migrator { edition, entries, map, map_text })
     }
 
+    /// Returns the target chart.
     pub fn chart(&self) -> &Arc<Chart> {
         &self.edition.chart
     }
@@ -90,6 +95,7 @@ impl Migrator {
         self.map_text.as_ref()
     }
 
+    /// Returns the target chart with its source text.
     pub fn edition(&self) -> &Edition {
         &self.edition
     }

@@ -10,8 +10,10 @@ use tokio::sync::broadcast;
 /// Number of events a slow watcher may lag behind before it misses some.
 const BEHIND_MAX: usize = 4_096;
 
+/// A piece of progress.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
+    /// Id of the calling instance.
     pub instance: Arc<str>,
     /// The invoke's id.
     pub id: Arc<str>,
@@ -19,6 +21,7 @@ pub struct Progress {
     pub name: Arc<str>,
     /// The step that requested the call; together with the id it identifies one call.
     pub step: u64,
+    /// Content, in the format of the service.
     pub data: Value,
 }
 
@@ -50,6 +53,7 @@ impl Teller {
         Self::new(&watchers(), &nothing, &nothing, &nothing, 0)
     }
 
+    /// Sends progress to live watchers; does nothing without one.
     pub fn tell(&self, data: Value) {
         if self.watchers.receiver_count() == 0 {
             return;

@@ -11,17 +11,21 @@ use crate::contents::Contents;
 use crate::driver::Running;
 use crate::library::Library;
 use crate::progress::{Progress, Teller};
+use crate::runtime_gate::RuntimeGate;
 use crate::services::{Call, Service, Services};
-use crate::warden::Warden;
 
+/// The parts of a project that a driver needs.
 #[derive(Clone, Default)]
 pub struct Project {
     /// The charts that can be started and invoked.
     pub library: Arc<Library>,
+    /// Services that charts may invoke.
     pub services: Services,
     /// Targets of `send` besides instances.
     pub endpoints: Services,
+    /// Rules about the services that may be called.
     pub gate: Gate,
+    /// Limits of the instance machine.
     pub limits: Limits,
     /// The resolver of agents. Without one, `agent:` names are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
@@ -51,7 +55,7 @@ impl Project {
         instance: &Arc<str>,
         request: Request,
         watchers: &broadcast::Sender<Progress>,
-        (warden, contents): (Warden, Contents),
+        (runtime_gate, contents): (RuntimeGate, Contents),
     ) -> Result<Running, ServiceError> {
         let Some(service) = self.find_service(&effect.name, effect.kind) else {
             let message = format!("service `{}` is not defined in the settings", effect.name);
@@ -61,7 +65,8 @@ impl Project {
         let (idempotency, name) = (Arc::clone(&effect.idempotency), Arc::clone(&effect.name));
         let teller = Teller::new(watchers, instance, &id, &name, effect.step);
         let instance = Arc::clone(instance);
-        let call = Call { idempotency, instance, id, name, input, attempt, policy, teller, warden, contents };
+        let call =
+            Call { idempotency, instance, id, name, input, attempt, policy, teller, runtime_gate, contents };
         Ok(Running { service, call })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Snapshot, SnapshotError};
-use rawko_instance::{Instance, Saved};
+use rawko_instance::{Instance, Pace, Saved};
 use rawko_store::{Base, InstanceKey, InstanceRow, RecordKind, Store, StoreError, content};
 
 use crate::error::HostError;
@@ -22,7 +22,9 @@ pub struct Reader {
 /// A snapshot after some step, with its chart.
 #[derive(Clone, Debug)]
 pub struct Restored {
+    /// Chart that the snapshot belongs to.
     pub chart: Arc<Chart>,
+    /// State after the step.
     pub snapshot: Snapshot,
     /// Time of the step.
     pub at_ms: i64,
@@ -32,6 +34,7 @@ pub struct Restored {
 }
 
 impl Reader {
+    /// Creates a reader that loads charts from the store only.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self::with_library(store, Arc::default())
     }
@@ -40,6 +43,7 @@ impl Reader {
         Self { store, library, row_states: Arc::default() }
     }
 
+    /// Returns the store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
@@ -49,6 +53,7 @@ impl Reader {
         self.store.find(id)?.ok_or_else(|| HostError::NoInstance(id.to_owned()))
     }
 
+    /// Returns the exact chart of a stored instance.
     pub fn chart(&self, row: &InstanceRow) -> Result<Arc<Chart>, HostError> {
         self.library.by_hash(&row.new.chart, &*self.store)
     }
@@ -136,6 +141,7 @@ impl Reader {
             last_ms: row.updated_ms,
             snapshot_bytes: restored.snapshot_bytes,
             delta_bytes: restored.delta_bytes,
+            pace: Pace::default(),
         };
         let instance = Instance::restore(saved, restored.chart, restored.snapshot);
         match instance.contradiction() {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rawko_core::{Chart, NamedEvent, Value, World};
 use rawko_host::{
-    Contents, Edition, Gate, Host, PersonAnswer, Progress, Project, ServiceError, Services, Settled, Start,
-    Warden, closure,
+    Contents, Edition, Gate, Host, PersonAnswer, Progress, Project, RuntimeGate, ServiceError, Services,
+    Settled, Start, closure,
 };
 use rawko_instance::{
     Action, AgentResolver, EffectPlace, EffectResult, Environment, Input, Instance, InstanceError, NewRoot,
@@ -191,7 +191,7 @@ impl Paper {
             Action::Run { effect, request } => {
                 let instance = Arc::clone(&self.ids.borrow()[&effect.instance]);
                 let watchers = broadcast::Sender::<Progress>::new(1);
-                let handles = (Warden::absent(), Contents::default());
+                let handles = (RuntimeGate::absent(), Contents::default());
                 let call = self.project.prepare(&effect, &instance, request, &watchers, handles).unwrap();
                 let result = EffectResult::of(&effect, call.answer().await.unwrap());
                 let input = Input::Result { effect: EffectPlace::of(&effect), result };
@@ -215,7 +215,14 @@ fn line(step: u64, kind: RecordKind, event: &str, delta: &str) -> String {
 }
 
 fn approval() -> PersonAnswer {
-    PersonAnswer { approved: true, by: Some("ada".into()), claimed: None, comment: None, data: Value::Null }
+    PersonAnswer {
+        approved: true,
+        by: Some("ada".into()),
+        claimed: None,
+        asked_ms: None,
+        comment: None,
+        data: Value::Null,
+    }
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ fn unknown_keys() {
             3:27 settings::unknown_key: `http` of service `a` has no key `ur`
                  did you mean `url`?
             3:35 settings::unknown_key: service `a` has no key `colour`
-                 the keys here are `command`, `sandbox`, `http`, `cwd`, `env`, `pass_env`, `output_max`, `on_restart`, `timeout`, `description`, `provenance`, `input` and `output`
+                 the keys here are `command`, `sandbox`, `http`, `remote`, `cwd`, `env`, `pass_env`, `output_max`, `on_restart`, `timeout`, `description`, `provenance`, `input`, `output` and `tool`
             4:14 settings::unknown_key: `governance` has no key `alow`
                  did you mean `allow`?
             4:34 settings::unknown_key: `budget` has no key `call`
@@ -164,8 +164,8 @@ fn missing_and_conflicting_keys() {
     check(
         "governance: {allow: ['*']}\nservices:\n  a: {}\n  b: {http: {method: GET}}\n  c: {command: [x], http: {url: 'http://h'}}\n  d: {http: {url: 'http://h', timeout: 1s}, timeout: 2s, cwd: x, pass_env: [REGION]}\n  e: {command: []}\n  f:\n",
         expect![[r#"
-            3:3 settings::missing_key: service `a` has neither `command` nor `http`
-                 add `command: [program, argument]` or `http: {url: …}`
+            3:3 settings::missing_key: service `a` has none of `command`, `http` and `remote`
+                 add `command: [program, argument]`, `http: {url: …}` or `remote: {}`
             4:13 settings::missing_key: `http` of service `b` has no `url`
                  add `url: "https://…"`
             5:21 settings::conflicting_keys: service `c` is both a command and an HTTP call
@@ -178,8 +178,28 @@ fn missing_and_conflicting_keys() {
                  it applies to programs; use `${NAME}` in headers
             7:16 settings::invalid_value: `command` of service `e` is empty
                  for example `[python3, services/name.py]`
-            8:3 settings::missing_key: service `f` has neither `command` nor `http`
-                 add `command: [program, argument]` or `http: {url: …}`
+            8:3 settings::missing_key: service `f` has none of `command`, `http` and `remote`
+                 add `command: [program, argument]`, `http: {url: …}` or `remote: {}`
+        "#]],
+    );
+}
+
+#[test]
+fn remote_services() {
+    check(
+        "governance: {allow: ['*']}\nservices:\n  a: {remote: {}, timeout: 1s, on_restart: retry, input: {type: string}}\n  b: {remote: {wait: soon, retry: 3s}}\n  c: {remote: {}, command: [x]}\n  d: {remote: {}, cwd: x}\n  e: {remote: 5s}\nendpoints:\n  f: {remote: {}}\n",
+        expect![[r#"
+            4:22 settings::invalid_value: `soon` is not a duration; write for example `1500`, `250ms`, `30s`, `15m`, `24h`, `7d` or `PT1H`
+                 `wait` of service `b` is a duration
+            4:28 settings::unknown_key: `remote` of service `b` has no key `retry`
+                 the keys here are `wait` and `reconnect`
+            5:7 settings::conflicting_keys: service `c` is both `remote` and `command`
+                 remove one of them, or define two services
+            6:19 settings::conflicting_keys: `cwd` has no effect with `remote`
+                 it applies to programs that rawko starts
+            7:15 settings::wrong_type: `remote` of service `e` must be a map (found text)
+            9:7 settings::invalid_value: endpoint `f` cannot be `remote`
+                 only `services` can be remote
         "#]],
     );
 }

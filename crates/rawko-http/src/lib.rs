@@ -1,5 +1,6 @@
 //! The HTTP client that all of rawko shares. Separate, so that proxies, certificates, redirects and `Retry-After` mean
 //! the same for services, models, MCP servers, telemetry and Restate.
+#![warn(missing_docs)]
 
 mod cause;
 mod client;

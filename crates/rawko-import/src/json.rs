@@ -23,60 +23,60 @@ fn malformed(error: &serde_json::Error) -> ImportError {
 
 /// The current position in a document: keys and indexes joined by slashes.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(String);
+pub(crate) struct JsonPath(String);
 
-impl Place {
+impl JsonPath {
     pub(crate) fn root() -> Self {
-        Place(String::new())
+        JsonPath(String::new())
     }
 
     pub(crate) fn at(&self, key: impl std::fmt::Display) -> Self {
-        Place(format!("{}/{key}", self.0))
+        JsonPath(format!("{}/{key}", self.0))
     }
 }
 
 /// Lines by path: `/states/idle/on` is the line of that key.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct PathLines {
     by_place: HashMap<String, u32>,
 }
 
 /// An open object or list.
-enum Level {
+enum OpenLevel {
     Object { key: Option<String> },
     List { index: usize },
 }
 
-impl Lines {
+impl PathLines {
     /// Scans a text that is known to be valid JSON.
     pub(crate) fn of(text: &str) -> Self {
-        let mut lines = Lines::default();
-        let mut levels: Vec<Level> = Vec::new();
+        let mut lines = PathLines::default();
+        let mut levels: Vec<OpenLevel> = Vec::new();
         let mut line = 1;
         let mut at = 0;
         let bytes = text.as_bytes();
         while at < bytes.len() {
             match bytes[at] {
                 b'\n' => line += 1,
-                b'{' => levels.push(Level::Object { key: None }),
+                b'{' => levels.push(OpenLevel::Object { key: None }),
                 b'[' => {
-                    levels.push(Level::List { index: 0 });
+                    levels.push(OpenLevel::List { index: 0 });
                     lines.note(&levels, line);
                 }
                 b'}' | b']' => {
                     levels.pop();
                 }
                 b',' => match levels.last_mut() {
-                    Some(Level::List { index }) => {
+                    Some(OpenLevel::List { index }) => {
                         *index += 1;
                         lines.note(&levels, line);
                     }
-                    Some(Level::Object { key }) => *key = None,
+                    Some(OpenLevel::Object { key }) => *key = None,
                     None => {}
                 },
                 b'"' => {
                     let end = string_end(bytes, at);
-                    if let Some(Level::Object { key: key @ None }) = levels.last_mut() {
+                    if let Some(OpenLevel::Object { key: key @ None }) = levels.last_mut() {
                         *key = serde_json::from_str(text.get(at..end).unwrap_or("\"\"")).ok();
                         lines.note(&levels, line);
                     }
@@ -90,20 +90,20 @@ impl Lines {
         lines
     }
 
-    fn note(&mut self, levels: &[Level], line: u32) {
+    fn note(&mut self, levels: &[OpenLevel], line: u32) {
         let mut place = String::new();
         for level in levels {
             place.push('/');
             match level {
-                Level::Object { key } => place.push_str(key.as_deref().unwrap_or_default()),
-                Level::List { index } => place.push_str(&index.to_string()),
+                OpenLevel::Object { key } => place.push_str(key.as_deref().unwrap_or_default()),
+                OpenLevel::List { index } => place.push_str(&index.to_string()),
             }
         }
         self.by_place.entry(place).or_insert(line);
     }
 
     /// Returns the line of a path, or of its nearest ancestor.
-    pub(crate) fn line(&self, place: &Place) -> u32 {
+    pub(crate) fn line(&self, place: &JsonPath) -> u32 {
         let mut place = place.0.as_str();
         loop {
             if let Some(line) = self.by_place.get(place) {
@@ -133,16 +133,16 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, Place};
+    use super::{JsonPath, PathLines};
 
     #[test]
     fn every_key_and_item_has_its_line() {
         let text = "{\n \"a\": {\"b\\\"\": 1,\n  \"c\": [1,\n   {\"d\": \"x\\\"y\"}]},\n \"e\": 2}";
-        let lines = Lines::of(text);
+        let lines = PathLines::of(text);
         for (place, line) in
             [("/a", 2), ("/a/b\"", 2), ("/a/c", 3), ("/a/c/0", 3), ("/a/c/1/d", 4), ("/e", 5), ("/a/zzz", 2)]
         {
-            assert_eq!(lines.line(&Place(place.to_owned())), line, "{place}");
+            assert_eq!(lines.line(&JsonPath(place.to_owned())), line, "{place}");
         }
     }
 }

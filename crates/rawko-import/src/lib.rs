@@ -35,7 +35,7 @@ use yaml::Yaml;
 
 /// The result of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportResult {
     /// The chart's id, for naming a file.
     pub id: String,
     /// The chart in our format.
@@ -51,7 +51,7 @@ pub struct Imported {
 pub struct ImportedChart {
     /// Id of the chart, unique among the charts of one import.
     pub id: String,
-    /// The chart in our format, without the comment that heads `Imported::yaml`.
+    /// The chart in our format, without the comment that heads `ImportResult::yaml`.
     pub yaml: String,
 }
 
@@ -186,7 +186,7 @@ fn starts_digraph(text: &str) -> bool {
 }
 
 /// Imports a document in its detected language.
-pub fn import(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+pub fn import(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     match detect(text) {
         Some(language) => import_as(language, text, options),
         // A JSON text that does not parse has a line to report.
@@ -203,7 +203,7 @@ pub fn import_as(
     language: Language,
     text: &str,
     options: ImportOptions<'_>,
-) -> Result<Imported, ImportError> {
+) -> Result<ImportResult, ImportError> {
     match language {
         Language::Scxml => scxml(text, options),
         Language::Xstate => xstate(text, options),

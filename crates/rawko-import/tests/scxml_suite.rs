@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rawko_chart::{Registry, Severity, Source, load};
-use rawko_core::{Chart, NodeId, Trace, TraceEntry, Value, World};
+use rawko_core::{Chart, MacrostepTrace, NodeId, TraceEntry, Value, World};
 use rawko_import::{self as import, ImportOptions, NoteKind};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use serde_json::Value as Json;
@@ -195,7 +195,7 @@ impl Active {
         }
     }
 
-    fn follow(&mut self, trace: &Trace) {
+    fn follow(&mut self, trace: &MacrostepTrace) {
         for entry in &trace.entries {
             match entry {
                 TraceEntry::Entered { node } => _ = self.0.insert(*node),

@@ -6,7 +6,9 @@ use rawko_core::Value;
 /// A call without a result. The chart receives it as `event.data`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceError {
+    /// Class of the error, `event.data.category` in the chart.
     pub category: Category,
+    /// One sentence for people, `event.data.message` in the chart.
     pub message: String,
     /// `Some(false)`: a retry cannot help, so the chart's `retry` is ignored.
     pub retryable: Option<bool>,
@@ -66,6 +68,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// Returns the name used in charts and journals.
     pub fn as_str(self) -> &'static str {
         match self {
             Category::Failed => "failed",
@@ -136,12 +139,14 @@ impl ServiceError {
         Self { category, message: message.into(), retryable, outcome, details: Value::Null }
     }
 
+    /// Sets the details, `event.data.details` in the chart.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = details;
         self
     }
 
+    /// Sets the certainty about the effect of the attempt.
     #[must_use]
     pub fn with_outcome(mut self, outcome: AttemptOutcome) -> Self {
         self.outcome = outcome;

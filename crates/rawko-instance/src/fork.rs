@@ -16,8 +16,11 @@ use crate::transaction::Transaction;
 
 /// An instance as it was after a step.
 pub struct ForkSource {
+    /// Identity of the new instance.
     pub new: NewInstance,
+    /// Chart of the past step.
     pub chart: Arc<Chart>,
+    /// State after the past step.
     pub snapshot: Snapshot,
     /// The time of that step.
     pub at_ms: i64,

@@ -16,7 +16,9 @@ use rules::{Rule, covers, first};
 pub struct Question<'a> {
     /// The service, handler or endpoint, as the chart names it.
     pub name: &'a str,
+    /// Id of the calling instance.
     pub instance: &'a str,
+    /// Id of its chart.
     pub chart: &'a str,
     /// Previous calls of this instance.
     pub calls_so_far: u64,
@@ -31,12 +33,16 @@ pub struct Question<'a> {
 /// A decision of the gate, with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
+    /// The call may be made.
     Allowed {
+        /// Matching rule and its file, for the audit.
         rule: String,
     },
     /// `limit`: a budget is exhausted, rather than the name being refused.
     Refused {
+        /// Matching rule and its file, or the exhausted budget.
         rule: String,
+        /// True if a budget is exhausted.
         limit: bool,
     },
 }
@@ -45,7 +51,9 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}` is not a pattern: {why}")]
 pub struct PatternError {
+    /// Pattern as written in the settings.
     pub pattern: String,
+    /// Reason why it is invalid.
     pub why: String,
 }
 
@@ -89,11 +97,13 @@ impl Gate {
         Self { calls_max, ..Self::default() }
     }
 
+    /// Adds a pattern of allowed names; `file` is reported with decisions.
     pub fn allow(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
         self.allow.push(rule(pattern, file)?);
         Ok(())
     }
 
+    /// Adds a pattern of denied names, which wins over every allowed one.
     pub fn deny(&mut self, pattern: &str, file: &Arc<str>) -> Result<(), PatternError> {
         self.deny.push(rule(pattern, file)?);
         Ok(())
@@ -132,6 +142,7 @@ impl Gate {
         Self { checklist, ..self }
     }
 
+    /// Returns the fields that governance requires of approvals.
     pub fn checklist(&self) -> &Checklist {
         &self.checklist
     }
@@ -151,7 +162,7 @@ impl Gate {
             return Ok("the gate is open".into());
         }
         if let Some(agent) = agent.filter(|_| ServiceName::of(name).class.is_of_agent()) {
-            let rule = self.by_settings(&format!("agent:{agent}"), None)?;
+            let rule = self.by_settings(&ServiceClass::Agent.named(agent), None)?;
             return Ok(format!("`{name}` is part of the agent; {rule}"));
         }
         if let Some(Rule { pattern, file, .. }) = self.for_judges(name) {
@@ -175,7 +186,9 @@ impl Gate {
             return None;
         }
         let is_agents = |pattern: &str| ServiceName::of(pattern).class == ServiceClass::Agent;
-        self.allow.iter().find(|rule| is_agents(&rule.pattern) || covers(&rule.pattern, "agent:"))
+        self.allow
+            .iter()
+            .find(|rule| is_agents(&rule.pattern) || covers(&rule.pattern, &ServiceClass::Agent.named("")))
     }
 
     /// Returns the limit that cannot pay for all these calls: its name, the need and the rest.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, FailedWork, ItemState, NodeId, Snapshot, Status, Value};
+use serde::{Deserialize, Serialize};
 
 use crate::effects::child::child_id;
 use crate::error::InstanceError;
@@ -42,9 +43,11 @@ pub struct Instance {
     pub(crate) restarted: Option<u64>,
 }
 
-/// The rate of self-caused steps; not stored, because a reload takes longer than its time window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
+/// The rate of self-caused steps. A driver that loads the instance for every input stores it; one that keeps instances
+/// in memory need not, because its restart takes longer than the time window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pace {
     /// Steps since the last external cause or the last time that passed.
     pub(crate) zero_delay_steps: u32,
     /// Failed calls since the last success, external cause, or time that passed.
@@ -55,6 +58,11 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    /// Returns true if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Something from outside or the passing of time moves the instance: it is no runaway loop.
     pub(crate) fn restart(&mut self) {
         (self.zero_delay_steps, self.failed_calls) = (0, 0);
@@ -64,10 +72,15 @@ impl Pace {
 /// The data that a driver keeps of an instance between two inputs, beside its snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
+    /// Key of the instance within its store.
     pub key: InstanceKey,
+    /// Identity, chart and origin.
     pub new: NewInstance,
+    /// Key of the invoking instance.
     pub parent: Option<InstanceKey>,
+    /// Status as lists show it.
     pub head: Head,
+    /// Effects without a result.
     pub open: Vec<OpenEffect>,
     /// Service calls so far.
     pub calls: u64,
@@ -75,13 +88,16 @@ pub struct Saved {
     pub last_ms: i64,
     /// Bytes of the last committed snapshot, and of the changes since.
     pub snapshot_bytes: usize,
+    /// Bytes of the changes since that snapshot.
     pub delta_bytes: usize,
+    /// Counts against runaway loops.
+    pub pace: Pace,
 }
 
 impl Instance {
     /// Continues a saved instance. `snapshot` is the one after its last committed step.
     pub fn restore(saved: Saved, chart: Arc<Chart>, snapshot: Snapshot) -> Self {
-        let Saved { key, new, parent, head, open, calls, last_ms, snapshot_bytes, delta_bytes } = saved;
+        let Saved { key, new, parent, head, open, calls, last_ms, snapshot_bytes, delta_bytes, pace } = saved;
         Self {
             key,
             chart,
@@ -97,7 +113,7 @@ impl Instance {
             last_ms,
             snapshot_bytes,
             delta_bytes,
-            pace: Pace::default(),
+            pace,
             retrying: Vec::new(),
             restarted: None,
         }
@@ -122,13 +138,16 @@ impl Instance {
             last_ms: self.last_ms,
             snapshot_bytes: self.snapshot_bytes,
             delta_bytes: self.delta_bytes,
+            pace: self.pace,
         }
     }
 
+    /// Returns the key of the instance within its store.
     pub fn key(&self) -> InstanceKey {
         self.key
     }
 
+    /// Returns the instance id that people see.
     pub fn id(&self) -> &Arc<str> {
         &self.new.id
     }
@@ -138,22 +157,27 @@ impl Instance {
         &self.new
     }
 
+    /// Returns the key of the invoking instance; `None` for a root.
     pub fn parent(&self) -> Option<InstanceKey> {
         self.parent
     }
 
+    /// Returns the chart the instance runs on now.
     pub fn chart(&self) -> &Arc<Chart> {
         &self.chart
     }
 
+    /// Returns the state of the chart.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
+    /// Returns the snapshot as versioned JSON.
     pub fn snapshot_json(&self) -> String {
         self.snapshot.to_json(&self.chart)
     }
 
+    /// Returns the status as lists show it.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -163,6 +187,7 @@ impl Instance {
         &self.open
     }
 
+    /// Returns the usage so far.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -172,6 +197,7 @@ impl Instance {
         agent_of(&self.policy)
     }
 
+    /// Returns the number of steps taken, counting the start.
     pub fn step(&self) -> u64 {
         self.snapshot.step_number()
     }
@@ -184,6 +210,7 @@ impl Instance {
         children.map(|effect| child_id(&self.new.id, effect)).collect()
     }
 
+    /// Returns the receipt for an input; `handled` is true if a transition took it.
     pub fn receipt(&self, handled: bool) -> Receipt {
         Receipt {
             instance: Arc::clone(&self.new.id),

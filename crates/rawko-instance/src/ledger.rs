@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
+    /// Tokens of models, input and output together.
     pub tokens: u64,
+    /// Cost in US dollars.
     pub cost_usd: f64,
     /// Working time of agents; concurrent ones are added up.
     pub time_ms: u64,
+    /// Tool calls of agents.
     pub tool_calls: u64,
 }
 
@@ -22,6 +25,7 @@ pub struct Spent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
+    /// Usage over the lifetime of the instance.
     pub total: Spent,
     /// By the path of the state.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -52,10 +56,12 @@ impl Spent {
         }
     }
 
+    /// Returns true if nothing was used.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
+    /// Adds two totals; counters saturate.
     pub fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
@@ -75,6 +81,7 @@ impl Spent {
         }
     }
 
+    /// Converts to a map with the field names as keys, as charts see it.
     pub fn to_value(self) -> Value {
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         Value::map([
@@ -115,6 +122,7 @@ impl Ledger {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
+    /// Serialises the ledger; `None` if it is empty.
     pub fn write(&self) -> Option<Arc<str>> {
         let nothing = self.total.is_nothing()
             && self.scopes.is_empty()

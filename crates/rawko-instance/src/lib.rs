@@ -1,5 +1,6 @@
 //! One instance of a chart as a pure machine, and the guide for authors of drivers.
 #![doc = include_str!("docs/driver.md")]
+#![warn(missing_docs)]
 
 pub mod agents;
 pub mod content;
@@ -41,7 +42,7 @@ pub use gate::{
     SETTINGS_FILE, is_counted, parse_day,
 };
 pub use input::{Input, Taken};
-pub use instance::{Instance, Saved};
+pub use instance::{Instance, Pace, Saved};
 pub use ledger::{Ledger, Spent};
 pub use limits::Limits;
 pub use message::Message;

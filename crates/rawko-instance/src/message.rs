@@ -11,6 +11,7 @@ use crate::ledger::Spent;
 /// A stored message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
+    /// Event to deliver.
     pub event: Event,
     /// The id of the effect that sent it, `instance/step/index`: a message with the same key is handled once. Empty for
     /// messages of stores that had no keys.

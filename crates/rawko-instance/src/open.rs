@@ -76,14 +76,17 @@ impl Part {
 }
 
 impl OpenEffects {
+    /// Returns the number of open effects.
     pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Returns true if no effect is open.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// Iterates in the order of step and index.
     pub fn iter(&self) -> impl Iterator<Item = &OpenEffect> {
         self.parts.iter().flat_map(|part| part.effects.iter().map(|effect| &**effect))
     }

@@ -5,13 +5,18 @@ use rawko_core::{Event, Value};
 use crate::records::OpenEffect;
 use crate::result::{EffectNote, EffectResult};
 
+/// A person's decision on a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PersonAnswer {
+    /// True for approval and for a submitted form.
     pub approved: bool,
     /// The proven author.
     pub by: Option<String>,
     /// Another name that the author claimed.
     pub claimed: Option<String>,
+    /// The time of the request that is meant, if the author saw it: a later one of the same name is another request.
+    pub asked_ms: Option<i64>,
+    /// Remark of the person; the chart receives it.
     pub comment: Option<String>,
     /// The fields of a form.
     pub data: Value,

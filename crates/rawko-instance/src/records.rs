@@ -6,7 +6,10 @@ use std::sync::Arc;
 use rawko_core::{InstanceFacts, Status};
 use serde::{Deserialize, Serialize};
 
+mod effects;
 mod hex;
+
+pub use effects::{EffectKind, OpenEffect};
 
 /// A store's number of an instance. The id is for people; this is for indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,19 +21,26 @@ pub type ChartHash = [u8; 16];
 /// The exact source text of an instance's chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartRow {
+    /// Content hash, the key of the row.
     pub hash: ChartHash,
+    /// Chart id.
     pub id: String,
+    /// Version as the author wrote it.
     pub version: String,
     /// The name of the source, for messages.
     pub name: String,
+    /// Source text, exactly as it was loaded.
     pub text: String,
+    /// Time of the first use, in milliseconds since the Unix epoch.
     pub added_ms: i64,
 }
 
 /// The invocation that an instance belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
+    /// Instance id of the parent.
     pub id: Arc<str>,
+    /// Invocation id within the parent.
     pub invocation: u64,
     /// The invoke's id in the parent's chart when it started.
     pub invoke: Arc<str>,
@@ -42,20 +52,29 @@ pub struct Parent {
 /// The past step of another instance that this one was forked from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
+    /// Instance id of the source.
     pub id: Arc<str>,
+    /// Step of the source after which this one continues.
     pub step: u64,
 }
 
 /// An instance that starts with this commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewInstance {
+    /// Instance id, unique within the store.
     pub id: Arc<str>,
+    /// Hash of the chart at the start.
     #[serde(with = "hex")]
     pub chart: ChartHash,
+    /// Chart id at the start.
     pub chart_id: Arc<str>,
+    /// Chart version at the start.
     pub version: Arc<str>,
+    /// Invocation that started it; `None` for a root.
     pub parent: Option<Parent>,
+    /// Source of a fork.
     pub origin: Option<Origin>,
+    /// Start time in milliseconds since the Unix epoch.
     pub created_ms: i64,
     /// The policy given by its caller and the agent it implements, as JSON; empty if there is none.
     pub policy: Arc<str>,
@@ -95,9 +114,11 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// All variants, for parsers and lists.
     pub const ALL: [Wait; 6] =
         [Wait::Nothing, Wait::Work, Wait::Person, Wait::Timer, Wait::Event, Wait::Paused];
 
+    /// Returns the name used in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Wait::Nothing => "nothing",
@@ -113,7 +134,9 @@ impl Wait {
 /// The part of an instance that lists and recovery read. Written only when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
+    /// Status of the snapshot.
     pub status: Status,
+    /// Reason for waiting.
     pub wait: Wait,
     /// The due time of its next timer.
     pub next_due_ms: Option<i64>,
@@ -130,7 +153,9 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// Ended in a final state whose tags name no other outcome.
     Succeeded,
+    /// Ended in a final state tagged as a failure.
     Failed,
     /// A budget or a limit was exhausted; the work is kept.
     Limit,
@@ -138,10 +163,12 @@ pub enum Outcome {
     Loop,
     /// No progress was made.
     Stuck,
+    /// Ended by a cancel request.
     Cancelled,
 }
 
 impl Outcome {
+    /// All variants, for parsers and lists.
     pub const ALL: [Outcome; 6] = [
         Outcome::Succeeded,
         Outcome::Failed,
@@ -151,6 +178,7 @@ impl Outcome {
         Outcome::Cancelled,
     ];
 
+    /// Returns the name used in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -166,8 +194,11 @@ impl Outcome {
 /// An instance in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceRow {
+    /// Key of the instance within its store.
     pub key: InstanceKey,
+    /// Identity, chart and origin.
     pub new: NewInstance,
+    /// Current status.
     pub head: Head,
     /// The last committed step.
     pub step: u64,
@@ -181,10 +212,13 @@ pub struct InstanceRow {
 pub struct Record {
     /// Position in the store's whole journal; assigned by the store, 0 until then.
     pub seq: u64,
+    /// Instance that took the step.
     pub instance: InstanceKey,
     /// The step of the event; for a step that could not be taken, the step it would have been.
     pub step: u64,
+    /// Time of the step in milliseconds since the Unix epoch.
     pub at_ms: i64,
+    /// Kind of the entry; decides the content of the texts.
     pub kind: RecordKind,
     /// The event as serialised by [`rawko_core::Event`]; the input for a start; the edits for a fork.
     pub event: String,
@@ -194,6 +228,7 @@ pub struct Record {
     pub effects: String,
 }
 
+/// The kind of a journal entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
@@ -212,6 +247,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
+    /// All variants, for parsers and lists.
     pub const ALL: [RecordKind; 6] = [
         RecordKind::Started,
         RecordKind::Forked,
@@ -225,101 +261,19 @@ impl RecordKind {
 /// A full snapshot, packed. Later records contain the changes since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnapshot {
+    /// Step after which it was taken.
     pub step: u64,
+    /// Packed JSON of the snapshot.
     pub body: String,
 }
 
 /// A large value, stored once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
+    /// Content hash, the key of the blob.
     pub hash: [u8; 16],
+    /// Bytes of the value.
     pub body: Vec<u8>,
-}
-
-/// A pending or running operation of the host for an instance, stored until it ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenEffect {
-    pub instance: InstanceKey,
-    /// `(step, index)`: with the instance's id this forms the effect's id and idempotency key.
-    pub step: u64,
-    pub index: u32,
-    pub kind: EffectKind,
-    /// The invocation that waits for the result; a call or a send has none.
-    pub invocation: Option<u64>,
-    /// The service, chart, agent or endpoint, as the chart names it.
-    pub name: Arc<str>,
-    /// The effect as JSON, packed.
-    pub body: String,
-    pub opened_ms: i64,
-    /// Expiry time (approvals).
-    pub due_ms: Option<i64>,
-    /// The idempotency key. An attempt whose predecessor has an unknown outcome keeps that one's key.
-    pub idempotency: Arc<str>,
-    /// The result for its instance, as packed JSON, for a call that was refused before it started; else empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub result: String,
-    /// A stopping driver did not start the call, or a pause stopped it: it runs at the next start or the resume.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub parked: bool,
-    /// An earlier run under the same key may have happened, so a failure of this one is not conclusive.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub in_doubt: bool,
-}
-
-impl OpenEffect {
-    /// Returns true for a call without a result: it runs, or a driver that stopped has parked it.
-    pub fn is_running(&self) -> bool {
-        let is_call = match self.kind {
-            EffectKind::Service | EffectKind::Agent | EffectKind::Call | EffectKind::Send => true,
-            // A child continues by itself, a person's request is still pending, an unknown outcome waits for the next
-            // attempt, a held input for the resume.
-            EffectKind::Child | EffectKind::Person | EffectKind::Unknown | EffectKind::Held => false,
-        };
-        is_call && self.result.is_empty()
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EffectKind {
-    Service,
-    Agent,
-    Child,
-    Person,
-    /// An action that calls a handler without waiting.
-    Call,
-    /// A send to an endpoint, a channel or an agent.
-    Send,
-    /// The last attempt of an invocation ended without a response: not running, its key is kept for the next attempt.
-    Unknown,
-    /// Not an operation: an event or a message that arrived while the instance was paused.
-    Held,
-}
-
-impl EffectKind {
-    pub const ALL: [EffectKind; 8] = [
-        EffectKind::Service,
-        EffectKind::Agent,
-        EffectKind::Child,
-        EffectKind::Person,
-        EffectKind::Call,
-        EffectKind::Send,
-        EffectKind::Unknown,
-        EffectKind::Held,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EffectKind::Service => "service",
-            EffectKind::Agent => "agent",
-            EffectKind::Child => "child",
-            EffectKind::Person => "person",
-            EffectKind::Call => "call",
-            EffectKind::Send => "send",
-            EffectKind::Unknown => "unknown",
-            EffectKind::Held => "held",
-        }
-    }
 }
 
 /// An event in transit to an instance: committed with the step that sent it, removed with the step that takes it.
@@ -327,6 +281,7 @@ impl EffectKind {
 pub struct Inbound {
     /// Assigned by the host, increasing.
     pub seq: i64,
+    /// Receiver.
     pub to: InstanceKey,
     /// The event as JSON, packed.
     pub event: String,
@@ -335,10 +290,13 @@ pub struct Inbound {
 /// An audit entry: written before its call is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditLine {
+    /// Time of the decision in milliseconds since the Unix epoch.
     pub at_ms: i64,
+    /// Instance id of the caller.
     pub instance: Arc<str>,
     /// The effect's idempotency key.
     pub effect: Arc<str>,
+    /// Service, handler or endpoint, as the chart names it.
     pub service: Arc<str>,
     /// `allowed`, `refused`, `answered`, `failed`, `interrupted`.
     pub decision: Arc<str>,
@@ -351,22 +309,30 @@ pub struct AuditLine {
 /// The chart of a migrated instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartChange {
+    /// Hash of the new chart.
     pub chart: ChartHash,
+    /// Id of the new chart.
     pub chart_id: Arc<str>,
+    /// Version of the new chart.
     pub version: Arc<str>,
 }
 
 /// All changes of one instance in one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
+    /// Instance that the commit belongs to.
     pub instance: InstanceKey,
+    /// Present in the first commit of an instance.
     pub create: Option<Box<NewInstance>>,
     /// The chart that the instance continues on from its last record.
     pub migrated: Option<Box<ChartChange>>,
+    /// Journal entries, in the order of their steps.
     pub records: Vec<Record>,
     /// Present if it changed.
     pub head: Option<Box<Head>>,
+    /// Present if a full snapshot is due.
     pub snapshot: Option<Box<SavedSnapshot>>,
+    /// Large values that the texts refer to; existing ones are skipped.
     pub blobs: Vec<Blob>,
     /// An effect that is already open is replaced.
     pub opened: Vec<OpenEffect>,
@@ -379,12 +345,15 @@ pub struct Commit {
     pub taken: Vec<i64>,
     /// Keys of deliveries from outside, for detecting duplicates. The first one with a key is kept.
     pub deliveries: Vec<Delivery>,
+    /// Audit entries of calls that follow the commit.
     pub audit: Vec<AuditLine>,
 }
 
 /// A delivery with a key of its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
+    /// Key chosen by the sender.
     pub key: Arc<str>,
+    /// Step that took the delivery.
     pub step: u64,
 }

@@ -9,17 +9,21 @@ use crate::effects::send::communication_error;
 use crate::failure::ServiceError;
 use crate::records::OpenEffect;
 
+/// The end of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EffectResult {
     /// `None` if a call without a waiting invocation succeeded.
     pub event: Option<Event>,
+    /// Entry for the audit.
     pub note: EffectNote,
 }
 
 /// The audit's note on an effect that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectNote {
+    /// One word, such as `answered` or `failed`.
     pub decision: Cow<'static, str>,
+    /// Error message; empty on success.
     pub reason: String,
     /// The call may have happened: its key is kept for the next attempt.
     pub outcome_open: bool,
@@ -33,6 +37,7 @@ impl EffectNote {
 }
 
 impl EffectResult {
+    /// Builds the result of a service call for its effect.
     pub fn of(effect: &OpenEffect, result: Result<Value, ServiceError>) -> Self {
         let note = match &result {
             Ok(_) => EffectNote { decision: "answered".into(), reason: String::new(), outcome_open: false },

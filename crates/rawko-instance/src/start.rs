@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::InstanceError;
 use crate::fan_out::FanOutBudget;
 use crate::input::effects_text;
-use crate::instance::{Instance, Saved};
+use crate::instance::{Instance, Pace, Saved};
 use crate::ledger::Ledger;
 use crate::policy::{policy_from, policy_text};
 use crate::records::{Head, InstanceKey, NewInstance, Record, RecordKind};
@@ -18,8 +18,11 @@ use crate::transaction::Transaction;
 /// An instance started from outside.
 #[derive(Clone, Debug)]
 pub struct NewRoot {
+    /// Instance id, unique within the store.
     pub id: Arc<str>,
+    /// Chart to run.
     pub chart: Arc<Chart>,
+    /// Input, checked against the chart's input schema.
     pub input: Value,
     /// `{cost_usd, tokens, time, tool_calls}` for its lifetime, including all descendants; null for none.
     pub budget: Value,
@@ -114,6 +117,7 @@ pub(crate) fn created(
         last_ms: at_ms,
         snapshot_bytes: 0,
         delta_bytes: 0,
+        pace: Pace::default(),
     };
     (Instance::restore(saved, chart, snapshot), tx)
 }

@@ -24,6 +24,7 @@ pub enum InstanceStatus {
 }
 
 impl InstanceStatus {
+    /// All variants, for parsers and lists.
     pub const ALL: [InstanceStatus; 5] = [
         InstanceStatus::Running,
         InstanceStatus::Waiting,
@@ -37,6 +38,8 @@ impl InstanceStatus {
         Self::of_parts(head.status, head.wait, head.fault.is_some(), is_driven)
     }
 
+    /// Returns the status from the columns of a store. `is_faulty`: the last step failed; `is_driven`: a host moves
+    /// the instance.
     pub fn of_parts(status: Status, wait: Wait, is_faulty: bool, is_driven: bool) -> InstanceStatus {
         match (status, wait) {
             (Status::Done | Status::Cancelled, _) => InstanceStatus::Ended,
@@ -50,6 +53,7 @@ impl InstanceStatus {
         }
     }
 
+    /// Returns the name used in the store and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             InstanceStatus::Running => "running",

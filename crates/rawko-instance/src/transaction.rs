@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, Invoke, Send, Step, StepError, Trace, Value};
+use rawko_core::{Chart, Effect, Invoke, MacrostepTrace, Send, Step, StepError, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::content;
@@ -19,6 +19,7 @@ use crate::records::{Blob, Commit, Head, Inbound, InstanceKey, OpenEffect};
 /// The data to commit, and the actions to perform once it is durable.
 #[derive(Debug, Default)]
 pub struct Transaction {
+    /// Changes of the instance itself.
     pub commit: Commit,
     /// Children started by these steps, and their children: durable together with the step that invoked them.
     pub children: Vec<Child>,
@@ -42,18 +43,26 @@ pub struct Transaction {
 /// The trace of one step.
 #[derive(Clone, Debug)]
 pub struct StepTrace {
+    /// Key of the instance within its store.
     pub instance: InstanceKey,
+    /// Chart that the ids of the trace belong to.
     pub chart: Arc<Chart>,
+    /// Number of the step.
     pub step: u64,
+    /// True if a transition took the event.
     pub handled: bool,
-    pub trace: Trace,
+    /// Decisions of the engine, in order.
+    pub trace: MacrostepTrace,
+    /// Effects that the step requested.
     pub effects: Vec<Effect>,
 }
 
 /// A step that could not be taken, or a loop that was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFailure {
+    /// Key of the instance within its store.
     pub instance: InstanceKey,
+    /// Class of the failure.
     pub kind: FailureKind,
     /// As in the record and in [`Head::fault`].
     pub message: String,
@@ -66,10 +75,12 @@ pub enum FailureKind {
     Runaway,
     /// No state handles the event, and the chart has `unhandled: error`.
     Unhandled,
+    /// Any other error; the message has the details.
     Other,
 }
 
 impl FailureKind {
+    /// Classifies an error of the machine.
     pub fn of(error: &InstanceError) -> Self {
         match error {
             InstanceError::Step(StepError::Runaway { .. }) => FailureKind::Runaway,
@@ -82,18 +93,23 @@ impl FailureKind {
 /// An instance started by a step of its parent.
 #[derive(Debug)]
 pub struct Child {
+    /// The started machine.
     pub instance: Instance,
+    /// Its first commit.
     pub commit: Commit,
 }
 
 /// An effect within its instance: the step that created it, and its index in that step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EffectPlace {
+    /// Step that requested the effect.
     pub step: u64,
+    /// Position among the effects of the step.
     pub index: u32,
 }
 
 impl EffectPlace {
+    /// Returns the place of an open effect.
     pub fn of(effect: &OpenEffect) -> Self {
         Self { step: effect.step, index: effect.index }
     }
@@ -103,20 +119,45 @@ impl EffectPlace {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Call a service and pass in its result ([`Input::Result`](crate::Input::Result)).
-    Run { effect: OpenEffect, request: Request },
+    Run {
+        /// The effect that the result closes.
+        effect: OpenEffect,
+        /// Call as the chart requested it.
+        request: Request,
+    },
     /// Stop a call whose result no longer matters.
-    Stop { instance: InstanceKey, effect: EffectPlace },
+    Stop {
+        /// Instance that made the call.
+        instance: InstanceKey,
+        /// Place of the call.
+        effect: EffectPlace,
+    },
     /// Pass in a committed message ([`Input::Message`](crate::Input::Message)).
-    Deliver { to: InstanceKey, seq: i64, message: Message },
+    Deliver {
+        /// Receiver.
+        to: InstanceKey,
+        /// Number that [`Input::Message`](crate::Input::Message) carries.
+        seq: i64,
+        /// The message.
+        message: Message,
+    },
 }
 
 /// The request to a service, as stated by the effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Request {
+    /// Call with a waiting invocation.
     Invoke(Invoke),
+    /// Send to a configured endpoint.
     Send(Send),
-    Call { handler: Arc<str>, params: Value },
+    /// Handler call without a waiting invocation.
+    Call {
+        /// Service name.
+        handler: Arc<str>,
+        /// Evaluated input.
+        params: Value,
+    },
 }
 
 impl Transaction {

@@ -9,23 +9,31 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// A person or the program that calls the model; tool results have this role too.
     User,
+    /// The model.
     Assistant,
 }
 
 /// One message: text, images, tool calls and tool results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
+    /// Author of all parts.
     pub role: Role,
+    /// Parts in the order of the conversation.
     pub parts: Vec<Part>,
 }
 
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Part {
+    /// Text.
     Text {
+        /// Content; never empty in a request.
         text: String,
     },
+    /// An image with its data.
     Image {
         /// `image/png` and the like.
         media_type: String,
@@ -34,6 +42,7 @@ pub enum Part {
     },
     /// An image whose data is kept apart, by content. Conversations in charts hold these; requests to models never do.
     ImageRef {
+        /// MIME type, such as `image/png`.
         media_type: String,
         /// The name of the data in the store (`rawko_instance::content`).
         hash: String,
@@ -67,25 +76,34 @@ pub struct Reasoning {
     pub is_redacted: bool,
 }
 
+/// A tool call of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
+    /// Id that the result refers to; chosen by the provider.
     pub id: String,
+    /// Tool name as sent in [`ToolSpec`].
     pub name: String,
+    /// Arguments, not yet validated.
     pub input: Value,
 }
 
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// Id of its `ToolUse`.
     pub id: String,
+    /// Text for the model.
     pub content: String,
+    /// True if the call failed.
     pub is_error: bool,
 }
 
 /// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
+    /// Name by which the model calls it.
     pub name: String,
+    /// Instructions for the model.
     pub description: String,
     /// A JSON Schema of the input.
     pub input_schema: Value,
@@ -101,6 +119,7 @@ pub enum StopReason {
     ToolCalls,
     /// It reached the limit of output tokens.
     Length,
+    /// The provider withheld the response.
     ContentFilter,
     /// A reason unknown to this version.
     Other,
@@ -109,7 +128,9 @@ pub enum StopReason {
 /// The usage of a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
+    /// Tokens of the request.
     pub input_tokens: u64,
+    /// Tokens of the response.
     pub output_tokens: u64,
     /// Input read from the provider's cache, included in `input_tokens`.
     pub cached_tokens: u64,
@@ -121,6 +142,7 @@ pub struct Usage {
     pub reasoning_tokens: u64,
     /// True if it is an estimate (bytes / 4) rather than a count of the provider.
     pub is_estimate: bool,
+    /// Cost in US dollars; `None` if the model has no known price.
     pub cost_usd: Option<f64>,
 }
 
@@ -164,10 +186,12 @@ impl Part {
 }
 
 impl Message {
+    /// Creates a message with one text part.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Self { role, parts: vec![Part::Text { text: text.into() }] }
     }
 
+    /// Iterates over the tool calls of the message.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolUse(tool_use) => Some(tool_use),

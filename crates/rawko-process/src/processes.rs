@@ -18,6 +18,8 @@ use crate::platform::{self, ContainedProcesses, Entry, ask_to_end};
 
 /// Maximum time to keep killing. Only processes that the kernel cannot end now (waiting for a dead disk) take longer.
 const KILL_TIME_MAX: Duration = Duration::from_secs(5);
+/// Maximum number of searches that are repeated because a process ended unseen: on a busy machine others always do.
+const UNSEEN_SEARCHES_MAX: u32 = 30;
 /// Between two searches for processes that were killed, and for processes that were asked to end.
 const KILLED_LOOK: Duration = Duration::from_millis(5);
 const ASKED_LOOK: Duration = Duration::from_millis(20);
@@ -184,18 +186,27 @@ impl CallProcesses {
         }
     }
 
-    /// A process that is killed while it forks leaves a child that the search before did not see, and one that forks and
-    /// exits all the time can slip through a single search. So where something was found, two searches must find nothing.
+    /// A process that is killed while it forks leaves a child that the search before did not see. So where something was
+    /// found, two searches must find nothing; and a search in which a process ended unseen does not count, because its
+    /// child may be the next of a chain that forks and exits all the time.
     fn kill(&self) {
         let deadline = Instant::now() + KILL_TIME_MAX;
         let mut out_of_reach = BTreeSet::new();
+        let mut known_ended = BTreeSet::new();
         let mut searches_left = 1;
+        let mut repeats_left = UNSEEN_SEARCHES_MAX;
         while searches_left > 0 {
             self.signal_group(Signal::KILL);
-            let Members { mut found, groups } = self.members();
+            let Members { mut found, groups, ended } = self.members();
             found.retain(|member| !out_of_reach.contains(&member.pid));
+            let ended_before = known_ended.len();
+            known_ended.extend(ended);
             if found.is_empty() {
-                searches_left -= 1;
+                if known_ended.len() > ended_before && repeats_left > 0 {
+                    repeats_left -= 1;
+                } else {
+                    searches_left -= 1;
+                }
                 continue;
             }
             searches_left = 2;
@@ -235,9 +246,20 @@ impl CallProcesses {
     /// session with them.
     fn members(&self) -> Members {
         let root = self.root.as_raw_nonzero().get();
-        // Looked at one by one: a process may be gone a moment after it was read.
-        let (mut found, mut rest): (Vec<Entry>, Vec<Entry>) =
-            platform::processes().filter(|entry| !entry.is_zombie).partition(|entry| self.is_marked(entry));
+        let (mut found, mut rest, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+        for pid in platform::process_ids() {
+            // Looked at one by one: a process may be gone a moment after it was listed, or read.
+            match platform::process(pid) {
+                None => ended.push(pid),
+                Some(entry) if entry.started < self.started => rest.push(entry),
+                Some(entry) if entry.is_zombie => ended.push(pid),
+                Some(entry) if self.is_marked(&entry) => found.push(entry),
+                Some(entry) if platform::process(pid).is_none_or(|now| now.is_zombie) => {
+                    ended.push(entry.pid)
+                }
+                Some(entry) => rest.push(entry),
+            }
+        }
         let mut ids: BTreeSet<i32> = found.iter().map(|entry| entry.pid).collect();
         // A stranger may have got the number of a first process that was waited for.
         if platform::process(root).is_none_or(|entry| self.is_root(&entry)) {
@@ -251,7 +273,7 @@ impl CallProcesses {
             let (more, others): (Vec<Entry>, Vec<Entry>) = rest.into_iter().partition(belongs);
             if more.is_empty() {
                 let groups = own_groups(&found, &others);
-                return Members { found, groups };
+                return Members { found, groups, ended };
             }
             ids.extend(more.iter().map(|entry| entry.pid));
             found.extend(more);
@@ -273,6 +295,8 @@ struct Members {
     found: Vec<Entry>,
     /// The groups that they are in, and nothing else is.
     groups: Vec<Pid>,
+    /// Processes that ended before they could be looked at: theirs or others'.
+    ended: Vec<i32>,
 }
 
 /// The groups of these processes, without those that others are in: a process may join a group that is not its own.

@@ -56,10 +56,25 @@ async fn a_python_project_from_broken_to_clean() {
     assert_eq!(result.findings[0].line, Some(6));
 
     fs::write(project.path().join("sums.py"), SUMS.replace('-', "+")).unwrap();
-    fs::remove_dir_all(project.path().join("__pycache__")).unwrap();
     let found = run(&checks, project.path()).await;
     assert_eq!((found.errors_total, found.clean), (0, true), "{found:?}");
     assert_eq!(found.checks[0].summary, "3 tests passed");
+}
+
+/// Compiled code of another source, made to look current: by an agent, or by two edits within a second.
+#[tokio::test]
+async fn compiled_python_in_the_project_decides_nothing() {
+    let project = project(&[("sums.py", &SUMS.replace('-', "+")), ("test_sums.py", SUMS_TEST)]);
+    let compile =
+        own(&["env", "-u", "PYTHONPYCACHEPREFIX", "python3", "-m", "compileall", "-q", "."], Format::Exit);
+    assert!(run(&[compile], project.path()).await.clean);
+    assert!(project.path().join("__pycache__").is_dir(), "compiled code lies in the project");
+    let sums = project.path().join("sums.py");
+    let time = fs::metadata(&sums).unwrap().modified().unwrap();
+    fs::write(&sums, SUMS).unwrap();
+    fs::File::options().write(true).open(&sums).unwrap().set_modified(time).unwrap();
+    let found = run(&detect(project.path()), project.path()).await;
+    assert_eq!((found.errors_total, found.clean), (1, false), "{found:?}");
 }
 
 const NODE_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\ntest('adds', () => {});\ntest('group', async (t) => {\n  await t.test('one', () => assert.equal(1, 2));\n  await t.test('two', () => assert.equal(2, 3));\n  await t.test('0 failed', () => {});\n});\ntest('later', { todo: true }, () => assert.fail('not yet'));\n";

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, ServiceClass, ServiceName, Value};
 use rawko_host::{
-    Activity, Clock, Doing, Edition, Engine, Fork, HostError, Library, MigrationOrder, MigrationReport,
+    Activity, Clock, Edition, Engine, Fork, HostError, HostFuture, Library, MigrationOrder, MigrationReport,
     PersonAnswer, Progress, Reader, Receipt, Settled, SystemClock, made_up_id,
 };
 use rawko_instance::{child_id, is_work};
@@ -21,11 +21,15 @@ use crate::layout::{
     StartAsk, handler, hex,
 };
 use crate::store::RestateStore;
+use crate::watcher::Watcher;
 
 /// Polling interval for changes while there are watchers.
 const LOOK: Duration = Duration::from_millis(200);
 /// Polling interval of one instance while a caller waits for it to settle.
 const SETTLE: Duration = Duration::from_millis(50);
+
+/// Number of progress events a slow watcher may lag behind before it misses some.
+const BEHIND_MAX: usize = 4_096;
 
 /// The instances of a Restate server, as a user or a server sees them.
 pub struct RestateEngine {
@@ -60,6 +64,14 @@ impl RestateEngine {
         ask: &A,
     ) -> Result<Receipt, HostError> {
         self.inner.ask(id, handler, ask).await
+    }
+
+    /// Follows the live output of an instance and its descendants, which workers send while there is a receiver. Must be
+    /// called within a tokio runtime.
+    pub fn watch_output(&self, instance: &str) -> broadcast::Receiver<Progress> {
+        let (sender, receiver) = broadcast::channel(BEHIND_MAX);
+        tokio::spawn(Watcher::new(self.inner.restate.ingress(), instance).run(sender));
+        receiver
     }
 
     /// Returns the activity of an instance and all of its descendants.
@@ -212,43 +224,49 @@ async fn watch_store(engine: Weak<Inner>) {
 }
 
 impl Engine for RestateEngine {
-    fn start(&self, edition: Edition, input: Value, id: Option<String>, budget: Value) -> Doing<'_, Receipt> {
+    fn start(
+        &self,
+        edition: Edition,
+        input: Value,
+        id: Option<String>,
+        budget: Value,
+    ) -> HostFuture<'_, Receipt> {
         Box::pin(self.start_new(edition, input, id, budget))
     }
 
-    fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> Doing<'_, Receipt> {
+    fn send(&self, id: String, event: NamedEvent, key: Option<String>) -> HostFuture<'_, Receipt> {
         let ask = DeliverAsk { event, key: key.map(Into::into) };
         Box::pin(async move { self.ask(&id, handler::DELIVER, &ask).await })
     }
 
-    fn cancel(&self, id: String, reason: Value) -> Doing<'_, Receipt> {
+    fn cancel(&self, id: String, reason: Value) -> HostFuture<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::CANCEL, &CancelAsk { reason }).await })
     }
 
-    fn retry(&self, id: String) -> Doing<'_, Receipt> {
+    fn retry(&self, id: String) -> HostFuture<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::RETRY, &()).await })
     }
 
-    fn retry_item(&self, id: String, item: String) -> Doing<'_, Receipt> {
+    fn retry_item(&self, id: String, item: String) -> HostFuture<'_, Receipt> {
         let ask = ItemAsk { item: item.into() };
         Box::pin(async move { self.ask(&id, handler::RETRY_ITEM, &ask).await })
     }
 
-    fn pause(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+    fn pause(&self, id: String, by: Value) -> HostFuture<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::PAUSE, &PersonAsk { by }).await })
     }
 
-    fn resume(&self, id: String, by: Value) -> Doing<'_, Receipt> {
+    fn resume(&self, id: String, by: Value) -> HostFuture<'_, Receipt> {
         Box::pin(async move { self.ask(&id, handler::RESUME, &PersonAsk { by }).await })
     }
 
-    fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> Doing<'_, Receipt> {
-        let PersonAnswer { approved, by, claimed, comment, data } = answer;
-        let ask = AnswerAsk { invoke, approved, by, claimed, comment, data };
+    fn answer(&self, id: String, invoke: Option<String>, answer: PersonAnswer) -> HostFuture<'_, Receipt> {
+        let PersonAnswer { approved, by, claimed, asked_ms, comment, data } = answer;
+        let ask = AnswerAsk { invoke, approved, by, claimed, asked_ms, comment, data };
         Box::pin(async move { self.ask(&id, handler::ANSWER, &ask).await })
     }
 
-    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> Doing<'_, Receipt> {
+    fn fork_within(&self, id: String, fork: Fork, budget: Value) -> HostFuture<'_, Receipt> {
         let Fork { at, set, id: new } = fork;
         Box::pin(async move {
             // The fork is named after the chart, as on any host.
@@ -258,11 +276,16 @@ impl Engine for RestateEngine {
         })
     }
 
-    fn migrate(&self, ids: Vec<String>, order: MigrationOrder, by: Value) -> Doing<'_, Vec<MigrationReport>> {
+    fn migrate(
+        &self,
+        ids: Vec<String>,
+        order: MigrationOrder,
+        by: Value,
+    ) -> HostFuture<'_, Vec<MigrationReport>> {
         Box::pin(self.migrate_all(ids, order, by))
     }
 
-    fn settled(&self, id: String, patience: Duration) -> Doing<'_, Settled> {
+    fn settled(&self, id: String, patience: Duration) -> HostFuture<'_, Settled> {
         Box::pin(async move { self.wait(&id, patience).await })
     }
 
@@ -278,7 +301,7 @@ impl Engine for RestateEngine {
         self.inner.changes.subscribe()
     }
 
-    /// Calls run in workers; their progress is not available here.
+    /// Calls run in workers; [`RestateEngine::watch_output`] follows one instance.
     fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use rawko_core::{Event, NamedEvent, Value};
 use rawko_host::{Edition, Receipt, Spent};
+use rawko_instance::Pace;
 use rawko_store::{Head, InstanceKey, InstanceRow, NewInstance, OpenEffect};
 use serde::{Deserialize, Serialize};
 
 mod refusal;
+pub mod stream;
 
 pub use refusal::Refusal;
 
@@ -180,6 +182,9 @@ pub struct Live {
     pub snapshot_bytes: usize,
     /// Bytes of the changes since the last stored snapshot.
     pub delta_bytes: usize,
+    /// Counts against runaway loops; absent if nothing was counted.
+    #[serde(default, skip_serializing_if = "Pace::is_empty")]
+    pub pace: Pace,
     /// The timer in flight.
     pub armed_ms: Option<i64>,
     /// Charts that the client supplied, by hash in hex; they take precedence over those of the worker's project.
@@ -285,6 +290,9 @@ pub struct AnswerAsk {
     /// Another name that the author claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<String>,
+    /// The time of the request that is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ms: Option<i64>,
     /// Free text of the author.
     #[serde(default)]
     pub comment: Option<String>,

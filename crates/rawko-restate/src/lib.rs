@@ -8,6 +8,7 @@ mod engine;
 pub mod layout;
 mod migrate;
 pub mod store;
+mod watcher;
 #[cfg(feature = "worker")]
 mod worker;
 

@@ -12,65 +12,108 @@ use crate::serving::Serving;
 /// Limit on messages per response.
 const MESSAGES_MAX: usize = 1_000;
 
+/// A request of a person to the channels of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum ChannelRequest {
+    /// Returns all channels.
     List,
+    /// Creates a channel.
     Create {
+        /// Channel name.
         name: String,
+        /// Agents to assign.
         agents: Vec<String>,
+        /// Turn options of the channel.
         options: TurnOptions,
+        /// Name of the person.
         by: String,
     },
+    /// Returns the state of a channel.
     Look {
+        /// Channel name.
         name: String,
     },
     /// Applies an event to a channel: a person speaks, skips, pauses.
     Apply {
+        /// Channel name.
         name: String,
+        /// Event to apply.
         event: Event,
     },
+    /// Assigns agents to a channel.
     Assign {
+        /// Channel name.
         name: String,
+        /// Agents to assign.
         agents: Vec<String>,
+        /// Name of the person.
         by: String,
     },
+    /// Closes a channel; its log is kept.
     Close {
+        /// Channel name.
         name: String,
+        /// Name of the person.
         by: String,
     },
     /// Returns the first messages with a number above `after`.
     Messages {
+        /// Channel name.
         name: String,
+        /// Number of the last message that the reader has.
         after: u64,
+        /// Maximum number of messages.
         limit: usize,
     },
+    /// Returns the log of a channel.
     Log {
+        /// Channel name.
         name: String,
     },
     /// Waits until there are messages after a number, the channel's version differs, or the timeout expires.
     Follow {
+        /// Channel name.
         name: String,
+        /// Number of the last message that the reader has.
         after: u64,
+        /// Version of the channel that the reader has.
         version: Option<u64>,
+        /// Timeout in milliseconds.
         patience_ms: u64,
     },
 }
 
+/// The answer to a [`ChannelRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelAnswer {
+    /// All channels, by name.
     Channels(Vec<Channel>),
+    /// State of one channel.
     Channel(Box<Channel>),
+    /// Consequences of an applied event.
     Effects(Vec<Effect>),
+    /// Messages in order.
     Messages(Vec<Message>),
+    /// Log of a channel, oldest entry first.
     Log(Vec<Entry>),
-    News { channel: Box<Channel>, version: u64, messages: Vec<Message> },
+    /// Changes since the reader's position.
+    News {
+        /// Current state.
+        channel: Box<Channel>,
+        /// Version to pass with the next request.
+        version: u64,
+        /// New messages.
+        messages: Vec<Message>,
+    },
+    /// The request succeeded without data.
     Done,
 }
 
 impl Serving {
-    pub async fn obey(&self, request: ChannelRequest) -> Result<ChannelAnswer, ChannelError> {
+    /// Executes a request.
+    pub async fn execute(&self, request: ChannelRequest) -> Result<ChannelAnswer, ChannelError> {
         let channels = self.channels();
         match request {
             ChannelRequest::List => {

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Access level of a token; each includes the previous ones.
+/// Access level of a token. From `read` on, each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "http", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Connects as a program that provides services, and nothing else.
+    Service,
     /// Connects as an agent, and nothing else: agents never act as a person.
     Agent,
     /// Looks at everything and changes nothing.
@@ -18,10 +20,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 4] = [Role::Agent, Role::Read, Role::Operate, Role::Admin];
+    /// All roles, lowest rights first.
+    pub const ALL: [Role; 5] = [Role::Service, Role::Agent, Role::Read, Role::Operate, Role::Admin];
 
+    /// Returns the name used in settings and the API.
     pub fn as_str(self) -> &'static str {
         match self {
+            Role::Service => "service",
             Role::Agent => "agent",
             Role::Read => "read",
             Role::Operate => "operate",
@@ -34,6 +39,19 @@ impl Role {
         self == Role::Agent || self >= Role::Operate
     }
 
+    /// Returns true if a token with this role may provide services. An operator may not: results would be its own word.
+    #[cfg(feature = "http")]
+    pub(crate) fn provides_services(self) -> bool {
+        self == Role::Service || self == Role::Admin
+    }
+
+    /// Returns true if a token with this role decides what happens: it acts as a person or answers for a service.
+    #[cfg(feature = "http")]
+    pub(crate) fn acts(self) -> bool {
+        self == Role::Service || self >= Role::Operate
+    }
+
+    /// Parses the name of a role.
     pub fn from_word(word: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == word)
     }

@@ -18,11 +18,13 @@ use crate::tokens::Tokens;
 
 /// Options of serving channels.
 pub struct ServeOptions {
+    /// Channels and turn options of the settings.
     pub settings: TurnSettings,
     /// Tokens for external agents; empty if none are required.
     pub tokens: Tokens,
     /// Implementations of agents in this process.
     pub takers: Vec<Arc<dyn TurnTaker>>,
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
     /// Judges the work of rounds; without one, only messages of people count as progress.
     pub judge: Option<Arc<dyn RoundJudge>>,
@@ -35,7 +37,7 @@ pub struct ServeOptions {
 /// Running channels, until [`Serving::close`].
 pub struct Serving {
     channels: Channels,
-    desk: AgentConnections,
+    connections: AgentConnections,
     settings: TurnSettings,
     commands: BTreeMap<AgentId, AgentCommand>,
     agents: Mutex<BTreeMap<AgentId, JoinHandle<()>>>,
@@ -49,11 +51,12 @@ impl Serving {
         if own_agents {
             channels.open_all().await?;
         }
-        let desk = AgentConnections { channels: channels.clone(), tokens, heartbeat: settings.heartbeat() };
+        let connections =
+            AgentConnections { channels: channels.clone(), tokens, heartbeat: settings.heartbeat() };
         let command =
             |(agent, said): (&AgentId, &AgentSettings)| Some((agent.clone(), said.command.clone()?));
         let commands = settings.agents.iter().filter(|_| own_agents).filter_map(command).collect();
-        let serving = Serving { channels, desk, settings, commands, agents: Mutex::default() };
+        let serving = Serving { channels, connections, settings, commands, agents: Mutex::default() };
         if own_agents {
             serving.bring_about().await?;
             serving.start_agents(takers);
@@ -64,7 +67,10 @@ impl Serving {
     fn start_agents(&self, takers: Vec<Arc<dyn TurnTaker>>) {
         for taker in takers {
             for agent in taker.agents() {
-                self.keep(agent.clone(), spawn_taker(self.desk.clone(), agent, Arc::clone(&taker), true));
+                self.keep(
+                    agent.clone(),
+                    spawn_taker(self.connections.clone(), agent, Arc::clone(&taker), true),
+                );
             }
         }
         for agent in self.commands.keys() {
@@ -72,6 +78,7 @@ impl Serving {
         }
     }
 
+    /// Returns the channels.
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
@@ -84,7 +91,7 @@ impl Serving {
     /// Returns the acceptor of external agents.
     #[cfg(feature = "http")]
     pub(crate) fn gatekeeper(&self) -> Gatekeeper {
-        Gatekeeper::new(self.desk.clone())
+        Gatekeeper::new(self.connections.clone())
     }
 
     /// Assigns an agent to a channel, and starts its process if it has one that is not running.
@@ -115,7 +122,7 @@ impl Serving {
         if agents.get(agent).is_some_and(|task| !task.is_finished()) {
             return;
         }
-        match spawn_process(self.desk.clone(), agent.clone(), command, again) {
+        match spawn_process(self.connections.clone(), agent.clone(), command, again) {
             Ok(task) => drop(agents.insert(agent.clone(), task)),
             // The agent stays OFFLINE, like one whose process exits immediately.
             Err(error) => {

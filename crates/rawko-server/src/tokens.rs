@@ -19,6 +19,8 @@ pub(crate) struct Token {
     hash: [u8; 32],
     /// Key that signs session cookies; derived, so that changing the token invalidates them.
     pub(crate) visit_key: [u8; 32],
+    /// Key that signs links to requests.
+    pub(crate) request_key: [u8; 32],
 }
 
 impl Tokens {
@@ -32,6 +34,7 @@ impl Tokens {
             role,
             hash: *blake3::hash(secret.as_bytes()).as_bytes(),
             visit_key: blake3::derive_key("rawko 2026 visits of the page", secret.as_bytes()),
+            request_key: blake3::derive_key("rawko 2026 links to requests", secret.as_bytes()),
         });
         Tokens { all: Arc::new(all) }
     }
@@ -61,16 +64,37 @@ impl Tokens {
         self.all.iter().find(|token| &*token.name == name)
     }
 
+    /// Returns a key for one purpose that only holders of the tokens could compute.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn derived_key(&self, purpose: &'static str) -> [u8; 32] {
+        let keys: Vec<u8> = self.all.iter().flat_map(|token| token.visit_key).collect();
+        blake3::derive_key(purpose, &keys)
+    }
+
     /// Returns true if this token may connect as an agent.
     pub(crate) fn let_in_agent(&self, given: Option<&str>) -> bool {
         let fits = |given| self.find(given).is_some_and(|token| token.role.connects_agents());
+        self.is_empty() || given.is_some_and(fits)
+    }
+
+    /// Returns true if this token may provide services.
+    #[cfg(feature = "http")]
+    pub(crate) fn let_in_service(&self, given: Option<&str>) -> bool {
+        let fits = |given| self.find(given).is_some_and(|token| token.role.provides_services());
         self.is_empty() || given.is_some_and(fits)
     }
 }
 
 impl Token {
     fn copy(&self) -> Token {
-        Token { name: Arc::clone(&self.name), role: self.role, hash: self.hash, visit_key: self.visit_key }
+        let Token { name, role, hash, visit_key, request_key } = self;
+        Token {
+            name: Arc::clone(name),
+            role: *role,
+            hash: *hash,
+            visit_key: *visit_key,
+            request_key: *request_key,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use rawko_chart::codes::settings::{INVALID_VALUE, UNKNOWN_KEY, WRONG_TYPE};
-use rawko_chart::{Code, Document, DocumentData, DocumentEntry, Finding, Span, nearest};
+use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, FindingCode, Span, nearest};
 use rawko_core::duration::parse_ms;
 
 use crate::Environment;
@@ -40,7 +40,13 @@ impl<'e> Reader<'e> {
     }
 
     /// Reports a finding with this code, message and help.
-    pub fn say(&mut self, code: &Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+    pub fn say(
+        &mut self,
+        code: &FindingCode,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.report(code.at(span, message).help(help));
     }
 

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, Now, Trace, TraceEntry, Value, step_traced};
+use rawko_core::{Event, MacrostepTrace, Now, TraceEntry, Value, step_traced};
 
 use crate::Simulation;
 
 /// An event some active state waits for, and what it would do (sent without data).
 #[derive(Clone, Debug)]
 pub struct Choice {
+    /// Event name.
     pub event: Arc<str>,
     /// True if a transition would be taken.
     pub would_act: bool,
     /// The candidates with their guards' outcomes.
-    pub trace: Trace,
+    pub trace: MacrostepTrace,
 }
 
 impl Simulation {

@@ -10,6 +10,7 @@ use crate::driver::{Chaos, Point};
 pub struct Crash {
     /// [`CommitPoint::number`] of the commit.
     pub commit: u64,
+    /// Position of the crash relative to the commit.
     pub moment: CrashMoment,
 }
 
@@ -23,6 +24,7 @@ pub enum CrashMoment {
 }
 
 impl CrashMoment {
+    /// All variants, for crash runs that try each.
     pub const ALL: [CrashMoment; 2] = [CrashMoment::AfterCommit, CrashMoment::BeforeAcknowledgement];
 }
 

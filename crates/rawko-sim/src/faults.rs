@@ -10,6 +10,7 @@ pub(crate) const LATE_MS: u64 = 24 * 60 * 60 * 1000;
 pub struct InjectedFault {
     /// [`CallPoint::number`] of the call.
     pub call: u64,
+    /// Replacement of the answer.
     pub kind: InjectedFaultKind,
 }
 
@@ -32,6 +33,7 @@ pub enum InjectedFaultKind {
 }
 
 impl InjectedFaultKind {
+    /// All variants, for fault runs that try each.
     pub const ALL: [InjectedFaultKind; 6] = [
         InjectedFaultKind::Failure,
         InjectedFaultKind::Outage,
@@ -67,6 +69,7 @@ pub struct CallPoint {
     pub chart: Arc<str>,
     /// The id of the invoke.
     pub id: Arc<str>,
+    /// Evaluated `src` of the invoke.
     pub src: Arc<str>,
     /// 1 for the first attempt.
     pub attempt: u32,

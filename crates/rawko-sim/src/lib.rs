@@ -25,6 +25,7 @@
 //! try every crash and every fault, one per run, and compare the lines. `rawko-testing` does.
 //!
 //! Stubbed services are the outside world. They survive a crash, and answer when they would have.
+#![warn(missing_docs)]
 
 mod agents;
 mod answers;

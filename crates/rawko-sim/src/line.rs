@@ -3,23 +3,32 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Chart, Fault, Trace, Value, explain};
+use rawko_core::{Chart, Fault, MacrostepTrace, Value, explain};
 use rawko_instance::{FailureKind, InstanceError};
 use serde::Serialize;
 
 /// One line of a simulation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Line {
+    /// Number of the stimulus; 0 is the start.
     pub step: u64,
+    /// The stimulus as written; null for the start.
     pub stimulus: Value,
     /// Active leaf states as dotted paths in document order.
     pub configuration: Vec<String>,
+    /// Context after the stimulus.
     pub context: Value,
+    /// Status after the stimulus: `active`, `done`, `error` or `cancelled`.
     pub status: String,
+    /// Messages of `log` actions.
     pub log: Vec<String>,
+    /// Events of `emit` actions.
     pub emitted: Vec<Emitted>,
+    /// Events of `send` actions.
     pub sent: Vec<Sent>,
+    /// Calls that started.
     pub invoked: Vec<Invoked>,
+    /// Output of a completed instance; null before.
     pub output: Value,
     /// Items of an `each` that were stopped; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,6 +57,7 @@ pub enum ErrorKind {
     Runaway,
     /// No state handles the event, and the chart has `unhandled: error`.
     Unhandled,
+    /// Any other error; the message has the details.
     Other,
 }
 
@@ -91,35 +101,50 @@ impl Line {
     }
 }
 
+/// An event that the instance emitted.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Emitted {
+    /// Event name.
     #[serde(rename = "type")]
     pub name: String,
+    /// Event data.
     pub data: Value,
 }
 
+/// An event that the instance sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sent {
+    /// Target in the author's syntax.
     pub target: String,
+    /// Event name.
     #[serde(rename = "type")]
     pub name: String,
+    /// Event data.
     pub data: Value,
 }
 
 /// An invoke, or (without an id) a handler called by an action of type `invoke`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Invoked {
+    /// Invoke id; `None` for a handler call.
     pub id: Option<String>,
+    /// Evaluated `src`, or the handler's name.
     pub src: String,
+    /// Evaluated input.
     pub input: Value,
 }
 
 /// A step of one of the simulation's instances; instance 0 is the simulated one.
 #[derive(Clone, Debug)]
 pub struct TracedStep {
+    /// Number of the instance, in the order of their start.
     pub instance: usize,
+    /// Chart that the ids of the trace belong to.
     pub chart: Arc<Chart>,
+    /// Step number within the instance.
     pub number: u64,
+    /// True if a transition took the event.
     pub handled: bool,
-    pub trace: Trace,
+    /// Decisions of the engine, in order.
+    pub trace: MacrostepTrace,
 }

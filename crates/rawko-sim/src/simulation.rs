@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rawko_core::{Chart, Effect, InstanceFacts, NamedEvent, SendTarget, Snapshot, Status, Value, World};
+use rawko_core::{
+    Chart, Effect, InstanceFacts, NamedEvent, SendTarget, ServiceClass, Snapshot, Status, Value, World,
+};
 use rawko_instance::{Gate, Input, Instance, InstanceError, StepTrace};
 use rawko_store::{InstanceKey, MemoryStore, RecordKind, Store, content};
 
@@ -31,6 +33,7 @@ pub struct Simulation {
     input: Value,
     options: SimulationOptions,
     answers: StimulusAnswers,
+    firings_max: usize,
     driver: Option<Driver>,
     /// The simulated instance after the last stimulus.
     root: Option<Instance>,
@@ -53,6 +56,7 @@ impl Simulation {
             input,
             options: SimulationOptions::default(),
             answers: StimulusAnswers::default(),
+            firings_max: FIRINGS_MAX,
             driver: None,
             root: None,
             line: Line::default(),
@@ -77,6 +81,14 @@ impl Simulation {
         self
     }
 
+    /// The same simulation with another limit of the times that one advance may move the clock.
+    #[must_use]
+    pub fn with_firings_max(mut self, most: usize) -> Self {
+        self.firings_max = most;
+        self
+    }
+
+    /// Returns the chart of instance 0.
     pub fn chart(&self) -> &Arc<Chart> {
         &self.chart
     }
@@ -99,6 +111,7 @@ impl Simulation {
         self.root.as_ref().map(|root| root.new_instance().facts()).unwrap_or_default()
     }
 
+    /// Returns the virtual time in milliseconds; 0 before the start.
     pub fn now_ms(&self) -> i64 {
         self.driver.as_ref().map_or(0, Driver::now_ms)
     }
@@ -209,7 +222,7 @@ impl Simulation {
     /// A long advance fires a whole chain in order: each timer at its own due time.
     fn advance(&mut self, ms: u64) -> Result<(), InstanceError> {
         let until = self.now_ms().saturating_add(i64::try_from(ms).unwrap_or(i64::MAX));
-        for _ in 0..FIRINGS_MAX {
+        for _ in 0..self.firings_max {
             let Some(driver) = &mut self.driver else { return Ok(()) };
             if !driver.advance_to_next(until)? {
                 return Ok(());
@@ -219,7 +232,8 @@ impl Simulation {
                 return Ok(());
             }
         }
-        self.line.fail(ErrorKind::Runaway, format!("more than {FIRINGS_MAX} timers fired in one advance"));
+        self.line
+            .fail(ErrorKind::Runaway, format!("more than {} timers fired in one advance", self.firings_max));
         Ok(())
     }
 
@@ -351,8 +365,8 @@ fn target_text(target: &SendTarget) -> String {
         SendTarget::Itself => "self".to_owned(),
         SendTarget::Parent => "parent".to_owned(),
         SendTarget::Invocation(id) => id.to_string(),
-        SendTarget::Channel(name) => format!("channel:{name}"),
-        SendTarget::Agent(name) => format!("agent:{name}"),
+        SendTarget::Channel(name) => ServiceClass::Channel.named(name),
+        SendTarget::Agent(name) => ServiceClass::Agent.named(name),
         SendTarget::Other(name) => name.to_string(),
     }
 }

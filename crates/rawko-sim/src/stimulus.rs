@@ -4,15 +4,21 @@ use std::sync::Arc;
 
 use rawko_core::{Value, duration};
 
+/// An input of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stimulus {
+    /// Sends an event to the simulated instance.
     Event {
+        /// Event name.
         name: Arc<str>,
+        /// Event data; null if omitted.
         data: Value,
     },
     /// Advances time; `written` is the original value, milliseconds or a duration.
     Advance {
+        /// Milliseconds to advance.
         ms: u64,
+        /// Value as written, repeated in the output line.
         written: Value,
     },
 }
@@ -23,10 +29,12 @@ pub enum Stimulus {
 pub struct StimulusError(String);
 
 impl Stimulus {
+    /// Creates an event stimulus.
     pub fn event(name: &str, data: Value) -> Self {
         Stimulus::Event { name: name.into(), data }
     }
 
+    /// Creates a time stimulus.
     pub fn advance(ms: u64) -> Self {
         Stimulus::Advance { ms, written: Value::Int(i64::try_from(ms).unwrap_or(i64::MAX)) }
     }
@@ -38,6 +46,7 @@ impl Stimulus {
         Self::from_value(&value)
     }
 
+    /// Parses the JSON form.
     pub fn from_value(value: &Value) -> Result<Self, StimulusError> {
         let wrong = |message: &str| Err(StimulusError(message.to_owned()));
         let Value::Map(map) = value else {

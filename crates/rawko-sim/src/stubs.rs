@@ -8,15 +8,19 @@ use rawko_core::Value;
 
 use crate::stimulus::amount_ms;
 
+/// Answers of all stubbed services, by name or family.
 #[derive(Clone, Debug, Default)]
 pub struct Stubs {
     answers: BTreeMap<String, Vec<StubAnswer>>,
     given: BTreeMap<String, usize>,
 }
 
+/// One stubbed answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StubAnswer {
+    /// Delay until the answer arrives, in virtual milliseconds.
     pub after_ms: u64,
+    /// Output, or the error that the chart receives.
     pub result: Result<Value, Value>,
     /// The values that the input of the call must have; `None` for any input.
     pub input: Option<Value>,
@@ -26,7 +30,9 @@ pub struct StubAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stub `{service}`: {message}")]
 pub struct StubError {
+    /// Service whose entry is invalid.
     pub service: String,
+    /// Reason, as a sentence.
     pub message: String,
 }
 

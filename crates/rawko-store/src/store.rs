@@ -99,6 +99,16 @@ pub trait Store: Send + Sync {
         Err(StoreError::Refused("instances of this store cannot be exported".to_owned()))
     }
 
+    /// Returns true if [`Store::remove`] is available.
+    fn can_remove(&self) -> bool {
+        false
+    }
+    /// Removes these ended roots with their descendants, all or none. Returns the number of removed instances. The space is
+    /// used again by later commits.
+    fn remove(&self, _roots: &[InstanceKey]) -> Result<u64, StoreError> {
+        Err(StoreError::Refused("instances of this store cannot be removed".to_owned()))
+    }
+
     /// Returns the highest instance key and inbound sequence number ever used.
     fn marks(&self) -> Result<Marks, StoreError>;
     /// Closes the store for writing, once everything is committed; later commits fail. Without it, the store is closed

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use expect_test::expect_file;
-use rawko_agents::work::{self, Workshop};
+use rawko_agents::work::{self, AgentServices};
 use rawko_core::Value;
 use rawko_host::{
     Category, Edition, Environment, Host, PersonAnswer, ServiceError, Services, Settings, Settled, Start,
@@ -48,7 +48,7 @@ providers: {default: demo/scripted, back_off: {first: 1ms, longest: 2ms}}
 memories: {remember: false}
 ";
 
-fn workshop(root: &std::path::Path) -> (Workshop, Settings) {
+fn agent_services(root: &std::path::Path) -> (AgentServices, Settings) {
     std::fs::create_dir_all(root.join(".rawko/agents")).unwrap();
     std::fs::write(root.join(".rawko/config.yaml"), SETTINGS).unwrap();
     let writer = "---\nname: writer\nwhenToUse: To write.\n---\nYou write.\n";
@@ -56,11 +56,11 @@ fn workshop(root: &std::path::Path) -> (Workshop, Settings) {
     let environment: Environment = [("HOME", "/nonexistent")].into_iter().collect();
     let (settings, problems) = Settings::read_in(root, &environment);
     assert!(problems.is_empty(), "{problems:?}");
-    let (mut workshop, problems) = Workshop::read(root, &settings);
+    let (mut agent_services, problems) = AgentServices::read(root, &settings);
     assert!(problems.is_empty(), "{problems:?}");
     let script = Scripted::of_text("script.yaml", SCRIPT).unwrap();
-    workshop.providers = std::mem::take(&mut workshop.providers).with("demo", Arc::new(script));
-    (workshop, settings)
+    agent_services.providers = std::mem::take(&mut agent_services.providers).with("demo", Arc::new(script));
+    (agent_services, settings)
 }
 
 /// Fails once, then succeeds.
@@ -86,14 +86,14 @@ async fn the_metrics_of_a_host_at_work() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let plan = Plan { metrics: true, ..Plan::default() };
     let telemetry = Telemetry::start(plan, Arc::clone(&store)).unwrap().unwrap();
-    let (mut workshop, settings) = workshop(&root);
-    workshop.providers =
-        rawko_agents::work::observed(std::mem::take(&mut workshop.providers), telemetry.clone());
-    let workshop = Arc::new(workshop);
+    let (mut agent_services, settings) = agent_services(&root);
+    agent_services.providers =
+        rawko_agents::work::observed(std::mem::take(&mut agent_services.providers), telemetry.clone());
+    let agent_services = Arc::new(agent_services);
     let builder = Host::builder()
         .store(store)
-        .services(workshop.join(paying()))
-        .agents(workshop)
+        .services(agent_services.join(paying()))
+        .agents(agent_services)
         .gate(settings.gate())
         .observer(telemetry.clone())
         .chart(Edition::read("order.yaml", CHART).unwrap());
@@ -107,7 +107,14 @@ async fn the_metrics_of_a_host_at_work() {
     host.start(start).await.unwrap();
     let settled = host.settled("o-1", Duration::from_secs(3600)).await.unwrap();
     assert!(matches!(&settled, Settled::Waiting(activity) if activity.person), "{settled:?}");
-    let answer = PersonAnswer { approved: true, by: None, claimed: None, comment: None, data: Value::Null };
+    let answer = PersonAnswer {
+        approved: true,
+        by: None,
+        claimed: None,
+        asked_ms: None,
+        comment: None,
+        data: Value::Null,
+    };
     host.answer("o-1", None, answer).await.unwrap();
     // Reported by a server.
     telemetry.metrics().request("GET", "/v1/instances/{id}", 200, Duration::from_millis(3));

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rawko_core::{Chart, NodeId, NodeKind, Outcome, Trace, TraceEntry, TransitionId, explain};
+use rawko_core::{
+    CandidateOutcome, Chart, MacrostepTrace, NodeId, NodeKind, TraceEntry, TransitionId, explain,
+};
 
 use crate::report::{ChartCoverage, ItemCoverage};
 
@@ -31,14 +33,14 @@ impl Coverage {
     }
 
     /// Counts the visits of one step. Steps of other charts are not counted.
-    pub(crate) fn visit(&mut self, chart: &Chart, trace: &Trace) {
+    pub(crate) fn visit(&mut self, chart: &Chart, trace: &MacrostepTrace) {
         let Some(visits) = self.visits_of(chart) else { return };
         for entry in &trace.entries {
             match entry {
                 TraceEntry::Entered { node } => {
                     visits.entered.insert(*node);
                 }
-                TraceEntry::Candidate { transition, outcome: Outcome::Taken } => {
+                TraceEntry::Candidate { transition, outcome: CandidateOutcome::Taken } => {
                     visits.taken.insert(*transition);
                 }
                 _ => {}
@@ -76,6 +78,8 @@ impl Visits {
             percent: percent as u32,
             states,
             transitions,
+            entered: self.entered.iter().map(|node| chart.node(*node).path.to_string()).collect(),
+            taken: self.taken.iter().map(|id| id.0).collect(),
         }
     }
 }

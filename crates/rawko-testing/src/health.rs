@@ -1,6 +1,8 @@
 //! Default checks of a run without expectations in the scenario: no stall, no hidden failure.
 
-use rawko_core::{Chart, FailedWork, Outcome, Status, Trace, TraceEntry, TransitionId, explain};
+use rawko_core::{
+    CandidateOutcome, Chart, FailedWork, MacrostepTrace, Status, TraceEntry, TransitionId, explain,
+};
 
 use crate::play::{Playback, PlayedLine};
 use crate::report::StepFailure;
@@ -57,7 +59,7 @@ fn hidden(played: &PlayedLine) -> Vec<(String, String)> {
 }
 
 /// An action or a guard failed, and no transition took `error.execution`.
-fn unhandled_execution_error(trace: &Trace) -> Option<(String, String)> {
+fn unhandled_execution_error(trace: &MacrostepTrace) -> Option<(String, String)> {
     const EVENT: &str = "error.execution";
     let failed = trace.entries.iter().find_map(|entry| match entry {
         TraceEntry::Failed { message } => Some(message),
@@ -68,7 +70,7 @@ fn unhandled_execution_error(trace: &Trace) -> Option<(String, String)> {
 }
 
 /// The failure of an invoke was consumed by a transition that does nothing.
-fn swallowed_failure(chart: &Chart, trace: &Trace) -> Option<(String, String)> {
+fn swallowed_failure(chart: &Chart, trace: &MacrostepTrace) -> Option<(String, String)> {
     let (event, transition) = taken(trace).find(|(event, transition)| {
         let info = chart.transition(*transition);
         let failed = event.starts_with("error.invoke.") || event.starts_with("timeout.invoke.");
@@ -80,14 +82,14 @@ fn swallowed_failure(chart: &Chart, trace: &Trace) -> Option<(String, String)> {
 }
 
 /// The transitions that a step took, each with the event that it took.
-fn taken(trace: &Trace) -> impl Iterator<Item = (&str, TransitionId)> {
+fn taken(trace: &MacrostepTrace) -> impl Iterator<Item = (&str, TransitionId)> {
     let mut event: Option<&str> = None;
     trace.entries.iter().filter_map(move |entry| match entry {
         TraceEntry::Considered { event: considered } => {
             event = considered.as_deref();
             None
         }
-        TraceEntry::Candidate { transition, outcome: Outcome::Taken } => {
+        TraceEntry::Candidate { transition, outcome: CandidateOutcome::Taken } => {
             event.map(|event| (event, *transition))
         }
         _ => None,

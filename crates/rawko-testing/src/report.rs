@@ -100,6 +100,12 @@ pub struct ChartCoverage {
     pub states: ItemCoverage,
     /// Transitions that were taken at least once.
     pub transitions: ItemCoverage,
+    /// Paths of the entered states, for drawings. Not part of the JSON.
+    #[serde(skip)]
+    pub entered: Vec<String>,
+    /// Numbers of the taken transitions, as `data-transition` in a drawing. Not part of the JSON.
+    #[serde(skip)]
+    pub taken: Vec<u32>,
 }
 
 /// The coverage of states or transitions.

@@ -10,6 +10,7 @@ use super::permissions::Permissions;
 /// Layers, outermost first: project, agent, state, phase; a sub-agent's layers follow its parent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
+    /// The layers, outermost first. A call must pass each.
     pub layers: Vec<Layer>,
     /// Rules on single calls: of the user, the project and each agent on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,6 +28,7 @@ pub struct Layer {
     /// Takes precedence over `allowed`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<String>,
+    /// Rules on command lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bash: Option<BashFilter>,
     /// Hosts that may be reached, by whichever tool; `None` leaves it to the other layers.
@@ -47,6 +49,7 @@ pub struct BashFilter {
 }
 
 impl Grant {
+    /// Creates a grant of these layers, without permissions.
     pub fn new(layers: impl IntoIterator<Item = Layer>) -> Self {
         Self { layers: layers.into_iter().collect(), permissions: Vec::new() }
     }
@@ -98,6 +101,7 @@ impl Grant {
 }
 
 impl Layer {
+    /// Returns true if this layer allows a tool.
     pub fn allows(&self, tool: &str) -> bool {
         self.check(tool).is_ok()
     }

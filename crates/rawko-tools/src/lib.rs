@@ -1,4 +1,21 @@
 //! Tools that agents can call. One dispatch point; every call passes the grant.
+//!
+//! ```
+//! use rawko_tools::{Grant, Layer};
+//!
+//! let rules = |source: &str, blocked: &[&str]| Layer {
+//!     source: source.to_owned(),
+//!     blocked: blocked.iter().map(|tool| (*tool).to_owned()).collect(),
+//!     ..Layer::default()
+//! };
+//! // Each layer only narrows: what one blocks, no other allows again.
+//! let grant = Grant::new([rules("the project", &["Bash"]), rules("the agent", &["Web*"])]);
+//! assert!(grant.allows("Read"));
+//! assert!(!grant.allows("Bash"));
+//! assert!(!grant.allows("WebFetch"));
+//! ```
+
+#![warn(missing_docs)]
 
 mod alias;
 mod bash;
@@ -12,17 +29,20 @@ mod known;
 mod narrow;
 mod network;
 mod outcome;
+mod own_places;
 mod parallel;
 mod pattern;
 mod permissions;
 mod plan;
 mod question;
 mod reach;
+mod sampling;
 mod settings;
 mod shell;
 mod skill;
 mod think;
 mod toolbox;
+mod unconfined;
 mod web;
 
 use std::future::Future;
@@ -34,16 +54,17 @@ pub use files::{IMAGE_BYTES_MAX, image_of_base64, image_part};
 pub use grant::{BashFilter, Grant, Layer};
 pub use known::{builtin_names, is_builtin, is_delegation, is_known_elsewhere};
 pub use narrow::LayeredTools;
-pub use outcome::{Refusal, ToolOutcome};
+pub use outcome::{Refusal, ToolFacts, ToolOutcome, ToolQuestion, WantedHost};
 pub use permissions::{
     AlwaysError, AskMode, Effect, Judgement, Party, Permissions, RuleProblem, add_rules, network_rule,
     read_agent, read_section, shown,
 };
-pub use plan::{Plan, PlanStep, StepStatus};
 pub use question::ASK_USER;
+pub use sampling::SamplingSettings;
 pub use settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 pub use skill::Skill;
 pub use toolbox::{Clearance, ToolCall, Toolbox};
+pub use unconfined::{ACTING_COMMANDS, CallVerdict, UnconfinedCalls};
 pub use web::{SearchEngine, SearchModel, SearchSettings};
 
 use rawko_core::Value;
@@ -82,4 +103,31 @@ pub trait ToolSource: Send + Sync {
 
     /// Calls a tool. A program that runs for an agent without write access must not have it either.
     fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a>;
+
+    /// Calls a tool that may ask the person something: `question` in the data of the outcome. The call is then made again
+    /// with their reply.
+    fn call_for<'a>(
+        &'a self,
+        name: &'a str,
+        input: Value,
+        access: ProjectAccess,
+        _occasion: Occasion<'a>,
+    ) -> Running<'a> {
+        self.call(name, input, access)
+    }
+}
+
+/// What a call of a tool belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Occasion<'a> {
+    /// The same for a call and its repetition with the reply.
+    pub key: &'a str,
+    /// True if a person can be asked. Otherwise questions are declined.
+    pub can_ask: bool,
+    /// The reply of the person to the question.
+    pub reply: Option<&'a Value>,
+    /// The instance that makes the call.
+    pub instance: &'a str,
+    /// Idempotency key; unchanged when a call is repeated after a crash, different for every other call.
+    pub idempotency: &'a str,
 }

@@ -6,11 +6,13 @@ use rawko_process::{Egress, common_hosts, covers_host};
 use rawko_settings::{Section, SettingsReader};
 
 use super::grant::Layer;
+use super::sampling::SamplingSettings;
 use super::settings::{BashSettings, Sandbox, ToolSettings, WebSettings};
 
 /// The settings of all files together, and one layer of each for every grant.
 #[derive(Clone, Debug, Default)]
 pub struct LayeredTools {
+    /// The settings of the tools, narrowed by every layer.
     pub settings: ToolSettings,
     /// Outermost first.
     pub layers: Vec<Layer>,
@@ -81,6 +83,7 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
         bash,
         web,
         search,
+        sampling,
         allowed,
         blocked,
         extra_write_paths,
@@ -101,10 +104,24 @@ fn narrowed(outer: ToolSettings, inner: ToolSettings, place: &Place<'_>) -> Tool
         web: narrowed_web(outer.web, web, place),
         // Where queries and the key go is the person's decision, if it was made.
         search: if place.is_set_outside(&["search"]) { outer.search } else { search },
+        sampling: narrowed_sampling(outer.sampling, sampling, place),
         // The layers of the grant hold the rules of every file.
         allowed: allowed.or(outer.allowed),
         blocked: [outer.blocked, blocked].concat(),
         extra_write_paths: place.within(&["extra_write_paths"], outer.extra_write_paths, extra_write_paths),
+    }
+}
+
+/// Servers that may use the model: those that every file with the key names.
+fn narrowed_sampling(
+    outer: Option<SamplingSettings>,
+    inner: Option<SamplingSettings>,
+    place: &Place<'_>,
+) -> Option<SamplingSettings> {
+    match (place.is_set(&["sampling"]), place.is_set_outside(&["sampling"])) {
+        (false, _) => outer,
+        (true, false) => inner,
+        (true, true) => Some(inner?.within(outer?)),
     }
 }
 
@@ -204,6 +221,21 @@ mod tests {
             assert_eq!(all.settings.bash.sandbox, sandbox, "{project} {user}");
             assert_eq!(all.settings.web.hosts.map(|hosts| hosts.join(",")).as_deref(), hosts, "{project}");
             assert_eq!(all.settings.web.private.join(","), private, "{project}");
+        }
+    }
+
+    #[test]
+    fn servers_use_the_model_if_every_file_with_the_key_says_so() {
+        for (project, user, servers, completions_max) in [
+            ("sampling: {servers: [a, b]}", "bash: {}", Some("a,b"), 5),
+            ("bash: {}", "sampling: {servers: [a]}", Some("a"), 5),
+            ("sampling: {servers: [a, b]}", "sampling: {servers: [b], completions_max: 2}", Some("b"), 2),
+            ("sampling: {servers: [a], completions_max: 9}", "sampling: {servers: []}", Some(""), 5),
+            ("bash: {}", "web: {}", None, 0),
+        ] {
+            let sampling = read(&[(".rawko/config.yaml", project), ("user.yaml", user)]).settings.sampling;
+            assert_eq!(sampling.as_ref().map(|rule| rule.servers.join(",")).as_deref(), servers, "{project}");
+            assert_eq!(sampling.map_or(0, |rule| rule.completions_max), completions_max, "{project} {user}");
         }
     }
 

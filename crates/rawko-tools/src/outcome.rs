@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use rawko_model::Part;
 
+/// The outcome of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// The text for the model.
     pub content: String,
+    /// True if the call failed or was refused.
     pub is_error: bool,
     /// Set if a rule refused the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,6 +23,7 @@ pub struct ToolOutcome {
     pub images: Vec<Part>,
 }
 
+/// A rule that refused a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Stable name of the rule that refused: `tool_blocked`, `tool_not_allowed`, `path_outside`, `command_blocked`…
@@ -30,6 +33,7 @@ pub struct Refusal {
 }
 
 impl ToolOutcome {
+    /// The call ran and succeeded.
     pub fn ok(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
     }
@@ -39,10 +43,73 @@ impl ToolOutcome {
         Self { content: content.into(), is_error: true, ..Self::default() }
     }
 
+    /// Sets the structured data.
     #[must_use]
     pub fn with_data(self, data: Value) -> Self {
         Self { data, ..self }
     }
+
+    /// Returns the facts in the data that the agent loop acts on. Data of other tools may have other types under these
+    /// keys, which are then no facts.
+    pub fn facts(&self) -> ToolFacts {
+        let data = &self.data;
+        ToolFacts {
+            plan: data.get("plan").clone(),
+            notes: data.get("notes").clone(),
+            usage: data.get("usage").clone(),
+            path: data.get("path").as_str().map(str::to_owned),
+            wanted: data.get(super::bash::WANTED).read().unwrap_or_default(),
+            question: data.get("question").read().ok(),
+            exit_code: data.get("exit_code").as_i64(),
+            is_timed_out: data.get("timed_out").as_bool() == Some(true),
+        }
+    }
+}
+
+/// Facts in the data of a result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolFacts {
+    /// The new plan.
+    pub plan: Value,
+    /// Thoughts, and the instruction files that the model has read.
+    pub notes: Value,
+    /// Usage of a model that the tool asked.
+    pub usage: Value,
+    /// The file that it is about.
+    pub path: Option<String>,
+    /// Hosts that a person has to approve first.
+    pub wanted: Vec<WantedHost>,
+    /// A question to a person, which the call waits for.
+    pub question: Option<ToolQuestion>,
+    /// The exit code of a command.
+    pub exit_code: Option<i64>,
+    /// True if a command ran out of time.
+    pub is_timed_out: bool,
+}
+
+/// A question of a tool to a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolQuestion {
+    /// The question.
+    pub message: String,
+    /// The MCP server that asks.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// A page to visit.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// A JSON Schema of the answer.
+    #[serde(default)]
+    pub form: Value,
+}
+
+/// A host that a command could not reach, and the rule that asks about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedHost {
+    /// The host that was refused.
+    pub host: String,
+    /// The rule that asks about it.
+    pub rule: String,
 }
 
 /// A refused call, before it is formatted for a model.

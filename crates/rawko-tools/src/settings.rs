@@ -10,6 +10,7 @@ use rawko_settings::SettingsReader;
 
 use super::bash::Variables;
 use super::grant::{BashFilter, Layer};
+use super::sampling::SamplingSettings;
 use super::shell::pattern_problem;
 use super::web::SearchSettings;
 
@@ -20,12 +21,17 @@ const OUTPUT_MAX_MOST: u64 = 1024 * 1024;
 /// The tool settings of a project.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSettings {
+    /// Settings of Bash.
     pub bash: BashSettings,
+    /// Settings of WebFetch and WebSearch.
     pub web: WebSettings,
     /// The service of WebSearch; agents do not have the tool without one.
     pub search: Option<SearchSettings>,
+    /// The MCP servers that may use the model; `None` refuses all.
+    pub sampling: Option<SamplingSettings>,
     /// Patterns on names; `None` allows all.
     pub allowed: Option<Vec<String>>,
+    /// Tools that no agent may use.
     pub blocked: Vec<String>,
     /// Directories outside the project that commands may write to: caches of cargo, npm and the like.
     pub extra_write_paths: Vec<PathBuf>,
@@ -37,13 +43,18 @@ pub struct ToolSettings {
     pub network: Option<Egress>,
 }
 
+/// Settings of Bash.
 #[derive(Clone, Debug)]
 pub struct BashSettings {
+    /// Time limit of a command.
     pub timeout: Duration,
     /// Limit of output shown to a model, in bytes.
     pub output_max: usize,
+    /// How commands are confined.
     pub sandbox: Sandbox,
+    /// Commands that agents may run; `None` allows all.
     pub allowed_commands: Option<Vec<String>>,
+    /// Patterns of command lines that are refused.
     pub blocked_patterns: Vec<String>,
     /// The environment of rawko, of which commands inherit a short list.
     pub inherited: Variables,
@@ -53,6 +64,7 @@ pub struct BashSettings {
     pub set: Vec<(String, String)>,
 }
 
+/// Settings of WebFetch and WebSearch.
 #[derive(Clone, Debug, Default)]
 pub struct WebSettings {
     /// `docs.rs`, `*.example.com`; `None` allows any public host.
@@ -81,10 +93,11 @@ impl ToolSettings {
     /// list that narrows never widens it.
     pub fn read(reader: &mut SettingsReader<'_>, at: &Document) -> Self {
         let mut settings = Self::default();
-        const KEYS: [&str; 9] = [
+        const KEYS: [&str; 10] = [
             "bash",
             "web",
             "search",
+            "sampling",
             "network",
             "allowed",
             "blocked",
@@ -97,6 +110,7 @@ impl ToolSettings {
                 "bash" => settings.bash = BashSettings::read(reader, &entry.value),
                 "web" => settings.web = WebSettings::read(reader, &entry.value),
                 "search" => settings.search = SearchSettings::read(reader, &entry.value),
+                "sampling" => settings.sampling = SamplingSettings::read(reader, &entry.value),
                 "allowed" => settings.allowed = Some(texts(reader, entry, "`tools`")),
                 "blocked" => settings.blocked = texts(reader, entry, "`tools`"),
                 "network" => settings.network = network(reader, &entry.value),

@@ -9,7 +9,9 @@ use super::outcome::ToolOutcome;
 /// A skill of the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
+    /// The name that agents call it by.
     pub name: String,
+    /// When to use it.
     pub description: String,
     /// The directory, relative to the project.
     pub directory: String,

@@ -18,7 +18,7 @@ use super::permissions::{
 use super::settings::ToolSettings;
 use super::skill::Skill;
 use super::web::{SearchEngine, SearchModel, SearchSettings, fetch};
-use super::{ToolSource, alias, files, plan, question, shell, skill, think};
+use super::{Occasion, ToolSource, alias, files, plan, question, shell, skill, think};
 use rawko_model::ToolSpec;
 use rawko_process::ProjectAccess;
 
@@ -27,6 +27,7 @@ use rawko_process::ProjectAccess;
 pub struct ToolCall<'c> {
     /// The name the model used; aliases are accepted.
     pub name: &'c str,
+    /// The input as the model wrote it.
     pub input: &'c Value,
     /// The instance that makes the call.
     pub instance: &'c str,
@@ -36,6 +37,7 @@ pub struct ToolCall<'c> {
     pub notes: &'c Value,
     /// Idempotency key; unchanged when a call is repeated after a crash.
     pub idempotency: &'c str,
+    /// The state of the call: approved, untrusted text, answers.
     pub clearance: Clearance<'c>,
 }
 
@@ -48,6 +50,10 @@ pub struct Clearance<'c> {
     pub untrusted: Option<&'c str>,
     /// What the person answered, for AskUser.
     pub answer: Option<&'c str>,
+    /// What the person replied to a question of the tool itself.
+    pub reply: Option<&'c Value>,
+    /// True if the chart of the call can ask a person for the tool.
+    pub can_ask: bool,
 }
 
 /// All the tools of a project.
@@ -75,6 +81,7 @@ pub(super) enum Resolved<'t> {
 }
 
 impl Toolbox {
+    /// Creates the tools of a project.
     pub fn new(project_root: &Path, settings: ToolSettings) -> Self {
         let temporary = Temporary::new();
         let mut project = Project::new(project_root);
@@ -118,6 +125,7 @@ impl Toolbox {
         Self { search_model: Some(model), ..self }
     }
 
+    /// Returns the skills that agents can load.
     pub fn skills(&self) -> &[Skill] {
         &self.skills
     }
@@ -148,12 +156,14 @@ impl Toolbox {
         }
     }
 
+    /// Adds a source of further tools.
     #[must_use]
     pub fn with_source(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.sources.push(source);
         self
     }
 
+    /// Returns the settings.
     pub fn settings(&self) -> &ToolSettings {
         &self.tools.settings
     }
@@ -232,7 +242,11 @@ impl Toolbox {
             Resolved::Builtin(tool) => self.builtin(tool, call, grant).await,
             Resolved::Source(source) => {
                 let access = if self.is_apart { ProjectAccess::Read } else { grant.access() };
-                source.call(&name, call.input.clone(), access).await
+                let key = format!("{} {name} {}", call.instance, call.input.to_json());
+                let ToolCall { instance, idempotency, clearance: Clearance { can_ask, reply, .. }, .. } =
+                    call;
+                let occasion = Occasion { key: &key, can_ask, reply, instance, idempotency };
+                source.call_for(&name, call.input.clone(), access, occasion).await
             }
         }
     }

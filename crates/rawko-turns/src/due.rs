@@ -4,6 +4,7 @@ use crate::channel::{Channel, Phase, WaitingFor};
 use crate::event::WaitUntil;
 use crate::names::AgentId;
 
+/// The cause of a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
     /// The grace time of a lost connection expired.
@@ -16,6 +17,7 @@ pub enum Due {
     WaitTimeout,
     /// The agent was silent for too long after its last message.
     Silence,
+    /// The turn used up its time.
     TurnTimeout,
 }
 

@@ -14,6 +14,7 @@
 //! assert!(channel.turn.is_none());
 //! # Ok::<(), rawko_turns::Refusal>(())
 //! ```
+#![warn(missing_docs)]
 
 mod channel;
 mod due;

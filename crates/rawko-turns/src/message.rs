@@ -9,9 +9,12 @@ use crate::names::{AgentId, TurnId};
 pub struct Message {
     /// Position in the channel, counted from 1.
     pub number: u64,
+    /// Time of posting in milliseconds since the Unix epoch.
     pub at_ms: i64,
+    /// Author; serialised beside the other fields.
     #[serde(flatten)]
     pub author: Author,
+    /// Message text as posted.
     pub text: String,
     /// The turn it was posted in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,16 +27,20 @@ pub struct Message {
     pub id: Option<String>,
 }
 
+/// The author of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "from", rename_all = "snake_case")]
 pub enum Author {
+    /// An agent, by its id.
     Agent(AgentId),
+    /// A person, by the proven name.
     Person(String),
     /// The channel itself.
     Notice,
 }
 
 impl Author {
+    /// Returns true if `agent` is the author.
     pub fn is(&self, agent: &AgentId) -> bool {
         matches!(self, Author::Agent(author) if author == agent)
     }

@@ -25,6 +25,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 impl AgentId {
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -13,7 +13,7 @@ pub(crate) fn timed_out(agent: &AgentId) -> String {
 pub(crate) const NOBODY: &str = "⚠️ No agents available in this channel";
 
 pub(crate) fn unattended(turns: u32) -> String {
-    format!("⏸️ {turns} turns without a person; the channel rests until somebody posts")
+    format!("⏸️ {turns} turns without a person; the channel rests until a person posts")
 }
 
 pub(crate) fn no_progress(rounds: u32) -> String {

@@ -39,6 +39,7 @@ pub enum TurnOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TurnOptions {
+    /// Time of a turn; waiting does not count.
     #[serde(
         rename = "defaultTimeoutSeconds",
         with = "seconds",
@@ -46,17 +47,22 @@ pub struct TurnOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub timeout_ms: Option<u64>,
+    /// Effect of a person's message on the current turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human_interrupt_mode: Option<InterruptMode>,
+    /// Post a notice when a turn used up its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_timeouts: Option<bool>,
+    /// Post a notice when an agent disconnects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_disconnects: Option<bool>,
     /// Post a notice when the last agent has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announce_empty: Option<bool>,
+    /// End a turn after silence or an end marker in a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_detect_turn_end: Option<bool>,
+    /// Silence after a message that ends the turn.
     #[serde(
         rename = "autoDetectSilenceSeconds",
         with = "seconds",
@@ -83,6 +89,7 @@ pub struct TurnOptions {
         skip_serializing_if = "Option::is_none"
     )]
     pub grace_ms: Option<u64>,
+    /// Rule that selects the next agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_order: Option<TurnOrder>,
     /// Grant no more turns once every agent had one without posting a message.
@@ -105,33 +112,53 @@ pub struct TurnOptions {
 /// Effective options, with all layers merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnConfig {
+    /// Time of a turn in milliseconds.
     pub timeout_ms: u64,
+    /// Effect of a person's message on the current turn.
     pub interrupt: InterruptMode,
+    /// Posts a notice when a turn used up its time.
     pub announce_timeouts: bool,
+    /// Posts a notice when an agent disconnects.
     pub announce_disconnects: bool,
+    /// Posts a notice when the last agent has left.
     pub announce_empty: bool,
+    /// Ends a turn after silence or an end marker in a message.
     pub auto_detect_turn_end: bool,
+    /// Silence after a message that ends the turn, in milliseconds.
     pub silence_ms: u64,
+    /// Longest wait of an agent within its turn, in milliseconds.
     pub wait_timeout_ms: u64,
+    /// Time that a person who interrupted keeps the floor, in milliseconds.
     pub hold_ms: u64,
+    /// Time within which a lost connection may be restored, in milliseconds.
     pub grace_ms: u64,
+    /// Rule that selects the next agent.
     pub order: TurnOrder,
+    /// Rests once every agent had a turn without posting.
     pub rest_when_quiet: bool,
+    /// Rounds without progress after which agents get a notice; 0 means never.
     pub tell_after: u32,
+    /// Rounds without progress after which the channel rests; 0 means never.
     pub stuck_after: u32,
+    /// Turns without a message from a person after which the channel rests; 0 means no limit.
     pub turns_unattended_max: u32,
+    /// Number of earlier messages that a new member receives.
     pub join_messages: u64,
 }
 
 /// All layers, from the project to the single agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionLayers {
+    /// Lowest layer, from the settings.
     #[serde(default)]
     pub project: TurnOptions,
+    /// Options of single agents, from the settings.
     #[serde(default)]
     pub project_agents: BTreeMap<AgentId, TurnOptions>,
+    /// Options of this channel.
     #[serde(default)]
     pub channel: TurnOptions,
+    /// Highest layer: options of single agents in this channel.
     #[serde(default)]
     pub agents: BTreeMap<AgentId, TurnOptions>,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::AgentId;
 
+/// Rounds since the last progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rounds {

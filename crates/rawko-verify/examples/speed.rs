@@ -1,11 +1,13 @@
-//! Prints the speed of an exploration: `cargo run --release -p rawko-verify --example speed`. An example, because a
-//! measurement is not a test.
+//! Prints the speed and the memory of an exploration: `cargo run --release -p rawko-verify --example speed`. An example,
+//! because a measurement is not a test.
 
 #![expect(clippy::print_stdout, reason = "this is a terminal program")]
 
+use std::fmt::Write as _;
+
 use rawko_chart::{Registry, Source};
 use rawko_core::World;
-use rawko_verify::{Limits, Model, verify};
+use rawko_verify::{Limits, Model, Storage, verify};
 
 /// Two counters in two states: about 20,000 reachable states.
 const COUNTERS: &str = "
@@ -22,13 +24,48 @@ states:
   done: {type: final}
 ";
 
+/// Four regions, each three deep as in W3, with an event of their own: the fourth power of `width` states.
+fn regions(width: usize) -> String {
+    let mut text = "id: regions\ninitial: work\nstates:\n  end: {type: final}\n".to_owned();
+    text.push_str("  work:\n    type: parallel\n    on: {END: end}\n    states:\n");
+    for region in ["a", "b", "c", "d"] {
+        let event = region.to_uppercase();
+        let _ = writeln!(text, "      {region}:\n        initial: {region}1\n        states:");
+        let _ = writeln!(text, "          {region}1:\n            initial: {region}2\n            states:");
+        let _ =
+            writeln!(text, "              {region}2:\n                initial: s0\n                states:");
+        for state in 0..width {
+            let next = (state + 1) % width;
+            let _ = writeln!(text, "                  s{state}: {{on: {{{event}: s{next}}}}}");
+        }
+    }
+    text
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (model, findings) = Model::load(&Source::new("counters.yaml", COUNTERS), &Registry::default());
+    for storage in [Storage::Exact, Storage::Compact] {
+        println!("{storage:?}");
+        measure("counters", COUNTERS, storage)?;
+        for width in [10, 18, 32] {
+            measure(&format!("four regions of {width}"), &regions(width), storage)?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(name: &str, text: &str, storage: Storage) -> Result<(), Box<dyn std::error::Error>> {
+    let (model, findings) = Model::load(&Source::new("speed.yaml", text), &Registry::default());
     let model = model.ok_or_else(|| format!("{findings:?}"))?;
-    let limits = Limits { states_max: 1_000_000, stop: &|| false };
+    let limits = Limits { states_max: 5_000_000, stop: &|_| false, storage };
     let began = std::time::Instant::now();
     let report = verify(&[model], &World::default(), &limits).ok_or("nothing to explore")?;
-    let per_second = report.states as f64 / began.elapsed().as_secs_f64();
-    println!("{} states, {} transitions, {per_second:.0} states/s", report.states, report.transitions);
+    let seconds = began.elapsed().as_secs_f64();
+    let (states, transitions) = (report.states, report.transitions);
+    let per_second = states as f64 / seconds;
+    let bytes = report.bytes as f64 / states as f64;
+    let steps = transitions as f64 / seconds;
+    println!(
+        "{name}: {states} states, {transitions} transitions, {seconds:.2} s, {per_second:.0} states/s, {steps:.0} transitions/s, {bytes:.1} bytes a state",
+    );
     Ok(())
 }

@@ -32,17 +32,32 @@ pub(crate) struct Analysis {
     pub(crate) undecided: BTreeSet<String>,
     /// Other expressions that they do not cover.
     pub(crate) gaps: Vec<String>,
+    /// A transition takes `error.execution`, so that data of a wrong type makes a difference.
+    pub(crate) sees_faults: bool,
+    /// Names that the type of an event is compared with.
+    pub(crate) event_types: Vec<Arc<str>>,
 }
 
 impl Analysis {
     pub(crate) fn of(blueprint: &Blueprint, properties: &[Property], role: Role) -> Self {
         let parts = parts::of(blueprint, role);
-        let mut analysis =
-            Analysis { computed_names: parts::computed_names(blueprint), ..Analysis::default() };
+        let transitions = || blueprint.nodes.iter().flat_map(|node| &node.transitions);
+        let sees_fault = |trigger: &Trigger| match trigger {
+            Trigger::Event(pattern) => crate::data::matches(pattern, "error.execution"),
+            Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => false,
+        };
+        let types = parts.iter().flat_map(|part| part.expr.event_types());
+        let mut analysis = Analysis {
+            computed_names: parts::computed_names(blueprint),
+            sees_faults: transitions().any(|transition| sees_fault(&transition.trigger)),
+            event_types: types.filter_map(|name| name.as_str().map(Arc::from)).collect(),
+            ..Analysis::default()
+        };
         analysis.classes(blueprint, &parts, properties);
-        analysis.shapes(&parts);
+        let slots = slot_shapes(&parts);
+        analysis.shapes(&parts, &slots);
         analysis.relevant(&parts, properties);
-        analysis.gaps(&parts, properties);
+        analysis.gaps((&parts, role), properties, &slots);
         analysis.saturated(&parts, properties);
         analysis
     }
@@ -52,7 +67,9 @@ impl Analysis {
         let name = |subject: &Subject| field_name(subject, blueprint);
         for part in parts {
             for usage in part.expr.data_uses(part.is_condition()) {
-                self.classes.add(&name(&usage.subject), &usage.kind);
+                let is_list = matches!(part.kind, PartKind::List) && usage.kind == DataUseKind::Flow;
+                let kind = if is_list { DataUseKind::Length(1) } else { usage.kind };
+                self.classes.add(&name(&usage.subject), &kind);
             }
             let to: Option<Arc<str>> = match &part.kind {
                 PartKind::Assign(slot) => Some(Arc::clone(&blueprint.context[slot.index()].name)),
@@ -70,15 +87,20 @@ impl Analysis {
                 self.classes.add(&name(&usage.subject), &usage.kind);
             }
         }
-    }
-
-    fn shapes(&mut self, parts: &[Part<'_>]) {
-        let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
-        for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
-            if let SubjectRoot::Context(slot) = usage.subject.root {
-                slots.entry(slot).or_default().insert(&usage.subject.path);
+        // A context key that allows few values has no others.
+        let schema = blueprint.context_schema.as_ref().map(|schema| schema.source());
+        for key in &blueprint.context {
+            if !self.classes.is_distinguished(&key.name) {
+                continue;
+            }
+            let allowed = schema.map(|schema| crate::data::finite(schema.get("properties").get(&key.name)));
+            for value in allowed.unwrap_or_default() {
+                self.classes.add(&key.name, &DataUseKind::Equal(value));
             }
         }
+    }
+
+    fn shapes(&mut self, parts: &[Part<'_>], slots: &BTreeMap<Slot, Shape>) {
         for part in parts {
             let event = match part.trigger {
                 Some(Trigger::Event(name)) => Arc::clone(name),
@@ -141,14 +163,26 @@ impl Analysis {
     }
 
     /// Finds what representative values do not decide: guards, whose outcomes can be explored both, and the rest.
-    fn gaps(&mut self, parts: &[Part<'_>], properties: &[Property]) {
+    fn gaps(
+        &mut self,
+        (parts, role): (&[Part<'_>], Role),
+        properties: &[Property],
+        slots: &BTreeMap<Slot, Shape>,
+    ) {
         let tainted = tainted(parts);
+        let is_outside = |root: SubjectRoot| match root {
+            SubjectRoot::EventData => true,
+            SubjectRoot::Context(slot) => tainted.contains(&slot),
+            SubjectRoot::Input | SubjectRoot::EventType => false,
+        };
+        let receives = |expr: &Expr| flows(expr).any(|usage| is_outside(usage.subject.root));
+        // Representative values have no fields below the place where a structure is built.
+        let is_rebuilt = |expr: &Expr, slot: &Slot| {
+            let is_read_inside = slots.get(slot).is_some_and(|shape| !shape.fields.is_empty());
+            is_read_inside && expr.builds_structure() && receives(expr)
+        };
+        let inner = inner_fields(parts);
         let computes = |expr: &Expr, is_condition: bool| {
-            let is_outside = |root: SubjectRoot| match root {
-                SubjectRoot::EventData => true,
-                SubjectRoot::Context(slot) => tainted.contains(&slot),
-                SubjectRoot::Input | SubjectRoot::EventType => false,
-            };
             let is_computed = |kind: &DataUseKind| {
                 matches!(kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
             };
@@ -160,7 +194,7 @@ impl Analysis {
             for part in parts {
                 let PartKind::Assign(slot) = part.kind else { continue };
                 let is_copied = part.expr.reads().iter().any(|from| self.inexact.contains(from));
-                if is_copied || computes(part.expr, false) {
+                if is_copied || computes(part.expr, false) || is_rebuilt(part.expr, &slot) {
                     self.inexact.insert(slot);
                 }
             }
@@ -170,7 +204,16 @@ impl Analysis {
         }
         for part in parts.iter().filter(|part| part.steers()) {
             let is_inexact = part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
-            let is_open = is_inexact || computes(part.expr, part.is_condition());
+            let is_unknown = match &part.kind {
+                PartKind::List => receives(part.expr),
+                // What the parent of a chart reads of its output is not known here.
+                PartKind::Data(key) => {
+                    let is_inner = key.as_ref().is_none_or(|key| inner.contains(key));
+                    (is_inner || role == Role::Child) && receives(part.expr)
+                }
+                PartKind::Guard | PartKind::Control | PartKind::Assign(_) | PartKind::Passed => false,
+            };
+            let is_open = is_inexact || is_unknown || computes(part.expr, part.is_condition());
             let text = part.expr.text().to_owned();
             match part.kind {
                 _ if !is_open => {}
@@ -263,6 +306,42 @@ fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
             return tainted;
         }
     }
+}
+
+/// The fields that are read below each context key, also after it was copied to another.
+fn slot_shapes(parts: &[Part<'_>]) -> BTreeMap<Slot, Shape> {
+    let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
+    for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
+        if let SubjectRoot::Context(slot) = usage.subject.root {
+            slots.entry(slot).or_default().insert(&usage.subject.path);
+        }
+    }
+    for _ in 0..COPIES_MAX {
+        for part in parts {
+            if let (PartKind::Assign(to), Some(subject)) = (&part.kind, part.expr.subject())
+                && let SubjectRoot::Context(from) = subject.root
+                && let Some(below) = slots.get(to).cloned()
+            {
+                slots.entry(from).or_default().graft(&subject.path, &below);
+            }
+        }
+    }
+    slots
+}
+
+/// Copies between context keys that are followed.
+const COPIES_MAX: usize = 4;
+
+/// The fields of event data that have fields of their own.
+fn inner_fields(parts: &[Part<'_>]) -> BTreeSet<Arc<str>> {
+    let uses = parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition()));
+    let paths = uses.filter(|usage| usage.subject.root == SubjectRoot::EventData).map(|it| it.subject.path);
+    paths
+        .flat_map(|mut path| {
+            path.pop();
+            path
+        })
+        .collect()
 }
 
 fn flows(expr: &Expr) -> impl Iterator<Item = DataUse> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::explore::Explored;
+use crate::explore::ExplorationResult;
 use crate::graph::{Cause, Counterexample, Edge, Graph, Input};
 use crate::model::Model;
 use crate::trace::counterexample;
@@ -24,8 +24,8 @@ pub const BUILT_IN: [&str; 8] = [
 pub(crate) fn violation(
     name: &str,
     model: &Model,
-    explored: &Explored,
-    bases: &[&Explored],
+    explored: &ExplorationResult,
+    bases: &[&ExplorationResult],
 ) -> Option<Counterexample> {
     match name {
         "no_trap" => no_trap(model, &explored.graph),
@@ -58,9 +58,15 @@ fn no_trap(model: &Model, graph: &Graph) -> Option<Counterexample> {
 
 /// Returns the first state from which neither an end nor a question to a person can be reached.
 fn lost(graph: &Graph) -> Option<u32> {
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); graph.nodes.len()];
+    // The predecessors of all states behind one another, and where those of each begin.
+    let mut first = vec![0u32; graph.nodes.len() + 1];
+    graph.edges.iter().for_each(|edge| first[edge.to as usize + 1] += 1);
+    (1..first.len()).for_each(|at| first[at] += first[at - 1]);
+    let (mut before, mut next) = (vec![0u32; graph.edges.len()], first.clone());
     for edge in &graph.edges {
-        before[edge.to as usize].push(edge.from);
+        let place = &mut next[edge.to as usize];
+        before[*place as usize] = edge.from;
+        *place += 1;
     }
     let is_goal = |node: &u32| {
         let at = &graph.nodes[*node as usize];
@@ -71,7 +77,8 @@ fn lost(graph: &Graph) -> Option<u32> {
     let mut reaches = vec![false; graph.nodes.len()];
     queue.iter().for_each(|node| reaches[*node as usize] = true);
     while let Some(node) = queue.pop() {
-        for from in &before[node as usize] {
+        let (from, end) = (first[node as usize], first[node as usize + 1]);
+        for from in &before[from as usize..end as usize] {
             if !reaches[*from as usize] {
                 reaches[*from as usize] = true;
                 queue.push(*from);
@@ -89,7 +96,11 @@ fn no_stall(model: &Model, graph: &Graph) -> Option<Counterexample> {
 }
 
 /// After a denial, no effect that only the approval leads to is started without a new approval.
-fn approval_respected(model: &Model, explored: &Explored, bases: &[&Explored]) -> Option<Counterexample> {
+fn approval_respected(
+    model: &Model,
+    explored: &ExplorationResult,
+    bases: &[&ExplorationResult],
+) -> Option<Counterexample> {
     let graph = &explored.graph;
     let mut best: Option<(usize, Counterexample)> = None;
     for (number, question) in explored.questions.iter().enumerate() {
@@ -121,10 +132,12 @@ fn approval_respected(model: &Model, explored: &Explored, bases: &[&Explored]) -
             let reason = refusal(explored, *effect, question);
             return Some(counterexample(model, &[], None, reason));
         }
-        for edge in graph.edges.iter().filter(|edge| is_refused(edge.answers[number])) {
-            let Some(effect) = edge.starts.iter().find(|effect| guarded.contains(effect)) else { continue };
+        for edge in graph.edges.iter().filter(|edge| is_refused(graph.label(edge).answers[number])) {
+            let Some(effect) = graph.label(edge).starts.iter().find(|effect| guarded.contains(effect)) else {
+                continue;
+            };
             let mut inputs = graph.path_to(edge.from);
-            inputs.push(edge.input.clone());
+            inputs.push(graph.input(edge).clone());
             if best.as_ref().is_none_or(|(length, _)| inputs.len() < *length) {
                 let reason = refusal(explored, *effect, question);
                 best = Some((inputs.len(), counterexample(model, &inputs, None, reason)));
@@ -134,28 +147,27 @@ fn approval_respected(model: &Model, explored: &Explored, bases: &[&Explored]) -
     best.map(|(_, trace)| trace)
 }
 
-fn refusal(explored: &Explored, effect: u16, question: &str) -> String {
+fn refusal(explored: &ExplorationResult, effect: u16, question: &str) -> String {
     format!("`{}` starts without an approval by `{question}`", explored.effects[usize::from(effect)])
 }
 
 /// Returns the effects that are started although the question is never answered with a result.
-fn started_without(explored: &Explored, question: &str) -> Vec<Arc<str>> {
+fn started_without(explored: &ExplorationResult, question: &str) -> Vec<Arc<str>> {
     let graph = &explored.graph;
     let done = format!("done.invoke.{question}");
     let is_it = |name: &str| name.split('[').next() == Some(&done);
-    let is_answer = |edge: &Edge| matches!(&edge.input, Input::Event { name, .. } if is_it(name));
+    let is_answer = |edge: &Edge| matches!(graph.input(edge), Input::Event { name, .. } if is_it(name));
     let mut reached = vec![false; graph.nodes.len()];
     let mut started = vec![false; explored.effects.len()];
     graph.start_starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
     let mut queue = Vec::new();
-    // A chart that does not come to rest has no states.
-    if let Some(first) = reached.first_mut() {
-        *first = true;
-        queue.push(0u32);
+    for start in &graph.starts {
+        reached[start.node as usize] = true;
+        queue.push(start.node);
     }
     while let Some(node) = queue.pop() {
         for edge in graph.edges_of(node).iter().filter(|edge| !is_answer(edge)) {
-            edge.starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
+            graph.label(edge).starts.iter().for_each(|effect| started[usize::from(*effect)] = true);
             if !reached[edge.to as usize] {
                 reached[edge.to as usize] = true;
                 queue.push(edge.to);
@@ -182,12 +194,13 @@ pub(crate) fn ends_surely(graph: &Graph) -> bool {
                 continue;
             }
             let edges = graph.edges_of(node);
+            let group_of = |edge: &Edge| graph.label(edge).group;
             let leads = |group: u16| {
-                let mut of_group = edges.iter().filter(|edge| edge.group == group);
-                !graph.nodes[node as usize].ignored.contains(&group)
+                let mut of_group = edges.iter().filter(|edge| group_of(edge) == group);
+                !graph.ignored.get(&node).is_some_and(|ignored| ignored.contains(&group))
                     && of_group.all(|edge| good[edge.to as usize])
             };
-            if edges.iter().any(|edge| good[edge.to as usize] && leads(edge.group)) {
+            if edges.iter().any(|edge| good[edge.to as usize] && leads(group_of(edge))) {
                 good[node as usize] = true;
                 has_changed = true;
             }
@@ -200,14 +213,17 @@ pub(crate) fn ends_surely(graph: &Graph) -> bool {
 
 /// No agent or model is started again and again without a budget, unless a person or an event from outside asks for it.
 fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
-    let may = |edge: &Edge| edge.cause.is_autonomous();
+    if !graph.labels.iter().any(|label| label.spends) {
+        return None;
+    }
+    let may = |edge: &Edge| graph.label(edge).cause.is_autonomous();
     let mut best: Option<Counterexample> = None;
     for component in graph.cycles(|_| true, may) {
         let is_inside = |node: u32| component.binary_search(&node).is_ok();
         let spending = component
             .iter()
             .flat_map(|node| graph.edges_of(*node))
-            .find(|edge| edge.spends && may(edge) && is_inside(edge.to));
+            .find(|edge| graph.label(edge).spends && may(edge) && is_inside(edge.to));
         let Some(edge) = spending else { continue };
         // A timer that is pending all the time ends the loop.
         if is_timed(graph, &component) {
@@ -217,8 +233,8 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
         let Some(back) = graph.way(edge.to, |node| node == edge.from, within) else { continue };
         let mut inputs = graph.path_to(edge.from);
         let loop_from = inputs.len();
-        inputs.push(edge.input.clone());
-        inputs.extend(back.iter().map(|number| graph.edges[*number as usize].input.clone()));
+        inputs.push(graph.input(edge).clone());
+        inputs.extend(back.iter().map(|number| graph.input(&graph.edges[*number as usize]).clone()));
         if best.as_ref().is_none_or(|best| inputs.len() < best.events.len()) {
             let reason = "an agent or a model is started again and again without a budget".to_owned();
             best = Some(counterexample(model, &inputs, Some(loop_from), reason));
@@ -229,18 +245,19 @@ fn bounded_by_budget(model: &Model, graph: &Graph) -> Option<Counterexample> {
 
 /// Returns true if every state has an input of its own that needs no guard: a timer, an answer, or the end.
 pub(crate) fn continues_surely(graph: &Graph) -> bool {
-    let is_own = |edge: &Edge| matches!(edge.cause, Cause::Service | Cause::Timer | Cause::Person);
+    let is_own =
+        |edge: &Edge| matches!(graph.label(edge).cause, Cause::Service | Cause::Timer | Cause::Person);
     let mut nodes = (0u32..).zip(&graph.nodes);
     nodes.all(|(node, at)| at.is_over || at.is_failed || graph.edges_of(node).iter().any(is_own))
 }
 
 fn is_timed(graph: &Graph, component: &[u32]) -> bool {
     let is_inside = |node: u32| component.binary_search(&node).is_ok();
-    let timers = &graph.nodes[component[0] as usize].timers;
+    let timers = &graph.pending_of(component[0]).timers;
     timers.iter().any(|timer| {
-        let is_pending = |node: &u32| graph.nodes[*node as usize].timers.contains(timer);
+        let is_pending = |node: &u32| graph.pending_of(*node).timers.contains(timer);
         let edges = component.iter().flat_map(|node| graph.edges_of(*node));
         component.iter().all(is_pending)
-            && !edges.into_iter().any(|edge| is_inside(edge.to) && edge.ends.contains(timer))
+            && !edges.into_iter().any(|edge| is_inside(edge.to) && graph.label(edge).ends.contains(timer))
     })
 }

@@ -4,8 +4,28 @@
 use std::sync::Arc;
 
 use rawko_core::Value;
+use rustc_hash::FxHashSet;
 
 use crate::model::Model;
+use crate::state::push_value;
+
+/// Values in the order in which they were found, each once. Found by their bytes: comparing each new value with all
+/// others took most of the time of a large exploration.
+#[derive(Debug, Default)]
+pub(crate) struct DistinctValues {
+    pub(crate) values: Vec<Value>,
+    known: FxHashSet<Vec<u8>>,
+}
+
+impl DistinctValues {
+    pub(crate) fn add(&mut self, value: &Value) {
+        let mut bytes = Vec::new();
+        push_value(&mut bytes, value);
+        if self.known.insert(bytes) {
+            self.values.push(value.clone());
+        }
+    }
+}
 
 /// The results of a child chart.
 #[derive(Clone, Debug, Default)]

@@ -14,6 +14,14 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
+    /// Returns true if the chart needs the field to be a number, a text or a list.
+    pub(crate) fn needs_value(&self, name: &str) -> bool {
+        let is_typed = |kind: &&DataUseKind| {
+            matches!(kind, DataUseKind::Order(_) | DataUseKind::Length(_) | DataUseKind::Number)
+        };
+        self.uses_of(name).iter().any(is_typed)
+    }
+
     pub(crate) fn add(&mut self, name: &Arc<str>, kind: &DataUseKind) {
         let uses = self.uses.entry(Arc::clone(name)).or_default();
         if !uses.contains(kind) {
@@ -77,8 +85,13 @@ impl Classes {
 #[derive(Default)]
 struct Values {
     found: Vec<Value>,
-    numbers: Vec<i64>,
+    /// Numbers that the field is compared with.
+    numbers: Vec<Value>,
+    /// One of them is compared by order, so that numbers between two of them make a difference.
+    is_ordered: bool,
     lengths: Vec<i64>,
+    /// Texts that the field is compared with by order.
+    ordered_texts: Vec<Arc<str>>,
     has_text: bool,
     has_null: bool,
     is_number: bool,
@@ -105,44 +118,70 @@ impl Values {
                 self.has_text = true;
                 self.push(value.clone());
             }
-            Value::Int(_) | Value::Float(_) => self.order(value),
-            Value::List(_) | Value::Map(_) => self.push(value.clone()),
+            Value::Int(_) | Value::Float(_) => self.numbers.push(value.clone()),
+            Value::List(_) | Value::Map(_) => {
+                self.has_null = true;
+                self.push(value.clone());
+            }
         }
     }
 
     fn order(&mut self, value: &Value) {
         match value {
-            Value::Int(number) => self.numbers.push(*number),
-            Value::Float(number) => {
-                for value in [number - 1.0, *number, number + 1.0] {
-                    self.push(Value::float(value));
-                }
+            Value::Int(_) | Value::Float(_) => {
+                self.is_ordered = true;
+                self.numbers.push(value.clone());
             }
-            Value::Str(_) => self.equal(value),
-            _ => {}
+            Value::Str(text) => {
+                self.ordered_texts.push(Arc::clone(text));
+                self.equal(value);
+            }
+            Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => {}
         }
     }
 
-    fn finish(mut self) -> Vec<Value> {
-        self.numbers.sort_unstable();
-        self.numbers.dedup();
-        if let Some(least) = self.numbers.first().copied() {
-            let mut tried = vec![least.saturating_sub(1)];
-            for number in std::mem::take(&mut self.numbers) {
-                tried.extend([number, number.saturating_add(1)]);
+    /// Adds each number, one below, one above, and one between each two of them.
+    fn finish_numbers(&mut self) {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let size = |value: &Value| value.as_f64().unwrap_or_default();
+        numbers.sort_by(|one, other| size(one).total_cmp(&size(other)));
+        numbers.dedup_by(|one, other| size(one) == size(other));
+        let (Some(least), Some(most)) = (numbers.first().cloned(), numbers.last().cloned()) else { return };
+        let mut tried = vec![below(&least)];
+        let mut fractions = Vec::new();
+        for (at, number) in numbers.iter().enumerate() {
+            tried.push(number.clone());
+            let Some(next) = numbers.get(at + 1) else { continue };
+            match whole_between(number, next) {
+                Some(between) => tried.push(between),
+                None if self.is_ordered => {
+                    fractions.push(Value::float(size(number) + (size(next) - size(number)) / 2.0));
+                }
+                None => {}
             }
-            tried.sort_unstable();
-            tried.dedup();
-            tried.into_iter().for_each(|number| self.push(Value::Int(number)));
         }
+        tried.push(above(&most));
+        tried.into_iter().chain(fractions).for_each(|number| self.push(number));
+    }
+
+    fn finish(mut self) -> Vec<Value> {
+        self.finish_numbers();
         for length in std::mem::take(&mut self.lengths) {
             for length in [length - 1, length, length + 1].into_iter().filter_map(|n| usize::try_from(n).ok())
             {
                 self.push(Value::list(vec![Value::Null; length]));
             }
         }
+        for text in std::mem::take(&mut self.ordered_texts) {
+            self.push(Value::str(""));
+            self.push(Value::from(format!("{text}a")));
+        }
         if self.has_text {
-            self.push(Value::str("another"));
+            let mut other = "another".to_owned();
+            while self.found.iter().any(|known| known.as_str() == Some(&other)) {
+                other.push('2');
+            }
+            self.push(Value::from(other));
         }
         if self.found.is_empty() {
             let sample = match (self.is_number, self.is_text || self.has_null) {
@@ -157,4 +196,30 @@ impl Values {
         }
         self.found
     }
+}
+
+/// Returns a whole number below.
+fn below(number: &Value) -> Value {
+    match number {
+        Value::Int(number) => Value::Int(number.saturating_sub(1)),
+        other => Value::Int((other.as_f64().unwrap_or_default().ceil() - 1.0) as i64),
+    }
+}
+
+/// Returns a whole number above.
+fn above(number: &Value) -> Value {
+    match number {
+        Value::Int(number) => Value::Int(number.saturating_add(1)),
+        other => Value::Int((other.as_f64().unwrap_or_default().floor() + 1.0) as i64),
+    }
+}
+
+/// Returns the first whole number between two numbers, if there is one.
+fn whole_between(one: &Value, other: &Value) -> Option<Value> {
+    let next = above(one);
+    let is_below = match (&next, other) {
+        (Value::Int(next), Value::Int(other)) => next < other,
+        (next, other) => next.as_f64()? < other.as_f64()?,
+    };
+    is_below.then_some(next)
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use rawko_core::World;
 
-use crate::explore::{Explored, Limits};
+use crate::explore::{ExplorationResult, Limits};
 use crate::graph::{Counterexample, Edge, Graph, Input};
 use crate::mode::Mode;
 use crate::model::Model;
@@ -18,6 +18,7 @@ const LENGTH_MAX: usize = 40;
 /// Runs that cover a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
+    /// Runs in the order in which they were found; each covers a step that no earlier one does.
     pub runs: Vec<Counterexample>,
     /// False if a limit ended the exploration, so that something may be left out.
     pub is_complete: bool,
@@ -48,23 +49,23 @@ pub fn cover(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Cov
 
 fn item(graph: &Graph, edge: &Edge) -> Item {
     let configuration = |node: u32| graph.nodes[node as usize].configuration;
-    let input = match &edge.input {
+    let input = match graph.input(edge) {
         Input::Event { name, .. } => name.to_string(),
         Input::Advance { .. } | Input::Fire { .. } | Input::Expire { .. } => String::new(),
     };
-    (configuration(edge.from), configuration(edge.to), input, edge.starts.clone())
+    (configuration(edge.from), configuration(edge.to), input, graph.label(edge).starts.clone())
 }
 
 /// Returns a run to a step, and on through steps that are not covered yet.
-fn run_through(explored: &Explored, edge: &Edge, covered: &mut FxHashSet<Item>) -> Vec<Input> {
+fn run_through(explored: &ExplorationResult, edge: &Edge, covered: &mut FxHashSet<Item>) -> Vec<Input> {
     let graph = &explored.graph;
     let mut inputs = graph.path_to(edge.from);
-    inputs.push(edge.input.clone());
+    inputs.push(graph.input(edge).clone());
     let mut at = edge.to;
     while inputs.len() < LENGTH_MAX {
         let next = graph.edges_of(at).iter().find(|edge| covered.insert(item(graph, edge)));
         let Some(next) = next else { break };
-        inputs.push(next.input.clone());
+        inputs.push(graph.input(next).clone());
         at = next.to;
     }
     inputs

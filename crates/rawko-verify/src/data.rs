@@ -34,18 +34,36 @@ impl Analysis {
     pub(crate) fn data_of(&self, event: &str, base: &Value, schema: Option<&Schema>) -> Choices {
         let shape = self.shape_of(event);
         let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
+        let mut is_covered = true;
         for path in shape.leaves() {
-            let is_fixed = path.first().is_some_and(|first| {
-                !base.get(first).is_null() && (path.len() == 1 || base.get(first).as_map().is_none())
-            });
             let name = path.last().map_or(DATA, |name| &**name);
+            // The message of a failure may be any.
+            let is_any = name == "message" && self.classes.is_distinguished(name);
+            let is_fixed = path.first().is_some_and(|first| {
+                let is_given = path.len() == 1 || base.get(first).as_map().is_none();
+                !base.get(first).is_null() && is_given && !is_any
+            });
             let mut values = self.classes.values(name);
+            let is_optional = schema.map_or(self.sees_faults, |schema| !is_required(schema.source(), &path));
+            if is_optional && self.classes.needs_value(name) {
+                values.push(Value::Null);
+            }
             if let Some(schema) = schema
                 && self.classes.is_distinguished(name)
             {
-                values.extend(finite(at(schema.source(), &path)));
+                let inner = at(schema.source(), &path);
+                fill(&mut values, inner);
+                values.extend(finite(inner));
+                values.extend(ends(inner));
+                is_covered &= is_fixed || covers(inner, &values);
             }
-            values.dedup_by(|a, b| a.is_identical(b));
+            let mut distinct: Vec<Value> = Vec::new();
+            for value in values {
+                if !distinct.iter().any(|known| known.is_identical(&value)) {
+                    distinct.push(value);
+                }
+            }
+            let values = distinct;
             if !is_fixed && (values.len() > 1 || !values[0].is_null()) {
                 axes.push((path, values));
             }
@@ -60,7 +78,7 @@ impl Analysis {
             if values.is_empty() && schema.violations(&start).is_empty() {
                 values.push(start);
             }
-            complete &= !values.is_empty();
+            complete &= !values.is_empty() && is_covered;
         }
         Choices { values, complete }
     }
@@ -146,8 +164,72 @@ fn at<'s>(schema: &'s Value, path: &[Arc<str>]) -> &'s Value {
 /// Ranges of integers up to this size are tried in full.
 const RANGE_MAX: i64 = 8;
 
+/// Returns true if a value must be present at a path, and not null.
+fn is_required(schema: &Value, path: &[Arc<str>]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return !schema.get("type").is_null() };
+    let required = schema.get("required").as_list().unwrap_or_default();
+    let is_listed = required.iter().any(|name| name.as_str() == Some(first));
+    is_listed && is_required(schema.get("properties").get(first), rest)
+}
+
+/// Fills lists that only have a length with items that the schema accepts.
+fn fill(values: &mut [Value], schema: &Value) {
+    let item = sample(schema.get("items"));
+    for value in values {
+        if let Value::List(items) = value
+            && items.iter().all(Value::is_null)
+        {
+            *value = Value::list(vec![item.clone(); items.len()]);
+        }
+    }
+}
+
+/// Returns the least and the largest number, or list, that a schema accepts.
+fn ends(schema: &Value) -> Vec<Value> {
+    let mut ends: Vec<Value> = [schema.get("minimum"), schema.get("maximum")].map(Clone::clone).into();
+    ends.retain(|end| !end.is_null());
+    let item = sample(schema.get("items"));
+    for length in [schema.get("minItems"), schema.get("maxItems")] {
+        if let Some(length) = length.as_i64().and_then(|length| usize::try_from(length).ok()) {
+            ends.push(Value::list(vec![item.clone(); length.min(LENGTH_MAX)]));
+        }
+    }
+    ends
+}
+
+/// Items of a list that is tried because a schema allows so many.
+const LENGTH_MAX: usize = 64;
+
+/// Rules of a schema under which a representative value may be refused although others of its kind are not.
+const FINE_RULES: [&str; 14] = [
+    "pattern",
+    "format",
+    "minLength",
+    "maxLength",
+    "multipleOf",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "$ref",
+    "uniqueItems",
+];
+
+/// Returns false if a value is refused by a rule that may accept others of its kind.
+fn covers(schema: &Value, values: &[Value]) -> bool {
+    let has_fine_rule = FINE_RULES.iter().any(|rule| !schema.get(rule).is_null());
+    if !has_fine_rule || !finite(schema).is_empty() {
+        return true;
+    }
+    let (compiled, _) = Schema::compile(schema);
+    values.iter().filter(|value| !value.is_null()).all(|value| compiled.violations(value).is_empty())
+}
+
 /// Returns all values of a schema that has few.
-fn finite(schema: &Value) -> Vec<Value> {
+pub(crate) fn finite(schema: &Value) -> Vec<Value> {
     if let Some(values) = schema.get("enum").as_list() {
         return values.to_vec();
     }

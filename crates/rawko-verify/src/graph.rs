@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Map, Value};
+use rustc_hash::FxHashMap;
 
 /// What happens to an instance at rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ pub(crate) enum Input {
 }
 
 /// Who causes an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
     Outside,
     Person,
@@ -45,11 +46,19 @@ impl Cause {
 }
 
 /// One step between two states at rest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    pub(crate) input: Input,
+    /// The number of its [`Label`].
+    pub(crate) label: u32,
+}
+
+/// What a step consists of. Many steps have the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Label {
+    /// The number of its input.
+    pub(crate) input: u32,
     pub(crate) cause: Cause,
     /// The steps of a state with the same number differ only in decisions on unknown data.
     pub(crate) group: u16,
@@ -68,12 +77,27 @@ pub(crate) struct Edge {
     pub(crate) answers: Box<[i8]>,
 }
 
+/// Pending work of a state, by its numbers. Many states have the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PendingWork {
+    /// Pending timers and calls that end by themselves.
+    pub(crate) work: Box<[u16]>,
+    /// Questions to people.
+    pub(crate) questions: Box<[u16]>,
+    /// Those of the work that are timers.
+    pub(crate) timers: Box<[u16]>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     /// The step that found it first; `None` for the start.
-    pub(crate) parent: Option<u32>,
+    pub(crate) parent: Option<NonMaxU32>,
     /// The number of its configuration.
     pub(crate) configuration: u32,
+    /// Range of its edges.
+    pub(crate) edges: (u32, u32),
+    /// The number of its [`PendingWork`].
+    pub(crate) pending: u32,
     pub(crate) is_expanded: bool,
     pub(crate) is_over: bool,
     /// The instance failed and waits for a person to retry or cancel it.
@@ -86,31 +110,94 @@ pub(crate) struct Node {
     pub(crate) has_inputs: bool,
     /// Events from outside are handled here.
     pub(crate) takes_events: bool,
-    /// Pending timers and calls that end by themselves, and questions to people.
-    pub(crate) work: Box<[u16]>,
-    pub(crate) questions: Box<[u16]>,
-    /// Those of the work that are timers.
-    pub(crate) timers: Box<[u16]>,
-    /// Groups of which one outcome stays in the state.
-    pub(crate) ignored: Vec<u16>,
-    /// Range of its edges.
-    pub(crate) edges: (u32, u32),
+}
+
+/// The number of a step, in four bytes also where there may be none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NonMaxU32(std::num::NonZeroU32);
+
+impl NonMaxU32 {
+    pub(crate) fn new(number: u32) -> Option<Self> {
+        std::num::NonZeroU32::new(number.wrapping_add(1)).map(Self)
+    }
+
+    pub(crate) fn get(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+/// A state that an instance may start in, with the bits of its start: see [`Label`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    pub(crate) node: u32,
+    pub(crate) from_bits: u64,
+    pub(crate) to_bits: u64,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) edges: Vec<Edge>,
-    /// The bits of the start: see [`Edge`].
-    pub(crate) start_from_bits: u64,
-    pub(crate) start_to_bits: u64,
+    pub(crate) labels: Interned<Label>,
+    pub(crate) pending: Interned<PendingWork>,
+    /// All inputs, by their number.
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) starts: Vec<Start>,
     /// Effects that the start itself started.
     pub(crate) start_starts: Vec<u16>,
+    /// Groups of a state of which one outcome stays in it, in explorations with unknown data.
+    pub(crate) ignored: FxHashMap<u32, Vec<u16>>,
     /// False if a limit ended the exploration.
     pub(crate) complete: bool,
 }
 
+/// Values that are stored once, by number.
+#[derive(Debug)]
+pub(crate) struct Interned<T> {
+    numbers: FxHashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self { numbers: FxHashMap::default(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+    pub(crate) fn number(&mut self, value: T) -> u32 {
+        if let Some(known) = self.numbers.get(&value) {
+            return *known;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.values.iter()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &T {
+        &self.values[number as usize]
+    }
+}
+
 impl Graph {
+    pub(crate) fn label(&self, edge: &Edge) -> &Label {
+        self.labels.get(edge.label)
+    }
+
+    pub(crate) fn input(&self, edge: &Edge) -> &Input {
+        &self.inputs[self.label(edge).input as usize]
+    }
+
+    /// Returns the pending work of a state.
+    pub(crate) fn pending_of(&self, node: u32) -> &PendingWork {
+        self.pending.get(self.nodes[node as usize].pending)
+    }
+
     pub(crate) fn edges_of(&self, node: u32) -> &[Edge] {
         let (first, end) = self.nodes[node as usize].edges;
         &self.edges[first as usize..end as usize]
@@ -121,8 +208,8 @@ impl Graph {
         let mut path = Vec::new();
         let mut at = node;
         while let Some(edge) = self.nodes[at as usize].parent {
-            let edge = &self.edges[edge as usize];
-            path.push(edge.input.clone());
+            let edge = &self.edges[edge.get() as usize];
+            path.push(self.input(edge).clone());
             at = edge.from;
         }
         path.reverse();
@@ -136,7 +223,7 @@ impl Graph {
         is_goal: impl Fn(u32) -> bool,
         may: impl Fn(&Edge) -> bool,
     ) -> Option<Vec<u32>> {
-        let mut found: rustc_hash::FxHashMap<u32, Option<u32>> = rustc_hash::FxHashMap::default();
+        let mut found: FxHashMap<u32, Option<u32>> = FxHashMap::default();
         let mut queue = std::collections::VecDeque::from([from]);
         found.insert(from, None);
         while let Some(node) = queue.pop_front() {

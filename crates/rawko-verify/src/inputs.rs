@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rawko_core::{Invocation, Schema, ServiceClass, ServiceName, Trigger, Unhandled, Value};
+use rustc_hash::FxHashMap;
+
+use rawko_core::{Invocation, Schema, Trigger, Unhandled, Value};
 
 use crate::analysis::Analysis;
 use crate::children::ChildOutcomes;
@@ -14,10 +16,6 @@ use crate::graph::{Cause, Input};
 use crate::mode::Mode;
 use crate::model::Model;
 use crate::state::State;
-
-/// Failures of a call that a chart can tell apart.
-const CATEGORIES: [&str; 9] =
-    ["failed", "network", "timeout", "invalid_answer", "refused", "unknown", "interrupted", "limit", "host"];
 
 /// Events that are deferred at a time (`unhandled: defer`).
 pub(crate) const DEFERRED_MAX: usize = 2;
@@ -29,32 +27,52 @@ pub(crate) struct Choice {
     pub(crate) cause: Cause,
     /// For an answer of a person: whether it denies, and the id of the invoke.
     pub(crate) answer: Option<(Arc<str>, bool)>,
-    /// See [`crate::graph::Edge::group`].
-    pub(crate) group: u16,
 }
 
 impl Choice {
-    fn new(input: Input, cause: Cause) -> Self {
-        Self { input, cause, answer: None, group: 0 }
+    pub(crate) fn new(input: Input, cause: Cause) -> Self {
+        Self { input, cause, answer: None }
     }
+}
+
+/// An input of one state: the number of its [`Choice`], and the group of its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pick {
+    pub(crate) choice: u32,
+    /// See [`crate::graph::Label::group`].
+    pub(crate) group: u16,
 }
 
 /// The group of all timers: which of them fires first is not a choice.
 const TIME: u16 = u16::MAX;
 
+/// A call: the number of its invoke, its item and its source.
+type CallName = (u32, Option<u32>, Arc<str>);
+
 /// The inputs of a chart, computed once per event and invoke.
 #[derive(Debug)]
 pub(crate) struct Inputs<'m> {
-    model: &'m Model,
-    analysis: &'m Analysis,
+    pub(crate) model: &'m Model,
+    pub(crate) analysis: &'m Analysis,
     /// Names of events from outside that each state handles.
     by_node: Vec<Vec<Arc<str>>>,
     /// Names that are tried in every state, because a property mentions them or any event.
     everywhere: Vec<Arc<str>>,
     /// All names from outside.
     names: Vec<Arc<str>>,
-    events: BTreeMap<Arc<str>, Vec<Value>>,
-    outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
+    /// All choices so far, by number.
+    pub(crate) choices: Vec<Arc<Choice>>,
+    /// The events of a configuration, by its number. Empty if events may be deferred.
+    by_configuration: FxHashMap<u32, Arc<[u32]>>,
+    events: BTreeMap<Arc<str>, Vec<u32>>,
+    /// The outcomes of calls of services.
+    pub(crate) calls: FxHashMap<CallName, Arc<[u32]>>,
+    times: FxHashMap<(Cause, i64), u32>,
+    timers: FxHashMap<u64, u32>,
+    expiries: FxHashMap<u64, u32>,
+    pub(crate) outcomes: BTreeMap<Arc<str>, Vec<(Arc<str>, Value)>>,
+    /// Answers of people and of child charts, by number.
+    pub(crate) answered: Vec<u32>,
     mode: Mode,
     clocks: Clocks,
     /// The steps in which time passes while nothing is due; without it, one wait before each timer.
@@ -80,8 +98,15 @@ impl<'m> Inputs<'m> {
             by_node: Vec::new(),
             everywhere,
             names: Vec::new(),
+            choices: Vec::new(),
+            by_configuration: FxHashMap::default(),
             events: BTreeMap::new(),
+            calls: FxHashMap::default(),
+            times: FxHashMap::default(),
+            timers: FxHashMap::default(),
+            expiries: FxHashMap::default(),
             outcomes: BTreeMap::new(),
+            answered: Vec::new(),
             mode,
             clocks: Clocks::of(model),
             tick_ms,
@@ -127,15 +152,28 @@ impl<'m> Inputs<'m> {
                 names.push(name.into());
             }
         };
-        let mut has_any = false;
-        for transition in self.model.blueprint.nodes.iter().flat_map(|node| &node.transitions) {
+        let (mut has_any, mut prefixes) = (false, Vec::new());
+        let transitions = || self.model.blueprint.nodes.iter().flat_map(|node| &node.transitions);
+        let is_handled = |name: &str| {
+            transitions().any(|it| matches!(&it.trigger, Trigger::Event(pattern) if **pattern == *name))
+        };
+        for transition in transitions() {
             match &transition.trigger {
                 Trigger::Event(pattern) => match pattern.strip_suffix('*') {
                     Some("") => has_any = true,
-                    Some(prefix) => add(prefix.trim_end_matches('.')),
+                    Some(prefix) => prefixes.push(prefix),
                     None => add(pattern),
                 },
                 Trigger::Always | Trigger::After(_) | Trigger::Item { .. } => {}
+            }
+        }
+        self.analysis.event_types.iter().for_each(|name| add(name));
+        // A name that also stands alone is handled there, and not by the pattern.
+        for prefix in prefixes {
+            let stem = prefix.trim_end_matches('.');
+            add(stem);
+            if is_handled(stem) {
+                add(&format!("{prefix}ANY_OTHER"));
             }
         }
         if has_any {
@@ -144,50 +182,103 @@ impl<'m> Inputs<'m> {
         names
     }
 
-    /// Returns the inputs of a state. `child` gives the outcomes of an invocation that is a known chart.
+    pub(crate) fn choice(&self, number: u32) -> Arc<Choice> {
+        Arc::clone(&self.choices[number as usize])
+    }
+
+    /// Adds new inputs to those of the graph, by number.
+    pub(crate) fn copy_to(&self, inputs: &mut Vec<Input>) {
+        inputs.extend(self.choices[inputs.len()..].iter().map(|choice| choice.input.clone()));
+    }
+
+    pub(crate) fn add(&mut self, choice: Choice) -> u32 {
+        self.choices.push(Arc::new(choice));
+        self.choices.len() as u32 - 1
+    }
+
+    /// Writes the inputs of a state. `child` gives the outcomes of an invocation that is a known chart.
     pub(crate) fn of(
         &mut self,
-        state: &State,
+        (state, configuration): (&State, u32),
         child: &mut dyn FnMut(&Invocation) -> Option<Arc<ChildOutcomes>>,
-    ) -> Vec<Choice> {
-        let mut choices = Vec::new();
+        picks: &mut Vec<Pick>,
+    ) {
+        picks.clear();
         if state.snapshot.status().is_over() {
-            return choices;
+            return;
         }
         for invocation in state.snapshot.pending() {
             if !state.waits_for_retry(invocation.id) {
-                self.answers(&invocation, child(&invocation), &mut choices);
+                self.answers(&invocation, child(&invocation), picks);
             }
         }
-        if !self.mode.is_general()
-            && let Some(due_ms) = state.next_due_ms()
-        {
-            let ms = (due_ms - state.now_ms).max(0);
-            choices.push(Choice::new(Input::Advance { ms }, Cause::Timer));
+        let is_general = self.mode.is_general();
+        if let (false, Some(due_ms)) = (is_general, state.next_due_ms()) {
+            let choice = self.advance((due_ms - state.now_ms).max(0), Cause::Timer);
+            picks.push(Pick { choice, group: 0 });
         }
-        for name in self.names_at(state) {
-            for data in self.event_data(&name) {
-                choices.push(Choice::new(Input::Event { name: Arc::clone(&name), data }, Cause::Outside));
-            }
+        let events = self.events_at(state, configuration);
+        picks.extend(events.iter().map(|choice| Pick { choice: *choice, group: 0 }));
+        picks.iter_mut().enumerate().for_each(|(number, pick)| pick.group = number as u16);
+        if is_general {
+            self.any_timer(state, picks);
+        } else if let Some(ms) = self.wait(state, picks.len()) {
+            let choice = self.advance(ms, Cause::Wait);
+            picks.push(Pick { choice, group: 0 });
         }
-        choices.iter_mut().enumerate().for_each(|(number, choice)| choice.group = number as u16);
-        match self.mode.is_general() {
-            true => choices.extend(any_timer(state)),
-            false => choices.extend(self.wait(state, choices.len())),
-        }
-        choices
     }
 
-    /// Returns the input that lets time pass without anything being due, if it matters when inputs arrive.
-    fn wait(&self, state: &State, others: usize) -> Option<Choice> {
+    fn advance(&mut self, ms: i64, cause: Cause) -> u32 {
+        if let Some(known) = self.times.get(&(cause, ms)) {
+            return *known;
+        }
+        let number = self.add(Choice::new(Input::Advance { ms }, cause));
+        self.times.insert((cause, ms), number);
+        number
+    }
+
+    /// Adds every pending timer and deadline, in no particular order.
+    fn any_timer(&mut self, state: &State, picks: &mut Vec<Pick>) {
+        for timer in state.snapshot.timers().iter().map(|timer| timer.id) {
+            let choice = match self.timers.get(&timer) {
+                Some(known) => *known,
+                None => self.add(Choice::new(Input::Fire { timer }, Cause::Timer)),
+            };
+            self.timers.insert(timer, choice);
+            picks.push(Pick { choice, group: TIME });
+        }
+        for invocation in state.expiries.iter().map(|(invocation, _)| *invocation) {
+            let choice = match self.expiries.get(&invocation) {
+                Some(known) => *known,
+                None => self.add(Choice::new(Input::Expire { invocation }, Cause::Timer)),
+            };
+            self.expiries.insert(invocation, choice);
+            picks.push(Pick { choice, group: TIME });
+        }
+    }
+
+    /// Returns the events of a state. They depend on its configuration only, unless events are deferred.
+    fn events_at(&mut self, state: &State, configuration: u32) -> Arc<[u32]> {
+        if let Some(known) = self.by_configuration.get(&configuration) {
+            return Arc::clone(known);
+        }
+        let names = self.names_at(state);
+        let events: Arc<[u32]> = names.iter().flat_map(|name| self.event_choices(name)).collect();
+        if self.model.chart.unhandled() != Unhandled::Defer {
+            self.by_configuration.insert(configuration, Arc::clone(&events));
+        }
+        events
+    }
+
+    /// Returns the time that passes without anything being due, if it matters when inputs arrive.
+    fn wait(&self, state: &State, others: usize) -> Option<i64> {
         let left_ms = state.next_due_ms()? - state.now_ms;
         let ms = match self.tick_ms {
             Some(tick_ms) => tick_ms,
             None if self.clocks.count > 1 && !self.is_shifted(state) => left_ms - 1,
             None => return None,
         };
-        let is_before = ms > 0 && ms < left_ms && others > 1;
-        is_before.then(|| Choice::new(Input::Advance { ms }, Cause::Wait))
+        (ms > 0 && ms < left_ms && others > 1).then_some(ms)
     }
 
     /// Returns true if a pending timer is off the common unit: one wait at a time keeps the states few.
@@ -224,18 +315,22 @@ impl<'m> Inputs<'m> {
         names
     }
 
-    fn event_data(&mut self, name: &Arc<str>) -> Vec<Value> {
+    fn event_choices(&mut self, name: &Arc<str>) -> Vec<u32> {
         if let Some(known) = self.events.get(name) {
             return known.clone();
         }
         let schema = self.model.chart.event_spec(name).and_then(|spec| spec.data.as_ref());
-        let values = self.data(name, &Value::Null, schema);
-        self.events.insert(Arc::clone(name), values.clone());
-        values
+        let mut choices = Vec::new();
+        for data in self.data(name, &Value::Null, schema) {
+            let input = Input::Event { name: Arc::clone(name), data };
+            choices.push(self.add(Choice::new(input, Cause::Outside)));
+        }
+        self.events.insert(Arc::clone(name), choices.clone());
+        choices
     }
 
     /// Returns the data to try for an event, beginning with what `base` has.
-    fn data(&mut self, name: &str, base: &Value, schema: Option<&Schema>) -> Vec<Value> {
+    pub(crate) fn data(&mut self, name: &str, base: &Value, schema: Option<&Schema>) -> Vec<Value> {
         if self.mode.is_general() {
             return self.analysis.general_data_of(name, base, self.mode.is_fine());
         }
@@ -245,87 +340,4 @@ impl<'m> Inputs<'m> {
         }
         choices.values
     }
-
-    fn answers(
-        &mut self,
-        invocation: &Invocation,
-        child: Option<Arc<ChildOutcomes>>,
-        choices: &mut Vec<Choice>,
-    ) {
-        let name = self.model.chart.invocation_name(invocation);
-        let question: Arc<str> = self.model.chart.invoke_name(invocation.invoke).into();
-        let class = ServiceName::of(&invocation.src).class;
-        let cause = if class == ServiceClass::Human { Cause::Person } else { Cause::Service };
-        let outcomes = match &child {
-            Some(child) => child.events(&name),
-            None => self.outcomes_of(&name, &question, class, &invocation.input),
-        };
-        for (name, data) in outcomes {
-            let denies = name.starts_with("error.") || data.get("approved").as_bool() == Some(false);
-            let answer = (class == ServiceClass::Human).then(|| (Arc::clone(&question), denies));
-            choices.push(Choice { answer, ..Choice::new(Input::Event { name, data }, cause) });
-        }
-    }
-
-    /// Returns the results of a call that is not a known chart, as events.
-    fn outcomes_of(
-        &mut self,
-        id: &Arc<str>,
-        invoke: &str,
-        class: ServiceClass,
-        input: &Value,
-    ) -> Vec<(Arc<str>, Value)> {
-        let form = (class == ServiceClass::Human).then(|| rawko_instance::form_schema(input)).flatten();
-        let shown = form.as_ref().map(ToString::to_string).unwrap_or_default();
-        let key: Arc<str> = format!("{}.{id}.{shown}", class.as_str()).into();
-        if let Some(known) = self.outcomes.get(&key) {
-            return known.clone();
-        }
-        let (done, error): (Arc<str>, Arc<str>) =
-            (format!("done.invoke.{id}").into(), format!("error.invoke.{id}").into());
-        let failure =
-            |category| Value::map([("category", Value::str(category)), ("message", Value::str("it failed"))]);
-        let mut outcomes = Vec::new();
-        let mut add = |name: &Arc<str>, values: Vec<Value>| {
-            outcomes.extend(values.into_iter().map(|data| (Arc::clone(name), data)));
-        };
-        if class == ServiceClass::Human {
-            let whole = form.map(|form| Value::map([("properties", Value::map([("data", form)]))]));
-            let whole = whole.map(|whole| Schema::compile(&whole).0);
-            let approved = Value::map([("approved", Value::Bool(true))]);
-            add(&done, self.data(&done, &with_form(approved, whole.as_ref()), whole.as_ref()));
-            add(&done, self.data(&done, &Value::map([("approved", Value::Bool(false))]), None));
-            // A question fails only by expiring or by a refusal of the host; tried where the chart handles it.
-            if self.model.chart.handles(&error) {
-                add(&error, self.data(&error, &failure("refused"), None));
-            }
-        } else {
-            let spec = self.model.specs.get(invoke);
-            let output = spec.and_then(|spec| spec.output.clone());
-            add(&done, self.data(&done, &Value::Null, output.as_ref()));
-            let all = self.analysis.classes.is_distinguished("category");
-            for category in CATEGORIES.iter().take(if all { CATEGORIES.len() } else { 1 }) {
-                add(&error, self.data(&error, &failure(category), None));
-            }
-        }
-        self.outcomes.insert(key, outcomes.clone());
-        outcomes
-    }
-}
-
-/// Adds data that the form accepts to an answer.
-fn with_form(mut answer: Value, schema: Option<&Schema>) -> Value {
-    let form = schema.map(|schema| schema.source().get("properties").get("data").clone());
-    let sample = form.map(|form| crate::data::sample(&form)).filter(|sample| sample.as_map().is_some());
-    if let Some(sample) = sample {
-        crate::shape::put(&mut answer, &["data".into()], sample);
-    }
-    answer
-}
-
-/// Every pending timer and deadline, in no particular order.
-fn any_timer(state: &State) -> impl Iterator<Item = Choice> + '_ {
-    let timers = state.snapshot.timers().iter().map(|timer| Input::Fire { timer: timer.id });
-    let expiries = state.expiries.iter().map(|(invocation, _)| Input::Expire { invocation: *invocation });
-    timers.chain(expiries).map(|input| Choice { group: TIME, ..Choice::new(input, Cause::Timer) })
 }

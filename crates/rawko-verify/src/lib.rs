@@ -3,6 +3,7 @@
 //!
 //! Data from outside is tried with one value for each case that the chart distinguishes (`data`), so that every step is
 //! concrete and every violation replays in `rawko simulate`. Where that is not enough, the verdict is `unknown`.
+#![warn(missing_docs)]
 
 mod analysis;
 mod builtin;
@@ -20,6 +21,7 @@ mod manifest;
 mod mode;
 mod model;
 mod oracle;
+mod outcomes;
 mod parts;
 mod reachable;
 mod report;
@@ -28,6 +30,7 @@ mod state;
 mod tools;
 mod trace;
 mod verdicts;
+mod visited;
 mod watch;
 
 pub use builtin::BUILT_IN;
@@ -39,6 +42,7 @@ pub use model::Model;
 pub use reachable::{Reached, reachable};
 pub use report::{PropertyReport, Report, Verdict};
 pub use verdicts::verify;
+pub use visited::Storage;
 
 /// States that are explored by default.
 pub const STATES_MAX_DEFAULT: usize = 200_000;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use rawko_chart::Assumptions;
 
-use crate::graph::{Counterexample, Edge, Graph, Input, Node};
+use crate::graph::{Counterexample, Edge, Graph, Input, Label};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -22,7 +22,7 @@ pub(crate) fn violation(
     let search = Search { graph, bit: 1 << lead, assume };
     let pending = search.pending();
     let has = |node: u32| pending.found[node as usize].is_some();
-    let stops = pending.order.iter().copied().find(|node| search.may_stop(&graph.nodes[*node as usize]));
+    let stops = pending.order.iter().copied().find(|node| search.may_stop(*node));
     let cycle = search.fair_cycle(&has);
     let stop = stops.map(|node| (search.run_to(&pending, node), None, "nothing has to happen any more"));
     let looped = cycle.map(|component| {
@@ -47,10 +47,10 @@ pub(crate) fn violation(
 const EVENT: u16 = u16::MAX;
 
 /// Returns true if work with this number ends with a step.
-fn ends(edge: &Edge, number: u16) -> bool {
+fn ends(label: &Label, number: u16) -> bool {
     match number {
-        EVENT => !edge.is_idle,
-        _ => edge.ends.contains(&number),
+        EVENT => !label.is_idle,
+        _ => label.ends.contains(&number),
     }
 }
 
@@ -80,12 +80,16 @@ impl Search<'_> {
     fn pending(&self) -> Pending {
         let mut pending = Pending { found: vec![None; self.graph.nodes.len()], order: Vec::new() };
         let mut queue = VecDeque::new();
-        if self.graph.start_from_bits & self.bit != 0 && self.graph.start_to_bits & self.bit == 0 {
-            pending.found[0] = Some(Found::Start);
-            queue.push_back(0);
+        for start in &self.graph.starts {
+            let begins = start.from_bits & self.bit != 0 && start.to_bits & self.bit == 0;
+            if begins && pending.found[start.node as usize].is_none() {
+                pending.found[start.node as usize] = Some(Found::Start);
+                queue.push_back(start.node);
+            }
         }
         for (number, edge) in self.graph.edges.iter().enumerate() {
-            let begins = edge.from_bits & self.bit != 0 && edge.to_bits & self.bit == 0;
+            let label = self.graph.label(edge);
+            let begins = label.from_bits & self.bit != 0 && label.to_bits & self.bit == 0;
             if begins && pending.found[edge.to as usize].is_none() {
                 pending.found[edge.to as usize] = Some(Found::Begins(number as u32));
                 queue.push_back(edge.to);
@@ -96,7 +100,7 @@ impl Search<'_> {
             let (first, end) = self.graph.nodes[node as usize].edges;
             for number in first..end {
                 let edge = &self.graph.edges[number as usize];
-                if edge.to_bits & self.bit == 0 && pending.found[edge.to as usize].is_none() {
+                if self.is_pending_step(edge) && pending.found[edge.to as usize].is_none() {
                     pending.found[edge.to as usize] = Some(Found::Continues(number));
                     queue.push_back(edge.to);
                 }
@@ -106,15 +110,21 @@ impl Search<'_> {
     }
 
     /// Returns true if a run may stay in a state forever.
-    fn may_stop(&self, node: &Node) -> bool {
-        let people_answer = self.assume.people_answer && !node.questions.is_empty();
+    fn may_stop(&self, node: u32) -> bool {
+        let pending = self.graph.pending_of(node);
+        let node = &self.graph.nodes[node as usize];
+        let people_answer = self.assume.people_answer && !pending.questions.is_empty();
         let events_arrive = self.assume.events_arrive && node.takes_events;
-        let must_continue = !node.work.is_empty() || people_answer || events_arrive;
+        let must_continue = !pending.work.is_empty() || people_answer || events_arrive;
         node.is_expanded && (node.is_over || !must_continue)
     }
 
+    fn label(&self, edge: u32) -> &Label {
+        self.graph.label(&self.graph.edges[edge as usize])
+    }
+
     fn is_pending_step(&self, edge: &Edge) -> bool {
-        edge.to_bits & self.bit == 0
+        self.graph.label(edge).to_bits & self.bit == 0
     }
 
     /// Returns a part of the graph in which a run can continue forever and no pending work is neglected.
@@ -127,9 +137,10 @@ impl Search<'_> {
     fn neglected(&self, component: &[u32]) -> Option<u16> {
         let everywhere = self.obligations(component[0]);
         let is_pending = |number: &u16| component.iter().all(|node| self.obligations(*node).contains(number));
-        everywhere.into_iter().filter(is_pending).find(|number| {
-            !self.inner_edges(component).any(|edge| ends(&self.graph.edges[edge as usize], *number))
-        })
+        everywhere
+            .into_iter()
+            .filter(is_pending)
+            .find(|number| !self.inner_edges(component).any(|edge| ends(self.label(edge), *number)))
     }
 
     fn inner_edges<'a>(&'a self, component: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
@@ -148,12 +159,12 @@ impl Search<'_> {
             match pending.found[at as usize] {
                 Some(Found::Continues(number)) => {
                     let edge = &self.graph.edges[number as usize];
-                    back.push(edge.input.clone());
+                    back.push(self.graph.input(edge).clone());
                     at = edge.from;
                 }
                 Some(Found::Begins(number)) => {
                     let edge = &self.graph.edges[number as usize];
-                    back.push(edge.input.clone());
+                    back.push(self.graph.input(edge).clone());
                     back.reverse();
                     let mut inputs = self.graph.path_to(edge.from);
                     inputs.extend(back);
@@ -182,7 +193,7 @@ impl Search<'_> {
             self.is_fair(&round).then_some(round)
         });
         let round = rounds.min_by_key(Vec::len)?;
-        Some(round.iter().map(|edge| self.graph.edges[*edge as usize].input.clone()).collect())
+        Some(round.iter().map(|edge| self.graph.input(&self.graph.edges[*edge as usize]).clone()).collect())
     }
 
     /// Returns true if no work stays pending throughout a loop.
@@ -190,15 +201,18 @@ impl Search<'_> {
         let edges = || round.iter().map(|edge| &self.graph.edges[*edge as usize]);
         let everywhere = self.obligations(edges().next().map_or(0, |edge| edge.from));
         everywhere.iter().all(|number| {
-            edges().any(|edge| ends(edge, *number) || !self.obligations(edge.from).contains(number))
+            edges().any(|edge| {
+                ends(self.graph.label(edge), *number) || !self.obligations(edge.from).contains(number)
+            })
         })
     }
 
     fn obligations(&self, node: u32) -> Vec<u16> {
-        let node = &self.graph.nodes[node as usize];
-        let people = if self.assume.people_answer { &node.questions[..] } else { &[] };
-        let events = (self.assume.events_arrive && node.takes_events).then_some(EVENT);
-        node.work.iter().chain(people).copied().chain(events).collect()
+        let pending = self.graph.pending_of(node);
+        let takes_events = self.graph.nodes[node as usize].takes_events;
+        let people = if self.assume.people_answer { &pending.questions[..] } else { &[] };
+        let events = (self.assume.events_arrive && takes_events).then_some(EVENT);
+        pending.work.iter().chain(people).copied().chain(events).collect()
     }
 
     /// Returns inputs that lead through a component and back, and end all work that is pending throughout.
@@ -212,14 +226,13 @@ impl Search<'_> {
         let mut follow = |way: &[u32], at: &mut u32, wanted: &mut Vec<u16>| {
             for number in way {
                 let edge = &self.graph.edges[*number as usize];
-                wanted.retain(|number| !ends(edge, *number));
-                inputs.push(edge.input.clone());
+                wanted.retain(|number| !ends(self.graph.label(edge), *number));
+                inputs.push(self.graph.input(edge).clone());
                 *at = edge.to;
             }
         };
         while let Some(number) = wanted.pop() {
-            let serving =
-                self.inner_edges(component).find(|edge| ends(&self.graph.edges[*edge as usize], number));
+            let serving = self.inner_edges(component).find(|edge| ends(self.label(*edge), number));
             let Some(edge) = serving else { continue };
             let source = self.graph.edges[edge as usize].from;
             if let Some(mut way) = self.graph.way(at, |node| node == source, is_inside) {

@@ -25,6 +25,8 @@ pub(crate) struct StepFacts {
     pub(crate) runaway: Option<String>,
     /// True if any transition was taken.
     pub(crate) handled: bool,
+    /// Events that were delivered.
+    pub(crate) deliveries: usize,
 }
 
 /// One fact. States are recorded only if the step is traced.
@@ -132,6 +134,7 @@ impl Machine<'_> {
             if let (true, Event::Named(named)) = (self.traced, &event) {
                 facts.moments.push(Moment::Event(Arc::clone(&named.name)));
             }
+            facts.deliveries += 1;
             let now = self.now(state.now_ms, decisions);
             let step = match self.traced {
                 true => rawko_core::step_traced(self.chart, &mut state.snapshot, event, now),

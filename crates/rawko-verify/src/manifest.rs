@@ -26,7 +26,9 @@ pub fn manifest(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<
     };
     let is_whole = explored.graph.complete && explored.gaps.is_empty();
     let most = |class: ServiceClass, budget: &str| {
-        let starts = |edge: &Edge| edge.starts.iter().filter(|effect| is_of(**effect, class)).count() as u64;
+        let starts = |edge: &Edge| {
+            explored.graph.label(edge).starts.iter().filter(|effect| is_of(**effect, class)).count() as u64
+        };
         let own = explored.graph.start_starts.iter().filter(|effect| is_of(**effect, class)).count() as u64;
         let counted = longest(&explored.graph, &starts).map(|count| count + own).filter(|_| is_whole);
         let counted = counted.map(|count| Value::Int(count as i64));
@@ -126,6 +128,7 @@ fn approvals(model: &Model) -> Vec<Value> {
 pub struct ManifestChange {
     /// True if the new chart may do more.
     pub is_more: bool,
+    /// The difference in one line, for people.
     pub text: String,
 }
 

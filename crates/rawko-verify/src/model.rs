@@ -12,7 +12,9 @@ use crate::parts::{self, Role};
 /// A chart to verify, or a child of one.
 #[derive(Debug)]
 pub struct Model {
+    /// Compiled chart, which takes the steps.
     pub chart: Arc<Chart>,
+    /// Properties of the chart's `properties:` block.
     pub properties: Vec<Property>,
     pub(crate) blueprint: Blueprint,
     /// The input that the chart is started with.
@@ -47,7 +49,7 @@ impl Model {
                 chart: Arc::new(chart),
                 properties: loaded.properties,
                 blueprint,
-                input: crate::verdicts::no_input(),
+                input: no_input(),
                 any_input: false,
                 specs,
                 analysis,
@@ -73,6 +75,14 @@ impl Model {
         let unknown = rawko_core::expr::unknown;
         let keys: rawko_core::Map = declared.map(|key| (Arc::clone(&key.name), unknown())).collect();
         rawko_core::expr::partly_known(&keys)
+    }
+
+    /// Returns an input with a text for every key that begins without a value.
+    pub(crate) fn sample_input(&self) -> Value {
+        let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
+        let declared = self.blueprint.context.iter().filter(|key| key.declared && is_empty(&key.initial));
+        let keys: rawko_core::Map = declared.map(|key| (Arc::clone(&key.name), Value::str("text"))).collect();
+        Value::Map(keys.into())
     }
 
     /// Returns every invoke of the chart with its state's number.
@@ -108,4 +118,22 @@ pub(crate) fn class_of(invoke: &InvokeSpec) -> Option<ServiceClass> {
         Template::Literal(Value::Str(src)) => Some(ServiceName::of(src).class),
         _ => None,
     }
+}
+
+/// Returns true if an invoke starts a chart, or something with a computed name.
+pub(crate) fn may_be_chart(invoke: &InvokeSpec) -> bool {
+    let is_prefixed = |expr: &str| {
+        let kinds = ["'tool:'", "'agent:'", "'model:'"];
+        kinds.iter().any(|kind| expr.starts_with(kind))
+    };
+    match (class_of(invoke), &invoke.src) {
+        (Some(class), _) => class == ServiceClass::Chart,
+        (None, Template::Expr(expr)) => !is_prefixed(expr.text()),
+        (None, _) => true,
+    }
+}
+
+/// The input of a chart that is started without one.
+fn no_input() -> Value {
+    Value::Map(Arc::default())
 }

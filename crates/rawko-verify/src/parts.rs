@@ -21,8 +21,10 @@ pub(crate) struct Part<'b> {
 #[derive(Debug)]
 pub(crate) enum PartKind {
     Guard,
-    /// A delay, a name, a list of `foreach`: decides what happens, without being a condition.
+    /// A delay or a name: decides what happens, without being a condition.
     Control,
+    /// The list of a `foreach` or an `each`: its length decides what happens.
+    List,
     Assign(Slot),
     /// Data of an event that the chart itself takes, below this key.
     Data(Option<Arc<str>>),
@@ -37,7 +39,7 @@ impl Part<'_> {
 
     /// Returns true if the value decides what the chart does next.
     pub(crate) fn steers(&self) -> bool {
-        matches!(self.kind, PartKind::Guard | PartKind::Control | PartKind::Data(_))
+        matches!(self.kind, PartKind::Guard | PartKind::Control | PartKind::List | PartKind::Data(_))
     }
 }
 
@@ -49,7 +51,8 @@ pub(crate) enum Role {
 }
 
 pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
-    let mut collector = Collector { parts: Vec::new(), trigger: None };
+    let has_internal_events = has_internal_events(blueprint);
+    let mut collector = Collector { parts: Vec::new(), trigger: None, has_internal_events };
     for node in &blueprint.nodes {
         collector.trigger = None;
         collector.actions(&node.entry);
@@ -59,6 +62,7 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
             delay_expr(delay).into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
         }
         for invoke in &node.invokes {
+            invoke.each.iter().for_each(|each| collector.add(&each.list, PartKind::List));
             collector.template(&invoke.src, |_| PartKind::Control);
             // The input of a chart decides what it does; that of a question may have its deadline.
             let class = class_of(invoke);
@@ -90,6 +94,16 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
 struct Collector<'b> {
     parts: Vec<Part<'b>>,
     trigger: Option<&'b Trigger>,
+    /// The chart declares events that do not come from outside.
+    has_internal_events: bool,
+}
+
+fn is_computed(template: &Template) -> bool {
+    matches!(template, Template::Expr(expr) if expr.constant().is_none())
+}
+
+fn has_internal_events(blueprint: &Blueprint) -> bool {
+    blueprint.events.iter().flatten().any(|event| event.internal)
 }
 
 impl<'b> Collector<'b> {
@@ -101,6 +115,26 @@ impl<'b> Collector<'b> {
         template_exprs(template, None, &mut |key, expr| self.add(expr, kind(key)));
     }
 
+    /// Returns true for events to a computed target. One that is the instance itself gets an event from outside, and
+    /// those are tried anyway.
+    fn leaves(&self, target: &Template) -> bool {
+        !self.has_internal_events && is_computed(target)
+    }
+
+    /// Returns true if an action changes nothing here.
+    fn is_passed_on(&self, kind: &ActionKind) -> bool {
+        match kind {
+            ActionKind::Send { target, .. } => self.leaves(target),
+            ActionKind::Emit { .. } | ActionKind::Log { .. } => true,
+            ActionKind::Assign(_)
+            | ActionKind::Raise { .. }
+            | ActionKind::Cancel { .. }
+            | ActionKind::Call { .. }
+            | ActionKind::Choose { .. }
+            | ActionKind::Foreach(_) => false,
+        }
+    }
+
     fn actions(&mut self, actions: &'b [Action]) {
         for action in actions {
             match &action.kind {
@@ -110,6 +144,11 @@ impl<'b> Collector<'b> {
                 ActionKind::Raise { event, data } => {
                     self.template(event, |_| PartKind::Control);
                     self.template(data, PartKind::Data);
+                }
+                ActionKind::Send { target, event, data, .. } if self.leaves(target) => {
+                    for template in [target, event, data] {
+                        self.template(template, |_| PartKind::Passed);
+                    }
                 }
                 ActionKind::Send { target, event, data, delay, id } => {
                     self.template(target, |_| PartKind::Control);
@@ -132,7 +171,8 @@ impl<'b> Collector<'b> {
                     }
                 }
                 ActionKind::Foreach(foreach) => {
-                    self.add(&foreach.array, PartKind::Control);
+                    let is_list = !foreach.actions.iter().all(|action| self.is_passed_on(&action.kind));
+                    self.add(&foreach.array, if is_list { PartKind::List } else { PartKind::Passed });
                     self.actions(&foreach.actions);
                 }
             }
@@ -154,8 +194,10 @@ pub(crate) fn delays_of_sends(blueprint: &Blueprint) -> Vec<&Delay> {
 /// Returns the computed names of events and ids in actions: which of them occur is not known without the data.
 pub(crate) fn computed_names(blueprint: &Blueprint) -> Vec<String> {
     let mut names = Vec::new();
+    let are_others_outside = !has_internal_events(blueprint);
     each_action(blueprint, &mut |kind| {
         let templates = match kind {
+            ActionKind::Send { target, .. } if are_others_outside && is_computed(target) => Vec::new(),
             ActionKind::Raise { event, .. } => vec![event],
             ActionKind::Send { event, target, .. } => vec![event, target],
             ActionKind::Cancel { id } => vec![id],

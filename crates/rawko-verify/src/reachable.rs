@@ -1,7 +1,7 @@
 //! Visits every reachable state of a chart, for proofs that are not about one chart alone: a migration needs an image of
 //! each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rawko_core::{Snapshot, Value, World};
@@ -43,6 +43,7 @@ pub fn reachable(
         edges_max: usize::MAX,
         edges: 0,
         child_clocks: 0,
+        child_gaps: BTreeSet::new(),
         visit: Some(visit),
     };
     let explored = Explorer::new(model, false, &mut shared).run(input);

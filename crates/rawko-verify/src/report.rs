@@ -4,14 +4,19 @@ use rawko_core::{Map, Value};
 
 use crate::graph::Counterexample;
 
+/// The result for one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// No reachable state violates it.
     Holds,
+    /// A run violates it; the report has the shortest one found.
     Violated,
+    /// A limit was reached, or the data is too general to decide.
     Unknown,
 }
 
 impl Verdict {
+    /// Returns the name used in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -21,17 +26,27 @@ impl Verdict {
     }
 }
 
+/// The verdicts on one chart.
 #[derive(Clone, Debug)]
 pub struct Report {
+    /// Chart id.
     pub chart: String,
+    /// Explored states.
     pub states: usize,
+    /// Explored steps between states.
     pub transitions: usize,
+    /// Bytes of the stored identities of these states.
+    pub bytes: usize,
+    /// Built-in properties, then the chart's own.
     pub properties: Vec<PropertyReport>,
 }
 
+/// The verdict on one property.
 #[derive(Clone, Debug)]
 pub struct PropertyReport {
+    /// Name of the property.
     pub name: String,
+    /// Result of the exploration.
     pub verdict: Verdict,
     /// The explored part, in words.
     pub bound: String,
@@ -50,10 +65,12 @@ impl Report {
         }
     }
 
+    /// Returns the verdict on a property by name.
     pub fn property(&self, name: &str) -> Option<&PropertyReport> {
         self.properties.iter().find(|property| property.name == name)
     }
 
+    /// Converts to the form of `rawko verify --json`.
     pub fn to_value(&self) -> Value {
         Value::map([
             ("chart", Value::str(&self.chart)),

@@ -55,13 +55,18 @@ impl Shape {
     }
 }
 
-/// Writes a value at a path, with maps on the way.
+/// Writes a value at a path, with maps on the way. Null leaves the field out.
 pub(crate) fn put(into: &mut Value, path: &[Arc<str>], value: Value) {
     let Some((first, rest)) = path.split_first() else {
         *into = value;
         return;
     };
     let mut map = into.as_map().cloned().unwrap_or_default();
+    if rest.is_empty() && value.is_null() {
+        map.shift_remove(first);
+        *into = if into.is_null() { Value::Null } else { Value::Map(Arc::new(map)) };
+        return;
+    }
     let mut inner = map.get(first).cloned().unwrap_or_default();
     put(&mut inner, rest, value);
     map.insert(Arc::clone(first), inner);

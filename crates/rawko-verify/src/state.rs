@@ -1,7 +1,9 @@
 //! `State`: an instance at rest during the exploration, and its identity. Times count from now, ids by their order, and
 //! context keys that influence nothing are left out, so that equivalent states are equal.
 
-use rawko_core::{InvokeId, ItemState, Slot, Snapshot, TimerPurpose, Value};
+use rawko_core::{
+    FailedWork, InvokeId, ItemState, ServiceClass, ServiceName, Slot, Snapshot, TimerPurpose, Value,
+};
 
 use crate::analysis::Analysis;
 use crate::mode::Mode;
@@ -32,36 +34,36 @@ impl State {
     }
 
     /// Writes the identity of the state. If undecided guards are decided either way, what they read does not matter.
-    pub(crate) fn key(&self, analysis: &Analysis, relative: &[bool], mode: Mode) -> Box<[u8]> {
-        let mut key = Vec::with_capacity(64);
+    pub(crate) fn key(&self, key: &mut Vec<u8>, analysis: &Analysis, relative: &[bool], mode: Mode) {
+        key.clear();
         let snapshot = &self.snapshot;
         key.push(snapshot.status() as u8);
         let frontier = snapshot.configuration().frontier();
-        push(&mut key, frontier.len() as i64);
-        frontier.iter().for_each(|node| push(&mut key, i64::from(node.0)));
+        push(key, frontier.len() as i64);
+        frontier.iter().for_each(|node| push(key, i64::from(node.0)));
         let is_left_out = |slot: &Slot| mode == Mode::Decided && analysis.inexact.contains(slot);
         for slot in analysis.relevant.iter().filter(|slot| !is_left_out(slot)) {
             let value = snapshot.context().get(slot.index()).unwrap_or(&Value::NULL);
             match (value, analysis.saturated.get(slot)) {
                 (Value::Int(number), Some(bound)) if number > bound => {
-                    push_value(&mut key, &Value::Int(bound + 1))
+                    push_value(key, &Value::Int(bound + 1))
                 }
-                (value, _) => push_value(&mut key, value),
+                (value, _) => push_value(key, value),
             }
         }
+        push(key, snapshot.history().count() as i64);
         for (node, states) in snapshot.history() {
-            push(&mut key, i64::from(node.0));
-            push(&mut key, states.len() as i64);
-            states.iter().for_each(|state| push(&mut key, i64::from(state.0)));
+            push(key, i64::from(node.0));
+            push(key, states.len() as i64);
+            states.iter().for_each(|state| push(key, i64::from(state.0)));
         }
-        self.push_pending(&mut key, mode);
-        self.push_fan_outs(&mut key);
+        self.push_pending(key, mode);
+        self.push_fan_outs(key);
         for (value, relative) in self.monitors.iter().zip(relative) {
             let is_time = *relative && *value < crate::watch::SERVED;
             let time = if mode.is_general() { 1 } else { value - self.now_ms };
-            push(&mut key, if is_time { time } else { *value });
+            push(key, if is_time { time } else { *value });
         }
-        key.into()
     }
 
     fn push_pending(&self, key: &mut Vec<u8>, mode: Mode) {
@@ -76,7 +78,7 @@ impl State {
         if !mode.is_general() {
             timers.sort_by_key(|timer| (timer.due_ms, timer.id));
         }
-        key.push(b't');
+        push(key, timers.len() as i64);
         for timer in timers {
             push(key, if mode.is_general() { 0 } else { timer.due_ms - self.now_ms });
             match &timer.purpose {
@@ -87,8 +89,9 @@ impl State {
                 }
                 TimerPurpose::Send { target, event } => {
                     key.push(b's');
-                    key.extend(target.as_bytes());
-                    key.extend(event.name.as_bytes());
+                    push_text(key, target);
+                    push_text(key, &event.name);
+                    push_text(key, event.send_id.as_deref().unwrap_or_default());
                     push_value(key, &event.data);
                 }
                 TimerPurpose::InvokeTimeout { invocation } => {
@@ -106,44 +109,51 @@ impl State {
                 }
             }
         }
-        key.push(b'v');
+        push(key, snapshot.invocations().len() as i64);
         for invocation in snapshot.invocations() {
             push(key, i64::from(invocation.invoke.0));
             push(key, i64::from(invocation.attempt));
-            key.extend(invocation.src.as_bytes());
-            if invocation.src.starts_with("statechart:") {
+            push_text(key, &invocation.src);
+            if is_chart(&invocation.src) {
                 push_value(key, &invocation.input);
             }
         }
-        key.push(b'x');
+        push(key, self.expiries.len() as i64);
         for (invocation, due_ms) in &self.expiries {
             push(key, invoke_of(*invocation));
             push(key, if mode.is_general() { 0 } else { due_ms - self.now_ms });
         }
-        key.push(b'd');
+        push(key, snapshot.deferred().len() as i64);
         for event in snapshot.deferred() {
-            key.extend(event.name.as_bytes());
+            push_text(key, &event.name);
             push_value(key, &event.data);
         }
-        key.push(b'f');
+        push(key, snapshot.failures().len() as i64);
         for failure in snapshot.failures() {
-            push(key, failure.invocation().map_or(-1, |invocation| i64::from(invocation.invoke.0)));
+            let (kind, number) = match &failure.work {
+                FailedWork::Invocation(invocation) => (b'i', invocation.invoke.0),
+                FailedWork::FanOut(fan_out) => (b'e', fan_out.invoke.0),
+                FailedWork::Timer { node, index } => (b't', node.0 << 8 | index & 0xff),
+            };
+            key.push(kind);
+            push(key, i64::from(number));
         }
     }
 
     /// The items of an `each`: which of them run, and the results of those that ended.
     fn push_fan_outs(&self, key: &mut Vec<u8>) {
+        push(key, self.snapshot.fan_outs().len() as i64);
         for fan_out in self.snapshot.fan_outs() {
-            key.push(b'm');
             push(key, i64::from(fan_out.invoke.0));
+            push(key, fan_out.items().count() as i64);
             for (item, state) in fan_out.items() {
                 push_value(key, item);
                 key.push(state.as_str().as_bytes()[0]);
                 match state {
                     ItemState::Running(attempt) => {
                         push(key, i64::from(attempt.attempt));
-                        key.extend(attempt.src.as_bytes());
-                        if attempt.src.starts_with("statechart:") {
+                        push_text(key, &attempt.src);
+                        if is_chart(&attempt.src) {
                             push_value(key, &attempt.input);
                         }
                     }
@@ -175,7 +185,8 @@ fn push(key: &mut Vec<u8>, number: i64) {
     }
 }
 
-fn push_value(key: &mut Vec<u8>, value: &Value) {
+/// Writes the bytes that only this value has.
+pub(crate) fn push_value(key: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Null => key.push(0),
         Value::Bool(truth) => key.push(1 + u8::from(*truth)),
@@ -189,8 +200,7 @@ fn push_value(key: &mut Vec<u8>, value: &Value) {
         }
         Value::Str(text) => {
             key.push(5);
-            push(key, text.len() as i64);
-            key.extend(text.as_bytes());
+            push_text(key, text);
         }
         Value::List(items) => {
             key.push(6);
@@ -201,9 +211,19 @@ fn push_value(key: &mut Vec<u8>, value: &Value) {
             key.push(7);
             push(key, map.len() as i64);
             for (name, value) in map.iter() {
-                key.extend(name.as_bytes());
+                push_text(key, name);
                 push_value(key, value);
             }
         }
     }
+}
+
+fn push_text(key: &mut Vec<u8>, text: &str) {
+    push(key, text.len() as i64);
+    key.extend(text.as_bytes());
+}
+
+/// Returns true for a child whose input decides what it does.
+fn is_chart(src: &str) -> bool {
+    ServiceName::of(src).class == ServiceClass::Chart
 }

@@ -3,19 +3,19 @@
 //! An exploration with representative data has no step that does not exist, so that its violations are real. One with
 //! unknown data has every step that exists, so that what it does not violate holds.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rawko_chart::PropertyKind;
-use rawko_core::{InvokeSpec, ServiceClass, Template, Unhandled, Value, World};
+use rawko_core::{Unhandled, Value, World};
 
 use crate::builtin::{self, BUILT_IN};
 use crate::clocks::Clocks;
-use crate::explore::{Explored, Explorer, Limits, Shared};
+use crate::explore::{ExplorationResult, Explorer, Limits, Shared};
 use crate::graph::Counterexample;
 use crate::mode::{Detail, Mode};
-use crate::model::{Model, class_of};
+use crate::model::{Model, may_be_chart};
 use crate::report::{PropertyReport, Report, Verdict};
+use crate::visited::Storage;
 use crate::watch::LEADS_MAX;
 use crate::{inputs, liveness};
 
@@ -25,6 +25,8 @@ const EDGES_FIRST: usize = 50_000;
 /// The size of an exploration that only samples times.
 const SAMPLED_MAX: usize = 10_000;
 const EDGES_GENERAL: usize = 100_000;
+/// The size of an exploration that only shows which effects start without an approval.
+const BASIS_MAX: (usize, usize) = (2_000, 20_000);
 
 /// Verifies the first chart; the others may be invoked by it.
 pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Report> {
@@ -32,11 +34,14 @@ pub fn verify(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<Re
     let mut verification = Verification { charts, model, world, limits, runs: Vec::new() };
     let is_first_enough = verification.explore_exactly((STATES_FIRST.min(limits.states_max), EDGES_FIRST));
     for detail in [Detail::Control, Detail::Coarse, Detail::Medium, Detail::Fine] {
-        if verification.is_open() && !(limits.stop)() {
+        if verification.is_open() && !(limits.stop)(0) {
             verification.run(Mode::General(detail), None, (limits.states_max, EDGES_GENERAL));
         }
     }
-    if !model.any_input && !is_first_enough && verification.is_open() && !(limits.stop)() {
+    if model.any_input && !(limits.stop)(0) && verification.is_unknown("approval_respected") {
+        verification.run_basis();
+    }
+    if !model.any_input && !is_first_enough && verification.is_open() && !(limits.stop)(0) {
         verification.explore_exactly((limits.states_max, usize::MAX));
     }
     Some(verification.report())
@@ -54,9 +59,12 @@ struct Exploration {
     mode: Mode,
     /// The steps in which time passed, and the number of clocks that they are short enough for.
     ticks: Option<(i64, usize)>,
-    explored: Explored,
+    explored: ExplorationResult,
     /// States of the chart and its children.
     states: usize,
+    /// One possible input of many: a violation is real, and other inputs may have more.
+    is_basis: bool,
+    storage: Storage,
 }
 
 /// One property to judge.
@@ -74,7 +82,29 @@ impl Verification<'_> {
         let how = (mode, ticks.map(|(tick_ms, _)| tick_ms));
         let limits = (states_max, edges_max);
         let (explored, states) = explore(self.charts, self.world, self.limits, how, limits);
-        self.runs.push(Exploration { mode, ticks, explored, states });
+        self.runs.push(Exploration {
+            mode,
+            ticks,
+            explored,
+            states,
+            is_basis: false,
+            storage: self.limits.storage,
+        });
+    }
+
+    /// Explores with an input that charts for any input accept: with the default one they may end at once.
+    fn run_basis(&mut self) {
+        let mode = Mode::Concrete;
+        let (how, input) = ((mode, None), self.model.sample_input());
+        let (explored, states) = explore_with(self.charts, self.world, self.limits, how, BASIS_MAX, input);
+        self.runs.push(Exploration {
+            mode,
+            ticks: None,
+            explored,
+            states,
+            is_basis: true,
+            storage: self.limits.storage,
+        });
     }
 
     /// Explores with representative data, then with both outcomes of guards that those do not cover; each again in
@@ -148,6 +178,11 @@ impl Verification<'_> {
         judged.into_iter().any(|question| self.judge(question).verdict == Verdict::Unknown)
     }
 
+    fn is_unknown(&self, name: &str) -> bool {
+        let mut questions = self.questions().into_iter().filter(|question| question.name == name);
+        questions.any(|question| self.judge(question).verdict == Verdict::Unknown)
+    }
+
     fn report(&self) -> Report {
         let properties: Vec<PropertyReport> =
             self.questions().into_iter().map(|question| self.judge(question)).collect();
@@ -158,6 +193,7 @@ impl Verification<'_> {
             chart: self.model.chart.id().to_owned(),
             states: shown.map_or(0, |run| run.explored.graph.nodes.len()),
             transitions: shown.map_or(0, |run| run.explored.graph.edges.len()),
+            bytes: shown.map_or(0, |run| run.explored.bytes),
             properties,
         }
     }
@@ -167,7 +203,7 @@ impl Verification<'_> {
             None => {
                 // An effect needs no approval if it starts without the question where nothing is generalized.
                 let precise = |run: &&Exploration| !run.mode.is_general();
-                let bases: Vec<&Explored> =
+                let bases: Vec<&ExplorationResult> =
                     self.runs.iter().filter(precise).map(|run| &run.explored).collect();
                 let own = [&run.explored];
                 let bases = if run.is_exact() { &own[..] } else { &bases[..] };
@@ -188,7 +224,7 @@ impl Verification<'_> {
             let bound = format!("only the first {LEADS_MAX} `leads_to` properties are judged");
             return report(Verdict::Unknown, bound, None);
         }
-        for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete) {
+        for run in self.runs.iter().filter(|run| run.mode == Mode::Concrete && !run.is_basis) {
             let trace = self.violation(question, run);
             if let Some(trace) = trace.filter(|trace| self.is_sure(question, run, trace)) {
                 return report(Verdict::Violated, run.bound(self.model), Some(trace));
@@ -201,7 +237,7 @@ impl Verification<'_> {
                 return report(Verdict::Holds, self.bound_of_proof(question, run), None);
             }
         }
-        let Some(last) = self.runs.iter().rev().find(|run| !run.mode.is_general()) else {
+        let Some(last) = self.runs.iter().rev().find(|run| !run.mode.is_general() && !run.is_basis) else {
             return report(Verdict::Unknown, String::new(), None);
         };
         let mut bound = last.bound(self.model);
@@ -266,10 +302,22 @@ pub(crate) fn explore(
     limits: &Limits<'_>,
     (mode, tick_ms): (Mode, Option<i64>),
     (states_max, edges_max): (usize, usize),
-) -> (Explored, usize) {
+) -> (ExplorationResult, usize) {
     let model = &charts[0];
     let is_any = model.any_input && mode.is_general();
     let input = if is_any { model.unknown_input() } else { model.input.clone() };
+    explore_with(charts, world, limits, (mode, tick_ms), (states_max, edges_max), input)
+}
+
+fn explore_with(
+    charts: &[Model],
+    world: &World,
+    limits: &Limits<'_>,
+    (mode, tick_ms): (Mode, Option<i64>),
+    (states_max, edges_max): (usize, usize),
+    input: Value,
+) -> (ExplorationResult, usize) {
+    let model = &charts[0];
     let mut shared = Shared {
         charts,
         world,
@@ -283,6 +331,7 @@ pub(crate) fn explore(
         edges_max,
         edges: 0,
         child_clocks: 0,
+        child_gaps: BTreeSet::new(),
         visit: None,
     };
     let mut explored = Explorer::new(model, false, &mut shared).run(input);
@@ -321,6 +370,9 @@ impl Exploration {
             true => ", with the default input",
             false => ", with the given input",
         });
+        if self.storage == Storage::Compact {
+            text.push_str(", states compared by 64-bit hashes only (hash compaction)");
+        }
         if model.chart.unhandled() == Unhandled::Defer {
             text.push_str(&format!(", at most {} deferred events", inputs::DEFERRED_MAX));
         }
@@ -333,22 +385,4 @@ impl Exploration {
         }
         text
     }
-}
-
-/// Returns true if an invoke starts a chart, or something with a computed name.
-fn may_be_chart(invoke: &InvokeSpec) -> bool {
-    let is_prefixed = |expr: &str| {
-        let kinds = ["'tool:'", "'agent:'", "'model:'"];
-        kinds.iter().any(|kind| expr.starts_with(kind))
-    };
-    match (class_of(invoke), &invoke.src) {
-        (Some(class), _) => class == ServiceClass::Chart,
-        (None, Template::Expr(expr)) => !is_prefixed(expr.text()),
-        (None, _) => true,
-    }
-}
-
-/// The input of a chart that is started without one.
-pub(crate) fn no_input() -> Value {
-    Value::Map(Arc::default())
 }

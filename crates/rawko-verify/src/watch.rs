@@ -3,7 +3,7 @@
 
 use rawko_chart::{Atom, Property, PropertyExpr, PropertyKind};
 use rawko_core::expr::Scope;
-use rawko_core::{Chart, InstanceFacts, NodeId, Status, World};
+use rawko_core::{Chart, InstanceFacts, NodeId, ServiceClass, ServiceName, Status, World};
 use rawko_instance::outcome_of;
 
 use crate::machine::{Moment, StepFacts};
@@ -41,7 +41,8 @@ pub(crate) struct Watch<'m> {
 impl Watch<'_> {
     /// Returns the properties about a service or a tool whose name begins like this.
     pub(crate) fn naming(&self, known: &str) -> Vec<usize> {
-        let begins = |name: &str| name.starts_with(known) || known.starts_with("tool:");
+        let is_tool = ServiceName::of(known).class == ServiceClass::Tool;
+        let begins = |name: &str| name.starts_with(known) || is_tool;
         let is_named = |atom: &Atom| match atom {
             Atom::Invoked(name) => name.starts_with(known),
             Atom::Called(name) => begins(name),
@@ -194,7 +195,7 @@ impl Watch<'_> {
             }),
             Atom::Called(name) => moments.iter().any(|moment| match moment {
                 Moment::Called(handler) | Moment::Invoked { src: handler, .. } => {
-                    **handler == **name || handler.strip_prefix("tool:") == Some(name)
+                    **handler == **name || ServiceName::member_of(handler, ServiceClass::Tool) == Some(name)
                 }
                 _ => false,
             }),

@@ -144,6 +144,8 @@ pub struct AskDocument {
     pub invoke: String,
     /// `title`, `prompt`, `form` and other keys from the chart.
     pub input: Value,
+    /// Time of the request. An answer that names it is not taken for a later request of the same name.
+    pub since_ms: i64,
     /// Time at which the request expires; null if it does not.
     pub expires_ms: Option<i64>,
 }
@@ -255,6 +257,7 @@ impl AskDocument {
             id: ask.instance.to_string(),
             invoke: ask.invoke.clone(),
             input: ask.input.to_json(),
+            since_ms: ask.since_ms,
             expires_ms: ask.expires_ms,
         }
     }

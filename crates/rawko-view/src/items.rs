@@ -1,6 +1,7 @@
 //! The items of running fan-outs (`invoke … each`), for `show`, the API and the page.
 
-use rawko_core::{FailedWork, FanOut, ItemState};
+use rawko_core::{Chart, FailedWork, FanOut, ItemState, Snapshot};
+use rawko_store::InstanceRow;
 use serde::Serialize;
 use serde_json::Value;
 #[cfg(feature = "openapi")]
@@ -18,6 +19,8 @@ const LISTED_MAX: usize = 1_000;
 pub struct FanOutDocument {
     /// Id of the invoke.
     pub invoke: String,
+    /// Path of the state that has the invoke.
+    pub state: String,
     /// Number of items.
     pub total: usize,
     /// Not started yet.
@@ -63,21 +66,26 @@ pub struct ItemDocument {
 
 /// Returns the fan-outs of an instance: the running ones, then those that failed.
 pub fn of(standing: &Standing) -> Vec<FanOutDocument> {
-    let failed = standing.snapshot.failures().iter().filter_map(|failure| match &failure.work {
+    in_snapshot(&standing.chart, &standing.snapshot, &standing.children)
+}
+
+/// Returns the fan-outs of a snapshot. `children`: the instances that work on items.
+pub fn in_snapshot(chart: &Chart, snapshot: &Snapshot, children: &[InstanceRow]) -> Vec<FanOutDocument> {
+    let failed = snapshot.failures().iter().filter_map(|failure| match &failure.work {
         FailedWork::FanOut(fan_out) => Some(&**fan_out),
         FailedWork::Invocation(_) | FailedWork::Timer { .. } => None,
     });
-    let all = standing.snapshot.fan_outs().iter().chain(failed);
-    all.map(|fan_out| document(fan_out, standing)).collect()
+    let all = snapshot.fan_outs().iter().chain(failed);
+    all.map(|fan_out| document(fan_out, chart, children)).collect()
 }
 
-fn document(fan_out: &FanOut, standing: &Standing) -> FanOutDocument {
-    let invoke = standing.chart.invoke_name(fan_out.invoke).to_owned();
+fn document(fan_out: &FanOut, chart: &Chart, children: &[InstanceRow]) -> FanOutDocument {
+    let invoke = chart.invoke_name(fan_out.invoke).to_owned();
     let count = |word: &str| fan_out.items().filter(|(_, state)| state.as_str() == word).count();
     let items = fan_out.items().take(LISTED_MAX).enumerate();
     let items = items.map(|(index, (item, state))| {
         let id = format!("{invoke}[{index}]");
-        let child = standing.children.iter().rev().find(|row| {
+        let child = children.iter().rev().find(|row| {
             row.new.parent.as_ref().is_some_and(|parent| {
                 *parent.invoke == *id && fan_out.index_of(parent.invocation) == Some(index as u32)
             })
@@ -101,6 +109,7 @@ fn document(fan_out: &FanOut, standing: &Standing) -> FanOutDocument {
         done: count("done"),
         error: count("error"),
         stopped: count("stopped"),
+        state: chart.node(fan_out.node).path.to_string(),
         invoke,
     }
 }

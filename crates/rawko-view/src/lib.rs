@@ -34,6 +34,7 @@ pub mod standing;
 pub mod tasks;
 pub mod times;
 pub mod transcript;
+pub mod triggers;
 #[cfg(feature = "openapi")]
 pub mod vocabulary;
 

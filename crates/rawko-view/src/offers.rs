@@ -1,7 +1,8 @@
 //! Events that have an effect now, as listed by the prompt, `show` and the page.
 
 use rawko_core::{
-    Chart, Event, Now, Outcome, Refusal, Snapshot, Trace, TraceEntry, TransitionId, Value, step_traced,
+    CandidateOutcome, CandidateRefusal, Chart, Event, MacrostepTrace, Now, Snapshot, TraceEntry,
+    TransitionId, Value, step_traced,
 };
 
 use crate::explain;
@@ -46,7 +47,7 @@ pub fn is_for_people(chart: &Chart, event: &str) -> bool {
 }
 
 /// Returns the outcome of each candidate transition for the event itself, without follow-up events.
-pub fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
+pub fn outcomes(chart: &Chart, trace: &MacrostepTrace, event: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut its_own = false;
     for entry in &trace.entries {
@@ -63,11 +64,15 @@ pub fn outcomes(chart: &Chart, trace: &Trace, event: &str) -> Vec<String> {
 }
 
 /// The event is tried without data, so a guard may fail only because the data is missing.
-fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &Outcome) -> String {
+fn outcome_words(chart: &Chart, transition: TransitionId, outcome: &CandidateOutcome) -> String {
     let does = explain::effect_words(chart, transition);
     match outcome {
-        Outcome::Taken => does,
-        Outcome::Refused(Refusal::GuardFailed(_)) => format!("{does} (the guard needs data)"),
-        Outcome::Refused(refusal) => format!("{does} (no: {})", explain::refusal_words(chart, refusal)),
+        CandidateOutcome::Taken => does,
+        CandidateOutcome::Refused(CandidateRefusal::GuardFailed(_)) => {
+            format!("{does} (the guard needs data)")
+        }
+        CandidateOutcome::Refused(refusal) => {
+            format!("{does} (no: {})", explain::refusal_words(chart, refusal))
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Now, Snapshot, TimerPurpose, Value, World};
-use rawko_host::{Reader, Spent};
+use rawko_host::{Reader, Restored, Spent};
 use rawko_store::{EffectKind, InstanceRow, OpenEffect};
 
 use crate::error::ViewError;
@@ -83,8 +83,7 @@ impl Standing {
         world: &World,
         now_ms: i64,
     ) -> Result<Standing, ViewError> {
-        let row = reader.find(id)?;
-        let restored = reader.snapshot(&row, step)?;
+        let (row, restored) = read(reader, id, step)?;
         let (chart, snapshot) = (restored.chart, restored.snapshot);
         let is_past = snapshot.step_number() < row.step;
         let open = if is_past { Vec::new() } else { reader.store().open_effects(Some(row.key))? };
@@ -119,6 +118,23 @@ impl Standing {
     /// Returns the id of the instance.
     pub fn id(&self) -> &str {
         &self.row.new.id
+    }
+}
+
+/// Reads of one instance until row and snapshot are of the same step.
+const READS_MAX: usize = 8;
+
+/// Reads the row and the snapshot of an instance. They are two reads: after a step between them, the row would not fit
+/// the snapshot, and an instance that has just ended would have no outcome.
+fn read(reader: &Reader, id: &str, step: Option<u64>) -> Result<(InstanceRow, Restored), ViewError> {
+    let mut reads = 0;
+    loop {
+        let row = reader.find(id)?;
+        let restored = reader.snapshot(&row, step)?;
+        reads += 1;
+        if step.is_some() || restored.snapshot.step_number() == row.step || reads == READS_MAX {
+            return Ok((row, restored));
+        }
     }
 }
 

@@ -132,7 +132,47 @@ pub fn turns_of(entry: &Entry) -> Vec<Turn> {
     if entry.agent.is_some() && entry.status_changed && entry.status == Status::Done {
         told.push(("note", "ends".to_owned(), agent::ending(&entry.output), entry.output.to_json()));
     }
-    told.into_iter().map(|told| turn(entry, told)).collect()
+    let mut turns: Vec<Turn> = told.into_iter().map(|told| turn(entry, told)).collect();
+    if let What::Answered { data, .. } = &entry.what
+        && entry.agent.is_none()
+    {
+        turns.extend(by_program(entry, data));
+    }
+    turns
+}
+
+/// Returns the turns of an agent that is a program: its work is one call, whose result has its conversation. Agents with a
+/// model have an instance of their own; only a program has a session.
+fn by_program(entry: &Entry, data: &Data) -> Vec<Turn> {
+    let messages = data.get("messages").as_list().unwrap_or_default();
+    let is_program = data.as_map().is_some_and(|map| map.get("session").is_some());
+    let Some(name) = data.get("agent").as_str().filter(|_| is_program) else { return Vec::new() };
+    let has = |message: &Data, kind: &str| {
+        let parts = message.get("parts").as_list().unwrap_or_default();
+        parts.iter().any(|part| part.get("type").as_str() == Some(kind))
+    };
+    // Earlier work of the same session comes before the request.
+    let is_request = |message: &Data| message.get("role").as_str() == Some("user") && has(message, "text");
+    let first = messages.iter().rposition(is_request).map_or(0, |at| at + 1);
+    let parts =
+        messages[first..].iter().flat_map(|message| message.get("parts").as_list().unwrap_or_default());
+    let told = parts.filter_map(|part| {
+        let text = |key: &str| part.get(key).as_str().unwrap_or_default().to_owned();
+        Some(match part.get("type").as_str()? {
+            "text" if !text("text").trim().is_empty() => {
+                ("says", "says".to_owned(), text("text").trim().to_owned(), Value::Null)
+            }
+            "tool_use" => ("calls", agent::call_words(part), String::new(), part.to_json()),
+            "tool_result" => {
+                let kind = if part.get("is_error").as_bool() == Some(true) { "fails" } else { "gets" };
+                let content = text("content");
+                let title = words::clipped(content.lines().next().unwrap_or_default(), 100);
+                (kind, title, content, part.to_json())
+            }
+            _ => return None,
+        })
+    });
+    told.map(|told| Turn { agent: Some(name.to_owned()), ..turn(entry, told) }).collect()
 }
 
 type Told = (&'static str, String, String, Value);
@@ -167,9 +207,9 @@ fn answered(invoke: &str, data: &Data) -> Vec<Told> {
             let kind = if result.get("is_error").as_bool() == Some(true) { "fails" } else { "gets" };
             let content = text(result.get("content"));
             let title = words::clipped(content.lines().next().unwrap_or_default(), 100);
-            let notice = data.get("notice").as_str();
-            let notice = notice.map(|notice| ("note", "warning".to_owned(), notice.to_owned(), Value::Null));
-            std::iter::once((kind, title, content, result.to_json())).chain(notice).collect()
+            let warnings = agent::warnings(data).into_iter();
+            let warnings = warnings.map(|(title, text)| ("note", title.to_owned(), text, Value::Null));
+            std::iter::once((kind, title, content, result.to_json())).chain(warnings).collect()
         }
         "helper" => vec![("gets", "result of a helper".to_owned(), text(data.get("text")), data.to_json())],
         "collect" => {
@@ -206,7 +246,13 @@ fn decided(entry: &Entry) -> Option<Told> {
     let found = task::decision(entry)?;
     let (title, text) = found.words();
     let moment = found.record.get("moment").to_json();
-    let data = json!({"moment": moment, "agent": found.agent, "decision": task::bare(found.decision)});
+    let mut data = json!({"moment": moment, "agent": found.agent, "decision": task::bare(found.decision)});
+    if let What::Answered { data: answer, .. } = &entry.what
+        && answer.get("usage").get("output_tokens").as_i64().is_some_and(|tokens| tokens > 0)
+    {
+        data["usage"] = answer.get("usage").to_json();
+        data["model"] = found.record.get("model").to_json();
+    }
     Some(("decision", title.to_owned(), text, data))
 }
 

@@ -1,13 +1,17 @@
 //! The command line as a whole: the list of commands and the options that all of them share.
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo, diff,
-    doctor, fork, graph, history, import, init, instance, logs, migrate, pause, prune, ps, queue, replay,
-    restore, resume, run, schema, send, serve, show, simulate, task, test, top, trust, undo, verify, worker,
-    worktrees,
+    acp, agents, answer, attach, audit, backup, cancel, channels, charts, chat, check, completions, demo,
+    diff, doctor, fork, graph, history, hook, import, init, instance, logs, lsp, mcp, migrate, pause, prune,
+    ps, queue, replay, restore, resume, run, schema, send, serve, show, simulate, task, test, top, triggers,
+    trust, undo, verify, worker, worktrees,
 };
+use crate::console::announce;
+use rawko_chart::is_unprintable;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -26,7 +30,7 @@ Pass `-` as a file to read standard input. Data goes to standard output, message
 error. Set NO_COLOR to turn off colours. See `rawko help COMMAND` for options and examples.";
 
 /// The commands in the order of `rawko --help`. Kept here because clap has no headings for subcommands.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Get started", &["demo", "init", "trust", "task", "attach"]),
     ("Charts", &["check", "verify", "simulate", "test", "graph", "charts", "import", "schema"]),
     (
@@ -54,7 +58,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Agents", &["agents", "channels", "chat"]),
-    ("Server", &["serve", "worker"]),
+    ("Editors and other agents", &["acp", "hook", "lsp", "mcp"]),
+    ("Server", &["serve", "triggers", "worker"]),
     ("Maintenance", &["doctor", "audit", "backup", "restore", "prune", "instance", "completions"]),
 ];
 /// Width of the column with the names of the commands.
@@ -113,9 +118,14 @@ pub(crate) enum Command {
     Worktrees(worktrees::Args),
     Agents(agents::Args),
     Serve(serve::Args),
+    Mcp(mcp::Args),
+    Triggers(triggers::Args),
     Worker(worker::Args),
     Channels(channels::Args),
     Chat(chat::Args),
+    Acp(acp::Args),
+    Hook(hook::Args),
+    Lsp(lsp::Args),
     Charts(charts::Args),
     Doctor(doctor::Args),
     Audit(audit::Args),
@@ -130,8 +140,33 @@ pub(crate) enum Command {
 
 /// Parses the arguments of this process. Prints the help or a usage error and exits if there is nothing to run.
 pub(crate) fn parse() -> Cli {
-    let matches = grouped().get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    if let Some(cli) = hook_alone(std::env::args_os()) {
+        return cli;
+    }
+    let parsed = grouped().try_get_matches();
+    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| stop(&error))
+}
+
+/// Prints a usage error, or the help, and exits. An argument may be a name from elsewhere: clap repeats it, and removes
+/// only some of the sequences that a terminal obeys.
+fn stop(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    if !text.contains(is_unprintable) {
+        error.exit();
+    }
+    announce(text.trim_end());
+    std::process::exit(error.exit_code())
+}
+
+/// Parses `rawko hook` without building all other commands: Claude Code waits for it at every call. `None` for anything
+/// else, also for its help and for errors.
+fn hook_alone(mut words: impl Iterator<Item = OsString>) -> Option<Cli> {
+    let program = words.next()?;
+    words.next().filter(|word| word == "hook")?;
+    let command = hook::Args::augment_args(clap::Command::default().name("hook").disable_help_flag(true));
+    let matches = command.try_get_matches_from(std::iter::once(program).chain(words)).ok()?;
+    let args = hook::Args::from_arg_matches(&matches).ok()?;
+    Some(Cli { color: ColorWhen::Auto, command: Command::Hook(args) })
 }
 
 /// Returns the command line, with the commands under headings in its help.
@@ -161,6 +196,60 @@ fn template(command: &clap::Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_is_parsed_alone_and_the_same_way() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
+        for line in ["rawko hook", "rawko hook --chart own", "rawko hook --store x.db --chart own"] {
+            let alone = hook_alone(words(line)).unwrap_or_else(|| panic!("{line}"));
+            let whole = Cli::try_parse_from(words(line)).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(format!("{alone:?}"), format!("{whole:?}"), "{line}");
+        }
+        for line in [
+            "rawko",
+            "rawko show x",
+            "rawko hook --help",
+            "rawko hook --nonsense",
+            "rawko --color never hook",
+        ] {
+            assert!(hook_alone(words(line)).is_none(), "{line}");
+        }
+    }
+
+    /// A new command is decided on here: one that acts for the person is refused to Claude Code.
+    #[test]
+    fn every_command_either_looks_or_acts() {
+        let command = Cli::command();
+        let names = command.get_subcommands().map(clap::Command::get_name);
+        let acting: Vec<&str> = names.filter(|name| !LOOKING.contains(name)).collect();
+        for name in &acting {
+            assert!(rawko_tools::ACTING_COMMANDS.contains(name), "`{name}` is neither in LOOKING nor acts");
+        }
+        assert_eq!(acting.len(), rawko_tools::ACTING_COMMANDS.len());
+    }
+
+    /// Commands that change no instance and answer nothing.
+    const LOOKING: [&str; 19] = [
+        "agents",
+        "audit",
+        "charts",
+        "check",
+        "completions",
+        "diff",
+        "doctor",
+        "graph",
+        "history",
+        "import",
+        "logs",
+        "lsp",
+        "ps",
+        "schema",
+        "show",
+        "simulate",
+        "test",
+        "triggers",
+        "verify",
+    ];
 
     #[test]
     fn every_command_is_in_one_group_and_fits_a_line() {

@@ -275,9 +275,18 @@ fn hidden(text: &str) -> Cow<'_, str> {
     Redactor::hide_credentials(text)
 }
 
+/// Replaces the line of progress on stderr, if that is a terminal.
+pub(crate) fn progress(text: &str) {
+    let mut err = io::stderr();
+    if err.is_terminal() {
+        let _ = write!(err, "\r\x1b[K{}", printable(text));
+        let _ = err.flush();
+    }
+}
+
 /// Writes a message to stderr before there is a console.
-pub(crate) fn announce(title: &str, text: &str) {
-    let _ = writeln!(io::stderr(), "{title}: {text}");
+pub(crate) fn announce(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
 fn wants_colour(when: ColorWhen, terminal: bool) -> bool {

@@ -20,13 +20,26 @@ pub(crate) struct Costs {
     parts: BTreeMap<(String, String), Spent>,
 }
 
+/// Returns the usage of an instance and everything below it. A caller counts a child once it has ended, so the running
+/// ones are added, also if there are many.
+pub(crate) fn spent_until_now(reader: &Reader, row: &InstanceRow) -> Result<Spent, Failure> {
+    let mut sum = spent(row);
+    if row.head.status.is_over() {
+        return Ok(sum);
+    }
+    for child in reader.store().children(&row.new.id)?.iter().filter(|child| !child.head.status.is_over()) {
+        sum = sum.plus(spent_until_now(reader, child)?);
+    }
+    Ok(sum)
+}
+
 impl Costs {
     pub(crate) fn read(reader: &Reader, id: &str) -> Result<Costs, Failure> {
         let root = reader.find(id)?;
         let mut costs = Costs::default();
         costs.add_below(reader, &root)?;
         let known = costs.parts.values().fold(Spent::default(), |sum, part| sum.plus(*part));
-        let total = spent(&root);
+        let total = spent_until_now(reader, &root)?;
         let rest = Spent {
             tokens: total.tokens.saturating_sub(known.tokens),
             cost_usd: (total.cost_usd - known.cost_usd).max(0.0),

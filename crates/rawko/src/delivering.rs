@@ -6,7 +6,7 @@ use rawko_host::{Reader, Receipt};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::{self, Ended, Ending, Follow, Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, Rest, StoreArgs};
+use crate::hosting::{self, Access, Answer, NoAnswer, ProjectContext, Request, Rest, StoreArgs};
 use crate::journal::Player;
 use crate::known;
 use crate::standing::Standing;
@@ -43,7 +43,7 @@ pub(crate) fn deliver(
     args: &DeliverArgs,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     known::instance(&reader, id)?;
     let manner = Manner::brief(args.output_format, args.verbose);

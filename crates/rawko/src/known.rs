@@ -4,7 +4,7 @@ use rawko_host::Reader;
 use rawko_store::{Filter, InstanceRow};
 
 use crate::failure::Failure;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
 /// Maximum number of instances searched for a similar name.
 const CANDIDATES_MAX: usize = 5_000;
@@ -12,7 +12,7 @@ const SUGGESTIONS_MAX: usize = 3;
 const CLOSE_ENOUGH: f64 = 0.85;
 
 /// Opens the store of a place, and fails if there is none.
-pub(crate) fn reader(place: &Place) -> Result<Reader, Failure> {
+pub(crate) fn reader(place: &ProjectContext) -> Result<Reader, Failure> {
     place.reader()?.ok_or_else(|| {
         let message = format!("store `{}` not found", place.shown());
         Failure::Usage(format!("{message}; start an instance with `rawko run CHART` to create it"))

@@ -3,6 +3,8 @@
 #![doc = include_str!("docs/crate.md")]
 #![warn(missing_docs)]
 
+#[cfg(all(feature = "acp", feature = "cli"))]
+mod acp;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod authority;
 #[cfg(feature = "cli")]
@@ -31,6 +33,8 @@ mod files;
 #[cfg(feature = "cli")]
 mod following;
 #[cfg(feature = "cli")]
+mod hooks;
+#[cfg(feature = "cli")]
 mod hosting;
 #[cfg(feature = "cli")]
 mod inputs;
@@ -42,6 +46,8 @@ mod known;
 mod live_area;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod loading;
+#[cfg(feature = "cli")]
+mod lsp;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 mod project;
 #[cfg(feature = "cli")]
@@ -68,6 +74,8 @@ mod sizes;
 mod state_directory;
 #[cfg(feature = "cli")]
 mod table;
+#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
+mod task_request;
 #[cfg(feature = "cli")]
 mod templates;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
@@ -78,8 +86,6 @@ mod verification;
 mod walk;
 #[cfg(feature = "cli")]
 mod watching;
-#[cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
-mod wish;
 
 #[cfg(feature = "cli")]
 use std::process::ExitCode;

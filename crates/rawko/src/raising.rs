@@ -1,4 +1,4 @@
-//! `Raised`: higher limits for a task that ended at one. Validates them and converts them to input of its chart;
+//! `LimitOverride`: higher limits for a task that ended at one. Validates them and converts them to input of its chart;
 //! separate from `resume`, which continues the task.
 
 use rawko_core::Value;
@@ -10,7 +10,7 @@ use crate::times;
 
 /// The raised limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Raised {
+pub(crate) struct LimitOverride {
     /// Total, including earlier ones.
     pub(crate) iterations: Option<u32>,
     /// Total, including earlier spending.
@@ -19,7 +19,7 @@ pub(crate) struct Raised {
     pub(crate) more_ms: Option<i64>,
 }
 
-impl Raised {
+impl LimitOverride {
     pub(crate) fn is_any(&self) -> bool {
         *self != Self::default()
     }

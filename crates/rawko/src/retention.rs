@@ -6,7 +6,9 @@ use rawko_store::Outcome;
 
 use crate::failure::Failure;
 
-const KEYS: [&str; 3] = ["age", "outcomes", "size"];
+const KEYS: [&str; 4] = ["age", "files", "outcomes", "size"];
+/// Checkpoints and worktrees of ended tasks are kept for this time.
+const FILES_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// The values of the settings; `None` and empty mean unset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +16,7 @@ pub(crate) struct RetentionSettings {
     pub(crate) age_ms: Option<u64>,
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) size_max_bytes: Option<u64>,
+    files_ms: Option<u64>,
 }
 
 impl RetentionSettings {
@@ -35,6 +38,8 @@ impl RetentionSettings {
             let own = RetentionSettings::of(&mut reader, &section.document);
             all.age_ms = all.age_ms.or(own.age_ms);
             all.size_max_bytes = all.size_max_bytes.or(own.size_max_bytes);
+            // These are removed without a question, so no file shortens the time of another.
+            all.files_ms = all.files_ms.max(own.files_ms);
             if all.outcomes.is_empty() {
                 all.outcomes = own.outcomes;
             }
@@ -44,13 +49,20 @@ impl RetentionSettings {
         (all, problems)
     }
 
+    /// Returns the time for which checkpoints and worktrees of ended tasks are kept.
+    pub(crate) fn files_ms(&self) -> u64 {
+        self.files_ms.unwrap_or(FILES_MS)
+    }
+
     fn of(reader: &mut SettingsReader<'_>, at: &Document) -> RetentionSettings {
         let mut own = RetentionSettings::default();
         for entry in reader.record(at, "`retention`", &KEYS) {
             match entry.key.as_str() {
-                "age" => {
-                    let age = reader.duration(&entry.value, "`age` of `retention`");
-                    own.age_ms = age.and_then(|age| u64::try_from(age.as_millis()).ok());
+                key @ ("age" | "files") => {
+                    let what = format!("`{key}` of `retention`");
+                    let time = reader.duration(&entry.value, &what);
+                    let time = time.and_then(|time| u64::try_from(time.as_millis()).ok());
+                    *(if key == "age" { &mut own.age_ms } else { &mut own.files_ms }) = time;
                 }
                 "size" => own.size_max_bytes = reader.size(&entry.value, "`size` of `retention`"),
                 _ => own.outcomes = outcomes(reader, &entry.value),

@@ -1,11 +1,13 @@
-//! Every problem of the settings, in all sections: those of the host, agents, tools, phases, channels, server, telemetry
-//! and retention. Commands that act stop on them, whichever section they use, because a misspelt rule protects nothing.
+//! Every problem of the settings, in all sections: those of the host, agents, tools, phases, channels, server, telemetry,
+//! retention and triggers. Commands that act stop on them, whichever section they use, because a misspelt rule protects nothing.
 
 use std::path::Path;
 
-use rawko_chart::{Finding, Source};
+use rawko_chart::codes::settings::INVALID_VALUE;
+use rawko_chart::{Finding, Registry, Source};
 use rawko_host::Settings;
 use rawko_server::TurnSettings;
+use rawko_triggers::Triggers;
 
 use crate::retention::RetentionSettings;
 use crate::watching;
@@ -40,6 +42,9 @@ pub(crate) fn all(root: &Path, settings: &Settings, read: &Problems, agents: &Pr
     {
         add(settings.source(&file), vec![finding]);
     }
+    for (file, findings) in Triggers::read(settings).problems {
+        add(settings.source(&file), findings);
+    }
     for (_, findings) in &mut all {
         findings.sort_by_key(|finding| finding.span);
     }
@@ -54,4 +59,25 @@ fn of_server(settings: &Settings, root: &Path) -> Vec<(String, Vec<Finding>)> {
 #[cfg(not(feature = "server"))]
 fn of_server(_settings: &Settings, _root: &Path) -> Vec<(String, Vec<Finding>)> {
     Vec::new()
+}
+
+/// Returns findings about charts that triggers start and that no file publishes.
+pub(crate) fn unknown_charts(settings: &Settings, known: &Registry) -> Problems {
+    let mut problems: Problems = Vec::new();
+    for (file, chart, span) in Triggers::read(settings).charts {
+        let id = chart.split('@').next().unwrap_or_default();
+        if known.charts().any(|known| known == id)
+            || rawko_agents::work::CHARTS.iter().any(|(name, _)| is_own(name, id))
+        {
+            continue;
+        }
+        let finding = INVALID_VALUE.at(span, format!("a trigger starts the unknown chart `{chart}`"));
+        let finding = finding.help("write the id of a chart of the project; `rawko charts` lists them");
+        problems.push((settings.source(&file), vec![finding]));
+    }
+    problems
+}
+
+fn is_own(name: &str, id: &str) -> bool {
+    name.strip_suffix(".yaml").is_some_and(|name| name.ends_with(&format!(" {id}")))
 }

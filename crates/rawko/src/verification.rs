@@ -1,17 +1,75 @@
 //! Charts for `rawko verify` and `rawko test --generate`: loading them with all that they may invoke, replaying runs in
 //! the simulation, and writing runs as scenarios.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rawko_chart::{Finding, Registry, Severity, codes};
 use rawko_core::{Value, World};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
 use rawko_verify::{Counterexample, Model};
 
+use crate::console;
 use crate::failure::Failure;
 use crate::files;
 use crate::loading;
 use crate::project::Project;
+
+/// Returns the charts that are named, with those of each project.
+pub(crate) fn charts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut charts = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => charts.extend(Project::at(path)?.charts),
+            false => charts.push(path.clone()),
+        }
+    }
+    if charts.is_empty() {
+        let places: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::Usage(format!("no charts found in `{}`", places.join("`, `"))));
+    }
+    Ok(charts)
+}
+
+/// The progress of an exploration: its end, and a line on the terminal while it lasts.
+pub(crate) struct Progress {
+    chart: String,
+    began: Instant,
+    time: Duration,
+    /// When the line was written last.
+    shown: Cell<Option<Instant>>,
+}
+
+/// The time between two lines of progress. A short exploration shows none.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
+impl Progress {
+    pub(crate) fn new(chart: &str, time: Duration) -> Self {
+        Self { chart: chart.to_owned(), began: Instant::now(), time, shown: Cell::new(None) }
+    }
+
+    /// Returns true if the time is over, and shows the number of states found so far.
+    pub(crate) fn is_over(&self, states: usize) -> bool {
+        let passed = self.began.elapsed();
+        let last = self.shown.get().unwrap_or(self.began);
+        if states > 0 && last.elapsed() >= PROGRESS_EVERY {
+            self.shown.set(Some(Instant::now()));
+            let percent = 100 * passed.as_millis() / self.time.as_millis().max(1);
+            let bar: String = (0..20).map(|at| if at * 5 < percent { '#' } else { '.' }).collect();
+            let (seconds, all) = (passed.as_secs(), self.time.as_secs());
+            console::progress(&format!("{} [{bar}] {states} states, {seconds} of {all} s", self.chart));
+        }
+        passed >= self.time
+    }
+
+    /// Removes the line.
+    pub(crate) fn erase(&self) {
+        if self.shown.take().is_some() {
+            console::progress("");
+        }
+    }
+}
 
 /// Returns the chart, then those that it may invoke, and the agents of its project.
 pub(crate) fn models(path: &Path, with: &[PathBuf]) -> Result<(Vec<Model>, World), Failure> {

@@ -12,7 +12,7 @@ use rawko_telemetry::{
 };
 
 use crate::failure::Failure;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
 /// The log options of a long-running command.
 #[cfg(feature = "server")]
@@ -58,7 +58,10 @@ impl WatchPlan {
 }
 
 /// Returns the observer of a host that is about to start; `None` if telemetry is disabled.
-pub(crate) fn start(place: &Place, store: Arc<dyn Store>) -> Result<Option<Arc<Telemetry>>, Failure> {
+pub(crate) fn start(
+    place: &ProjectContext,
+    store: Arc<dyn Store>,
+) -> Result<Option<Arc<Telemetry>>, Failure> {
     let (settings, problems) = TelemetrySettings::read(&place.settings);
     if let Some((file, finding)) = first(&problems) {
         return Err(Failure::Invalid(format!("invalid settings\n{file}: {}", finding.message)));

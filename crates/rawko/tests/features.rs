@@ -4,8 +4,11 @@ use std::process::Command;
 
 #[test]
 fn a_command_that_is_left_out_names_its_feature() {
-    let table =
-        [("serve", "server", cfg!(feature = "server")), ("worker", "worker", cfg!(feature = "worker"))];
+    let table = [
+        ("mcp", "mcp", cfg!(feature = "mcp")),
+        ("serve", "server", cfg!(feature = "server")),
+        ("worker", "worker", cfg!(feature = "worker")),
+    ];
     for (command, feature, is_there) in table {
         // With arguments of the real command, which must not be what the error is about.
         for arguments in [&[command, "--help"][..], &[command, "--listen", "nowhere"]] {

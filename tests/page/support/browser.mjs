@@ -61,12 +61,13 @@ export async function visit(browser, address, hash = '', options = {}) {
 export async function violations(browser, address, views, options = {}) {
   const { act, ...more } = options;
   const { page, close } = await visit(browser, address, views[0][0], { ...more, bypassCSP: true });
-  await page.evaluate(AXE);
   const found = [];
   for (const [hash, ready] of views) {
     await page.goto(`${address}/${hash}`);
     await page.waitForSelector(ready);
     await act?.(page);
+    // An address without a fragment loads the page anew.
+    if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(AXE);
     const here = await page.evaluate(async () => {
       const { violations: all } = await window.axe.run(document, { resultTypes: ['violations'] });
       return all.map((it) => `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`);

@@ -45,6 +45,13 @@ fn the_architecture_names_what_exists() {
     }
 }
 
+/// Everything that does not fit belongs into a guide.
+#[test]
+fn the_readme_is_read_in_a_minute() {
+    let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
+    assert!(lines <= 100, "README.md has {lines} lines; at most 100");
+}
+
 /// The site shows the pages of `docs/SUMMARY.md` only.
 #[test]
 fn the_summary_lists_every_guide_and_decision() {

@@ -79,6 +79,8 @@ fn only_the_console_and_the_log_write_to_the_terminal() {
         // The output of the helper is a pipe to rawko, and its warnings are fixed texts.
         "crates/rawko-process/src/helper/init.rs",
         "crates/rawko-process/src/launch/warning.rs",
+        // JSON to an editor.
+        "crates/rawko/src/commands/lsp.rs",
         // Lines of a program, made printable.
         "crates/rawko-server/src/agents/process.rs",
         // Tests.
@@ -126,4 +128,40 @@ fn processes_are_started_by_the_launcher() {
         wrong.extend(found.map(|word| format!("{file}: {word}")));
     }
     assert!(wrong.is_empty(), "start a process without the launcher (`rawko_process::Launch`): {wrong:#?}");
+}
+
+/// Names of services are built and taken apart in one place, `ServiceName` and `ServiceClass`; the table of the built-in
+/// ones is `specs.rs`.
+#[test]
+fn names_of_services_are_known_to_the_registry_only() {
+    let registry = [
+        "crates/rawko-core/src/service.rs",
+        "crates/rawko-agents/src/work/specs.rs",
+        // Importers write charts as text.
+        "crates/rawko-import/",
+    ];
+    let families = ["agent", "tool", "work", "model", "checks", "git", "statechart", "channel"];
+    let is_name = |line: &str| {
+        // A name, not the key of a chart in YAML or an example in a help text.
+        let at = |family: &&str| {
+            line.match_indices(&format!("\"{family}:")).next().map(|(at, text)| at + text.len())
+        };
+        let is_code = !line.trim_start().starts_with("//") && !line.contains("\\\"");
+        is_code && families.iter().filter_map(at).any(|end| !line[end..].starts_with([' ', '\\']))
+    };
+    let mut wrong = Vec::new();
+    for path in files("crates", ".rs") {
+        let file = name(&path);
+        if !file.contains("/src/")
+            || file.contains("tests")
+            || registry.iter().any(|start| file.starts_with(start))
+        {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().enumerate().filter(|(_, line)| is_name(line));
+        wrong.extend(lines.map(|(number, line)| format!("{file}:{}: {}", number + 1, line.trim())));
+    }
+    assert!(wrong.is_empty(), "use `ServiceClass` and `ServiceName`: {wrong:#?}");
 }

@@ -15,11 +15,15 @@ use rawko_tools::{Layer, Permissions};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentFile {
+    /// Agent id; charts invoke it as `agent:<name>`.
     pub name: String,
+    /// Name shown to people; the id if the file has none.
     pub display_name: String,
     /// For the arbiter: when to select this agent.
     pub when_to_use: String,
+    /// Body of the file.
     pub system_prompt: String,
+    /// Implementation of the agent.
     pub kind: Kind,
     /// `None` uses the caller's model, or the default.
     pub model: Option<ModelChoice>,
@@ -38,6 +42,7 @@ pub struct AgentFile {
     pub chart: Option<String>,
     /// The script of a `scripted` agent, relative to the project.
     pub script: Option<PathBuf>,
+    /// Tools that the agent may use.
     pub tools: ToolRules,
     /// Skills whose text is part of the prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,23 +50,31 @@ pub struct AgentFile {
     /// Rules on single calls: `allow`, `ask` and `deny`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
+    /// Declared successors, which are rules to the arbiter.
     pub transitions: Transitions,
+    /// Limits of one run.
     pub limits: Limits,
     /// True if it works in a worktree of its own (`isolation: worktree`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub isolation: bool,
+    /// Section `memory` as written; null if omitted.
     pub memory: Value,
+    /// Section `metadata` as written; null if omitted.
     pub metadata: Value,
+    /// Roles that `agents.select` filters by.
     pub roles: Vec<String>,
+    /// Kinds of tasks that `agents.select` filters by.
     pub task_types: Vec<String>,
     /// The file name shown in messages.
     pub file: String,
+    /// Place of the file: project, user or built in.
     pub level: Level,
     /// The file's own keys, as returned by `agents.get(name)` in charts.
     #[serde(skip)]
     pub details: Value,
 }
 
+/// The implementation of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -72,6 +85,7 @@ pub enum Kind {
     Process,
     /// A coding agent over the Agent Client Protocol.
     Acp,
+    /// A person who gets a request.
     Human,
     /// Responds from a file.
     Scripted,
@@ -80,9 +94,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All kinds, for lists and messages.
     pub const ALL: [Kind; 6] =
         [Kind::Llm, Kind::Process, Kind::Acp, Kind::Human, Kind::Scripted, Kind::Chart];
 
+    /// Returns the name used in agent files.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Llm => "llm",
@@ -120,6 +136,7 @@ pub enum Level {
 }
 
 impl Level {
+    /// Returns true for a file in Claude Code's format.
     pub fn is_claude(self) -> bool {
         match self {
             Level::ProjectClaude | Level::UserClaude => true,
@@ -131,8 +148,11 @@ impl Level {
 /// A program and its start parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentCommand {
+    /// Program name or path.
     pub program: String,
+    /// Arguments, in order.
     pub args: Vec<String>,
+    /// Environment variables that are added.
     pub env: BTreeMap<String, String>,
     /// Relative to the project, never outside it.
     pub cwd: PathBuf,
@@ -142,18 +162,26 @@ pub struct AgentCommand {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Transitions {
+    /// Successor after success.
     pub on_success: Option<String>,
+    /// Successor after a failure.
     pub on_failure: Option<String>,
+    /// Successor once the agent reached its limit on completions.
     pub on_max_iterations: Option<String>,
+    /// Successors for own results, by the name of the result.
     pub custom: BTreeMap<String, String>,
 }
 
+/// Limits of one run of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
+    /// Limit on completions.
     pub max_iterations: Option<u64>,
+    /// Limit on the time, in milliseconds.
     #[serde(rename = "timeout")]
     pub timeout_ms: Option<u64>,
+    /// Limit on tokens, input and output together.
     pub max_tokens: Option<u64>,
     /// Tool calls and sub-agents of one completion that run at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,6 +200,7 @@ impl AgentFile {
         }
     }
 
+    /// Returns the entry that charts see in `agents.*`.
     pub fn entry(&self) -> AgentEntry {
         AgentEntry {
             id: self.name.clone(),

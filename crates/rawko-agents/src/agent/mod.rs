@@ -49,7 +49,9 @@ pub struct Agents {
 /// An agent with an invalid file. It keeps its name, so that no agent of a lower level silently replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
+    /// Agent id, from the file's name.
     pub name: String,
+    /// Path of the file.
     pub file: String,
 }
 
@@ -91,6 +93,7 @@ impl Agents {
         &self.all
     }
 
+    /// Returns a usable agent by name.
     pub fn get(&self, name: &str) -> Option<&AgentFile> {
         self.all.iter().find(|agent| agent.name == name)
     }
@@ -100,6 +103,7 @@ impl Agents {
         &self.shadowed
     }
 
+    /// Returns the agents with an invalid file.
     pub fn unusable(&self) -> &[Unusable] {
         &self.unusable
     }

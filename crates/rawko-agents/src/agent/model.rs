@@ -11,6 +11,7 @@ use super::fields::{Fields, Reader};
 /// A model by provider and name, either of which may default to the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ModelChoice {
+    /// Provider name; the default provider if omitted.
     pub provider: Option<String>,
     /// The provider's name of the model, or an alias such as `sonnet`.
     pub model: Option<String>,

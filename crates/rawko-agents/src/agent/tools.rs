@@ -15,6 +15,7 @@ pub struct ToolRules {
     pub allowed: Option<Vec<String>>,
     /// Takes precedence over `allowed`.
     pub blocked: Vec<String>,
+    /// Rules on shell commands.
     pub bash_filter: Option<BashFilter>,
     /// Hosts that the agent may reach; `None` leaves it to the settings.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,9 @@ const REPORT_CHARS_MAX: usize = 4_000;
 /// The input of an extraction.
 #[derive(Clone, Copy, Debug)]
 pub struct Extraction<'a> {
+    /// Task text.
     pub task: &'a str,
+    /// Agent that reported.
     pub agent: &'a str,
     /// The agent's report.
     pub text: &'a str,
@@ -26,23 +28,36 @@ pub struct Extraction<'a> {
 /// A memory as returned by a model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct NewMemory {
+    /// Title in one line; the file is named after it.
     pub title: String,
+    /// Words that a later task is matched by.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// Agents that it is for; empty means all.
     #[serde(default)]
     pub agents: Vec<String>,
+    /// The lesson.
     pub body: String,
 }
 
+/// A response without usable memories.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractionError {
+    /// The response does not match the schema; holds the parser's message.
     #[error("the answer is not a list of memories: {0}")]
     Unreadable(String),
+    /// A memory has an invalid field.
     #[error("`{title}` is not a valid memory: {why}")]
-    Unusable { title: String, why: &'static str },
+    Unusable {
+        /// Title of the memory.
+        title: String,
+        /// Reason, as a clause.
+        why: &'static str,
+    },
 }
 
+/// Builds the prompt that asks a model for memories.
 pub fn extraction_prompt(extraction: &Extraction<'_>) -> String {
     let Extraction { task, agent, text, known } = extraction;
     let report: String = text.chars().take(REPORT_CHARS_MAX).collect();
@@ -58,6 +73,7 @@ pub fn extraction_prompt(extraction: &Extraction<'_>) -> String {
     )
 }
 
+/// Returns the JSON Schema of the response.
 pub fn extraction_schema() -> Json {
     let words = json!({"type": "array", "items": {"type": "string"}});
     let memory = json!({

@@ -12,7 +12,9 @@ const KEYS: [&str; 5] = ["title", "tags", "agents", "created", "uses"];
 pub struct Memory {
     /// The file name without its extension.
     pub name: String,
+    /// Title in one line.
     pub title: String,
+    /// Words that a task is matched by, with double weight.
     pub tags: Vec<String>,
     /// The agents it is for; empty means all.
     pub agents: Vec<String>,
@@ -20,6 +22,7 @@ pub struct Memory {
     pub created: Option<String>,
     /// Number of times it was given to an agent.
     pub uses: u64,
+    /// The lesson, as written.
     pub body: String,
 }
 
@@ -27,9 +30,11 @@ pub struct Memory {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct Problem {
+    /// Path of the file.
     pub file: String,
     /// Counted from 1.
     pub line: usize,
+    /// Problem in one sentence.
     pub message: String,
 }
 

@@ -16,6 +16,7 @@ const NAMES_MAX: u32 = 1_000;
 pub struct Memories {
     /// Sorted by name.
     pub all: Vec<Memory>,
+    /// Problems of all files.
     pub problems: Vec<Problem>,
 }
 

@@ -1,6 +1,6 @@
 //! Formats memories for an agent's prompt, up to a token budget.
 
-use super::score::Scored;
+use super::score::ScoredMemory;
 
 /// Estimated characters per token.
 const CHARS_PER_TOKEN: usize = 4;
@@ -8,6 +8,7 @@ const CHARS_PER_TOKEN: usize = 4;
 /// The text for the prompt, and the memories whose use is to be counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Injection {
+    /// Text for the prompt; empty if no memory fits.
     pub text: String,
     /// The names of the included memories.
     pub used: Vec<String>,
@@ -15,10 +16,10 @@ pub struct Injection {
 
 /// Adds memories in order of score, each whole or not at all, until the budget is used up. One that is too long does
 /// not exclude shorter ones.
-pub fn inject(scored: &[Scored<'_>], tokens_max: usize) -> Injection {
+pub fn inject(scored: &[ScoredMemory<'_>], tokens_max: usize) -> Injection {
     let mut injection = Injection::default();
     let mut room = tokens_max.saturating_mul(CHARS_PER_TOKEN);
-    for Scored { memory, .. } in scored {
+    for ScoredMemory { memory, .. } in scored {
         let entry = entry(&memory.title, &memory.body);
         let size = entry.chars().count() + 1;
         if size <= room {

@@ -13,4 +13,4 @@ pub use extract::{
 pub use file::{Memory, Problem, parse_memory, render_memory};
 pub use folder::{MEMORIES_FOLDER, Memories, note_use, read_memories, write_memory};
 pub use inject::{Injection, inject};
-pub use score::{Scored, rank};
+pub use score::{ScoredMemory, rank};

@@ -25,22 +25,24 @@ const DAY_MS: f64 = 86_400_000.0;
 
 /// A memory with its score.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scored<'m> {
+pub struct ScoredMemory<'m> {
+    /// The memory.
     pub memory: &'m Memory,
+    /// Relevance; higher is better, always above 0.
     pub score: f64,
 }
 
 /// Returns the relevant memories for this task and agent, best first; ties are ordered by name.
-pub fn rank<'m>(memories: &'m [Memory], task: &str, agent: &str, now_ms: i64) -> Vec<Scored<'m>> {
+pub fn rank<'m>(memories: &'m [Memory], task: &str, agent: &str, now_ms: i64) -> Vec<ScoredMemory<'m>> {
     let wanted: BTreeSet<String> = words(task).collect();
     let bags: Vec<BTreeMap<String, f64>> = memories.iter().map(bag).collect();
-    let mut scored: Vec<Scored<'m>> = Vec::new();
+    let mut scored: Vec<ScoredMemory<'m>> = Vec::new();
     for (memory, bag) in memories.iter().zip(&bags) {
         let is_for_agent = memory.agents.is_empty() || memory.agents.iter().any(|name| name == agent);
         let common = wanted.iter().filter_map(|word| Some(bag.get(word)? * rarity(word, &bags)));
         let common: f64 = common.sum();
         if is_for_agent && common > 0.0 {
-            scored.push(Scored { memory, score: common * (1.0 + RECENCY * freshness(memory, now_ms)) });
+            scored.push(ScoredMemory { memory, score: common * (1.0 + RECENCY * freshness(memory, now_ms)) });
         }
     }
     scored.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.name.cmp(&b.memory.name)));

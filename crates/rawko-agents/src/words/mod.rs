@@ -34,7 +34,9 @@ pub struct WordFile {
 pub struct ProjectWords {
     /// The root's first, then by path.
     pub files: Vec<WordFile>,
+    /// Agent Skills, by name.
     pub skills: Vec<Skill>,
+    /// Section `instructions` of the settings.
     pub settings: WordSettings,
 }
 

@@ -4,6 +4,7 @@ use rawko_host::{Section, SettingsReader};
 
 const BYTES_MAX: usize = 32 * 1024;
 
+/// The section `instructions` of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordSettings {
     /// Bytes of instructions in one system prompt.

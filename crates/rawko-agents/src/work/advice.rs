@@ -2,9 +2,8 @@
 //! of the agent forbids.
 
 use rawko_arbiter::{RecoveryAction, RecoveryOption};
-use rawko_core::Value;
 use rawko_model::ToolUse;
-use rawko_tools::{Grant, ToolOutcome, is_builtin};
+use rawko_tools::{Grant, ToolFacts, ToolOutcome, is_builtin};
 
 use super::delegate::TASK;
 
@@ -66,7 +65,7 @@ pub(super) fn recovery(asked: &ToolUse, outcome: &ToolOutcome, grant: &Grant) ->
         ];
     }
     match asked.name.as_str() {
-        "Bash" => of_command(&text("command"), &outcome.data),
+        "Bash" => of_command(&text("command"), &outcome.facts()),
         "Edit" => {
             let first = if grant.allows("Read") { "Read the file again, then repeat" } else { "Repeat" };
             let path = text("path");
@@ -93,10 +92,10 @@ pub(super) fn recovery(asked: &ToolUse, outcome: &ToolOutcome, grant: &Grant) ->
     }
 }
 
-fn of_command(command: &str, data: &Value) -> Vec<RecoveryOption> {
+fn of_command(command: &str, facts: &ToolFacts) -> Vec<RecoveryOption> {
     let program = command.split_whitespace().next().unwrap_or_default();
-    let (description, reason) = match data.get("exit_code").as_i64() {
-        _ if data.get("timed_out").as_bool() == Some(true) => {
+    let (description, reason) = match facts.exit_code {
+        _ if facts.is_timed_out => {
             (format!("Run `{command}` on less, or with more time"), "It ran out of time".to_owned())
         }
         // The shell's code for a program that it does not find.
@@ -128,6 +127,7 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rawko_core::Value;
     use rawko_tools::Layer;
 
     fn grant(blocked: &[&str]) -> Grant {

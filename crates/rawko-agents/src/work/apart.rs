@@ -1,7 +1,6 @@
-//! Agents that work in a copy of the project: `isolation: worktree`. Each gets a workshop whose root is the copy, so that
+//! Agents that work in a copy of the project: `isolation: worktree`. Each gets a agent_services whose root is the copy, so that
 //! every service of the agent and of its helpers works there and nowhere else.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -10,11 +9,15 @@ use rawko_host::{Call, Category, ServiceError};
 use rawko_programs::checkpoints::{Author, EntryKind};
 use rawko_programs::checks::CheckReport;
 use rawko_programs::checks::LanguageServers;
-use rawko_programs::worktrees::{MergeError, Worktree, WorktreeError, Worktrees};
+use rawko_programs::worktrees::{MergeError, Overlap, Worktree, WorktreeError, Worktrees};
 use rawko_settings::StateDir;
 
-use super::trees::{named, worktrees_folder};
-use super::{Workshop, value};
+use super::AgentServices;
+use super::open::Isolation;
+use super::trees::worktrees_folder;
+use super::types::{
+    CheckpointRecord, CloseOutput, CodedFailure, MergeFailure, MergeInput, MergeOutput, WorktreeRecord, value,
+};
 use crate::agent::AgentFile;
 
 /// Bytes of the diff in an agent's result.
@@ -25,17 +28,15 @@ const DIFF_BYTES_MAX: usize = 64 * 1024;
 pub struct Apart {
     worktrees: OnceLock<Result<Worktrees, String>>,
     known: Mutex<Known>,
-    /// Files that agents changed, with the worktrees that they did it in.
-    touched: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
 #[derive(Default)]
 struct Known {
     changed: Option<SystemTime>,
-    trees: Vec<(Worktree, Option<Arc<Workshop>>)>,
+    trees: Vec<(Worktree, Option<Arc<AgentServices>>)>,
 }
 
-impl Workshop {
+impl AgentServices {
     fn worktrees(&self) -> Result<&Worktrees, String> {
         let made = self.apart.worktrees.get_or_init(|| {
             let state = StateDir::of(&self.environment).map_err(|error| error.to_string())?;
@@ -50,16 +51,16 @@ impl Workshop {
         self.apart.known.lock().unwrap_or_else(PoisonError::into_inner).changed = None;
     }
 
-    /// Returns the workshop of an instance that works in a copy, or whose ancestor does.
-    pub(super) fn apart_for(&self, instance: &str) -> Option<Arc<Workshop>> {
+    /// Returns the agent_services of an instance that works in a copy, or whose ancestor does.
+    pub(super) fn apart_for(&self, instance: &str) -> Option<Arc<AgentServices>> {
         let worktrees = self.worktrees().ok()?;
         let mut known = self.apart.known.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = worktrees.changed();
         if known.changed.is_none() || known.changed != changed {
             let mut trees: Vec<_> = worktrees.all().ok()?.into_iter().map(|tree| (tree, None)).collect();
-            for (tree, workshop) in &mut trees {
+            for (tree, agent_services) in &mut trees {
                 let old = known.trees.iter().find(|(old, _)| old.name == tree.name);
-                *workshop = old.and_then(|(_, workshop)| workshop.clone());
+                *agent_services = old.and_then(|(_, agent_services)| agent_services.clone());
             }
             // Another change may follow within the same tick of the clock.
             let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|age| age.as_millis() > 50);
@@ -71,15 +72,15 @@ impl Workshop {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let found = known.trees.iter_mut().filter(|(tree, _)| is_within(tree));
-        let (tree, workshop) = found.max_by_key(|(tree, _)| tree.instance.len())?;
-        Some(Arc::clone(workshop.get_or_insert_with(|| Arc::new(self.in_copy(tree)))))
+        let (tree, agent_services) = found.max_by_key(|(tree, _)| tree.instance.len())?;
+        Some(Arc::clone(agent_services.get_or_insert_with(|| Arc::new(self.in_copy(tree)))))
     }
 
-    /// Returns the same workshop for a copy of the project.
-    fn in_copy(&self, tree: &Worktree) -> Workshop {
+    /// Returns the same agent_services for a copy of the project.
+    fn in_copy(&self, tree: &Worktree) -> AgentServices {
         let mut confinement = self.confinement.clone();
         confinement.root.clone_from(&tree.path);
-        Workshop {
+        AgentServices {
             root: tree.path.clone(),
             toolbox: self.toolbox.apart(&tree.path),
             confinement,
@@ -101,6 +102,7 @@ impl Workshop {
             // Those of the project have its files open.
             language_servers: LanguageServers::default(),
             servers: Arc::clone(&self.servers),
+            hooks: self.hooks.clone(),
             own_chart: self.own_chart.clone(),
             history: OnceLock::new(),
             apart: Apart::default(),
@@ -116,15 +118,15 @@ impl Workshop {
         agent: &AgentFile,
         owner: &str,
         name: &str,
-        input: &Value,
+        asked: Isolation<'_>,
     ) -> Result<Option<Worktree>, ServiceError> {
-        if let Some(name) = input.get("worktree").as_str() {
+        if let Some(name) = asked.worktree.as_str() {
             let tree = self.worktrees().map_err(failed)?.named(name).map_err(|error| refused(&error))?;
             let tree = self.worktrees().map_err(failed)?.hand_over(&tree, owner).map_err(failed)?;
             self.reread();
             return Ok(Some(tree));
         }
-        let is_asked = match input.get("isolation") {
+        let is_asked = match asked.isolation {
             Value::Null => agent.isolation,
             Value::Str(text) => &**text == "worktree",
             _ => false,
@@ -140,19 +142,18 @@ impl Workshop {
         opened.map(Some).map_err(|error| refused(&error))
     }
 
-    /// Notes a changed file. Returns the other worktrees that it was changed in, too.
-    pub(super) fn overlap(&self, tree: &str, path: &str) -> Vec<String> {
-        let mut touched = self.apart.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        let trees = touched.entry(path.to_owned()).or_default();
-        if !trees.iter().any(|known| known == tree) {
-            trees.push(tree.to_owned());
-        }
-        trees.iter().filter(|known| *known != tree).cloned().collect()
-    }
-
-    fn forget(&self, tree: &str) {
-        let mut touched = self.apart.touched.lock().unwrap_or_else(PoisonError::into_inner);
-        touched.values_mut().for_each(|trees| trees.retain(|known| known != tree));
+    /// Notes changed files. Returns a sentence for each that was changed in other worktrees, too.
+    pub(super) fn overlap(&self, tree: &str, paths: &[&str]) -> Vec<String> {
+        // A report that fails does not stop the work: the merge finds the conflict.
+        let Ok(Ok(overlaps)) = self.worktrees().map(|worktrees| worktrees.touch(tree, paths)) else {
+            return Vec::new();
+        };
+        let words = |overlap: &Overlap| {
+            let others = overlap.worktrees.iter().filter(|other| *other != tree);
+            let others: Vec<&str> = others.map(String::as_str).collect();
+            format!("{} (also changed in {})", overlap.path, others.join(", "))
+        };
+        overlaps.iter().map(words).collect()
     }
 }
 
@@ -173,20 +174,18 @@ pub(super) fn name_of_call(call: &Call, agent: &str) -> String {
 }
 
 /// `work:close`: commits the work of an isolated agent. Without changes, its worktree is removed.
-pub(super) async fn close(workshop: &Workshop, owner: &str) -> Result<Value, ServiceError> {
-    let (worktrees, history) = (workshop.worktrees().map_err(failed)?, workshop.history().map_err(failed)?);
+pub(super) async fn close(agent_services: &AgentServices, owner: &str) -> Result<CloseOutput, ServiceError> {
+    let (worktrees, history) =
+        (agent_services.worktrees().map_err(failed)?, agent_services.history().map_err(failed)?);
     let Some(tree) = worktrees.of_instance(owner).map_err(failed)? else {
-        return Ok(Value::map([("worktree", Value::Null)]));
+        return Ok(CloseOutput { worktree: None });
     };
     let changes = worktrees.changes(history, &tree).await.map_err(failed)?;
     let message = format!("rawko: changes of {}\n\nInstance: {}\n", tree.name, owner);
     let tree = worktrees.commit(history, &tree, &changes, &message).await.map_err(failed)?;
-    let files: Vec<&String> = changes.diffs.iter().map(|file| &file.path).collect();
-    let mut overlap: Vec<String> = Vec::new();
-    for path in &files {
-        let others = workshop.overlap(&tree.name, path);
-        overlap.extend(others.iter().map(|other| format!("{path} (also changed in {other})")));
-    }
+    let files: Vec<String> = changes.diffs.iter().map(|file| file.path.clone()).collect();
+    let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+    let overlap = agent_services.overlap(&tree.name, &paths);
     let whole: String = changes.diffs.iter().map(|file| file.diff.as_str()).collect();
     let diff: String = match whole.len() > DIFF_BYTES_MAX {
         true => whole
@@ -199,35 +198,38 @@ pub(super) async fn close(workshop: &Workshop, owner: &str) -> Result<Value, Ser
             .collect(),
         false => whole,
     };
-    let mut about = about(&tree).as_map().cloned().unwrap_or_default();
-    about.insert("files".into(), value(&files));
-    about.insert("diff".into(), Value::from(diff));
-    about.insert("overlap".into(), value(&overlap));
     if changes.changes.is_empty() {
         worktrees.remove(history, &tree).await.map_err(failed)?;
-        workshop.forget(&tree.name);
     }
-    Ok(Value::map([("worktree", Value::Map(about.into()))]))
+    let worktree =
+        WorktreeRecord { files: Some(files), diff: Some(diff), overlap: Some(overlap), ..about(&tree) };
+    Ok(CloseOutput { worktree: Some(worktree) })
 }
 
 /// Describes a worktree for a chart.
-pub(super) fn about(tree: &Worktree) -> Value {
-    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
-    Value::map([
-        ("branch", Value::str(&tree.name)),
-        ("path", Value::from(tree.path.display().to_string())),
-        ("git", Value::Bool(tree.is_git)),
-        ("base", text(&tree.base_commit)),
-        ("commit", text(&tree.commit)),
-    ])
+pub(super) fn about(tree: &Worktree) -> WorktreeRecord {
+    WorktreeRecord {
+        branch: tree.name.clone(),
+        path: tree.path.display().to_string(),
+        git: tree.is_git,
+        base: tree.base_commit.clone(),
+        commit: tree.commit.clone(),
+        files: None,
+        diff: None,
+        overlap: None,
+    }
 }
 
 /// `git:merge`: merges the worktree of an agent into the project.
-pub(super) async fn merge(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
-    let (worktrees, history) = (workshop.worktrees().map_err(failed)?, workshop.history().map_err(failed)?);
-    let input = &call.input;
-    let name = input.get("branch").as_str().or_else(|| input.get("worktree").get("branch").as_str());
-    let Some(name) = name else {
+pub(super) async fn merge(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: MergeInput,
+) -> Result<MergeOutput, ServiceError> {
+    let (worktrees, history) =
+        (agent_services.worktrees().map_err(failed)?, agent_services.history().map_err(failed)?);
+    let name = input.branch.or_else(|| input.worktree.and_then(|worktree| worktree.branch));
+    let Some(name) = name.as_deref() else {
         let message = "`git:merge` needs `branch`: the branch of an agent's worktree";
         return Err(ServiceError::new(Category::Failed, message));
     };
@@ -235,34 +237,37 @@ pub(super) async fn merge(workshop: &Workshop, call: &Call) -> Result<Value, Ser
         kind: EntryKind::Merge,
         instance: call.instance.to_string(),
         call: call.idempotency.to_string(),
-        label: format!("git:merge {name}"),
+        label: format!("{} {name}", call.name),
     };
+    // Until the checks have judged the merge: the next one begins with a project that passes them.
+    let turn = worktrees.merge_turn(&call.idempotency).await.map_err(failed)?;
     let tree = match worktrees.named(name) {
         Ok(tree) => tree,
         // It was merged before, or there was nothing to merge.
-        Err(WorktreeError::Unknown(_)) if input.get("missing").as_str() != Some("error") => {
-            return Ok(merged(name, &[], Value::Null, None));
+        Err(WorktreeError::Unknown(_)) if input.missing.as_deref() != Some("error") => {
+            return Ok(merged(name, Vec::new(), None, None));
         }
         Err(error) => return Err(refused(&error)),
     };
-    let done = match worktrees.merge(history, name, &author).await {
+    let done = match worktrees.merge(history, name, &author, &turn).await {
         Ok(done) => done,
         Err(MergeError::Conflict(files)) => {
             let message = format!("{name} conflicts with the project in {}", files.join(", "));
-            let details = Value::map([
-                ("code", Value::str("conflict")),
-                ("branch", Value::str(name)),
-                ("path", Value::from(tree.path.display().to_string())),
-                ("files", value(&files)),
-            ]);
-            return Err(definite(ServiceError::new(Category::Failed, message).with_details(details)));
+            let details = MergeFailure {
+                code: "conflict".to_owned(),
+                branch: name.to_owned(),
+                path: Some(tree.path.display().to_string()),
+                files,
+                report: None,
+            };
+            return Err(definite(ServiceError::new(Category::Failed, message).with_details(value(&details))));
         }
         Err(MergeError::Worktree(error)) => return Err(refused(&error)),
         Err(MergeError::Apply(error)) => return Err(failed(error)),
     };
-    let report = match input.get("checks").as_bool() {
-        Some(true) => Some(super::checking::run(workshop).await),
-        Some(false) | None => None,
+    let report = match input.checks {
+        true => Some(super::checking::run(agent_services).await),
+        false => None,
     };
     if let Some(report) = report.as_ref().filter(|report| !report.clean) {
         if let Some(entry) = &done.entry {
@@ -273,31 +278,29 @@ pub(super) async fn merge(workshop: &Workshop, call: &Call) -> Result<Value, Ser
             let undo = Author { kind: EntryKind::Undo, ..author };
             history.revert(&net, &undo, false).await.map_err(failed)?;
         }
-        let details = Value::map([
-            ("code", Value::str("checks_failed")),
-            ("branch", Value::str(name)),
-            ("files", value(&done.files)),
-            ("report", value(report)),
-        ]);
+        let details = MergeFailure {
+            code: "checks_failed".to_owned(),
+            branch: name.to_owned(),
+            path: None,
+            files: done.files,
+            report: Some(report.clone()),
+        };
         let message = format!("{name} was not merged: the checks fail with it");
-        return Err(definite(ServiceError::new(Category::Failed, message).with_details(details)));
+        return Err(definite(ServiceError::new(Category::Failed, message).with_details(value(&details))));
     }
-    if input.get("keep").as_bool() != Some(true) {
+    if !input.keep {
         worktrees.remove(history, &tree).await.map_err(failed)?;
-        workshop.forget(name);
     }
-    let checkpoint = done.entry.as_ref().map_or(Value::Null, named);
-    Ok(merged(name, &done.files, checkpoint, report.as_ref()))
+    Ok(merged(name, done.files, done.entry.as_ref().map(CheckpointRecord::of), report))
 }
 
-fn merged(name: &str, files: &[String], checkpoint: Value, report: Option<&CheckReport>) -> Value {
-    Value::map([
-        ("branch", Value::str(name)),
-        ("merged", Value::Bool(true)),
-        ("files", value(&files)),
-        ("checkpoint", checkpoint),
-        ("report", report.map_or(Value::Null, value)),
-    ])
+fn merged(
+    name: &str,
+    files: Vec<String>,
+    checkpoint: Option<CheckpointRecord>,
+    report: Option<CheckReport>,
+) -> MergeOutput {
+    MergeOutput { branch: name.to_owned(), merged: true, files, checkpoint, report }
 }
 
 /// A conflict stays one however often it is tried.
@@ -313,8 +316,8 @@ fn failed(error: impl std::fmt::Display) -> ServiceError {
 fn refused(error: &WorktreeError) -> ServiceError {
     match error {
         WorktreeError::DiskBudget { .. } => {
-            let details = Value::map([("code", Value::str("disk_budget"))]);
-            ServiceError::new(Category::Limit, error.to_string()).with_details(details)
+            let details = CodedFailure { code: "disk_budget" };
+            ServiceError::new(Category::Limit, error.to_string()).with_details(value(&details))
         }
         WorktreeError::Unknown(_) => ServiceError::new(Category::Unknown, error.to_string()),
         WorktreeError::Io(_) => failed(error),

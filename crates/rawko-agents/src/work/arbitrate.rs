@@ -2,40 +2,50 @@
 //! responses are part of the result, so that the journal has them and the question can be replayed with another model.
 
 use jiff::Timestamp;
-use rawko_core::{Map, Value};
+use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::complete::{bare_as, text};
+use super::AgentServices;
+use super::complete::{Origin, text};
 use super::models::ModelChain;
-use super::recall::{Recalled, recall};
-use super::{Workshop, value};
+use super::recall::{RecalledMemories, recall};
+use super::types::{ArbiterOutput, ArbiterRequest, CallPolicy, ModelFailure, value};
 use rawko_arbiter::{Case, ContextError, Decided, Inquiry, Moment, Next, Orchestration, PromptTurn};
-use rawko_model::provider::{CompletionRequest, OutputSchema, ProviderError, ProviderProblem, judge};
+use rawko_model::provider::{
+    CompletionRequest, ErrorCode, OutputSchema, ProviderError, ProviderProblem, judge,
+};
 use rawko_model::{Message, Role, Usage};
 
 /// The agent name of these requests, for scripts and observers.
 const ARBITER: &str = "arbiter";
 
-pub(super) async fn decide(workshop: &Workshop, moment: Moment, call: Call) -> Result<Value, ServiceError> {
+pub(super) async fn decide(
+    agent_services: &AgentServices,
+    moment: Moment,
+    call: &Call,
+    request: &ArbiterRequest,
+) -> Result<ArbiterOutput, ServiceError> {
     let context = Orchestration::of(&call.input).map_err(|error| unreadable(&error))?;
-    let agents = workshop.profiles();
-    let case = Case { moment, context: &context, agents: &agents, settings: &workshop.arbiter };
+    let agents = agent_services.profiles();
+    let case = Case { moment, context: &context, agents: &agents, settings: &agent_services.arbiter };
     let now_ms = Timestamp::now().as_millisecond();
-    let mut inquiry = Inquiry::new(&case, &workshop.prompts, now_ms).map_err(|error| unreadable(&error))?;
-    let mut asking = Asking { workshop, call: &call, usage: Usage::default() };
+    let mut inquiry =
+        Inquiry::new(&case, &agent_services.prompts, now_ms).map_err(|error| unreadable(&error))?;
+    let mut asking = Asking { agent_services, call, request, usage: Usage::default() };
     let mut next = inquiry.next(&case);
     loop {
         next = match next {
             Next::Decided(decided) => {
                 let agent = decided.agent.as_deref();
-                let recalled = agent.map(|agent| remembered(workshop, &context, agent, now_ms));
-                return Ok(asking.told(moment, &decided, &inquiry, recalled));
+                let recalled = agent.map(|agent| remembered(agent_services, &context, agent, now_ms));
+                return Ok(asking.output(moment, &decided, &inquiry, recalled));
             }
             Next::Nobody => return Err(nobody(&context)),
             Next::Ask { turns, schema } => {
                 let messages = turns.into_iter().map(message).collect();
                 let answer = asking.ask(messages, schema).await;
-                let answer = answer.map_err(|error| with("record", asking.record(&inquiry), error))?;
+                let answer = answer
+                    .map_err(|error| amended(error, |details| details.record = asking.record(&inquiry)))?;
                 inquiry.answered(&case, &answer)
             }
         };
@@ -50,25 +60,37 @@ fn message(turn: PromptTurn) -> Message {
 }
 
 struct Asking<'a> {
-    workshop: &'a Workshop,
+    agent_services: &'a AgentServices,
     call: &'a Call,
+    request: &'a ArbiterRequest,
     usage: Usage,
+}
+
+/// The journal's record of a decision, with the model that was asked.
+#[derive(serde::Serialize)]
+struct Record<'r> {
+    #[serde(flatten)]
+    inquiry: Value,
+    model: &'r str,
+    occasion: Option<&'r str>,
 }
 
 impl Asking<'_> {
     /// Returns the models: the arbiter's setting, else the task's, else the default.
     fn chain(&self) -> ModelChain<'_> {
-        let task = self.call.input.get("providerName").as_str();
-        let (models, from) = match self.workshop.arbiter.model.as_deref() {
+        let task = self.request.provider_name.as_deref();
+        let (models, from) = match self.agent_services.arbiter.model.as_deref() {
             Some(models) => (models, "`arbiter.model` in .rawko/config.yaml"),
             None => (task.unwrap_or_default(), "`--model`"),
         };
-        ModelChain::of(self.workshop, models, from, self.call)
+        ModelChain::of(self.agent_services, models, from, self.request.model_index)
     }
 
     async fn ask(&mut self, messages: Vec<Message>, schema: Value) -> Result<String, ServiceError> {
         self.insist_on_budget()?;
-        let bare = bare_as(ARBITER, self.call);
+        let ArbiterRequest { occasion, attempt, .. } = self.request;
+        let origin = Origin { agent: ARBITER, occasion: occasion.as_deref(), attempt: *attempt };
+        let bare = origin.request(self.call);
         let (attempt, chain) = (bare.attempt, self.chain());
         let failed = |error: &ProviderError| {
             let error = chain.fault(error, attempt, &self.call.idempotency);
@@ -86,10 +108,14 @@ impl Asking<'_> {
 
     /// Checks the budget before a question; a rule is free.
     fn insist_on_budget(&self) -> Result<(), ServiceError> {
-        let left = self.call.policy.get("budget");
-        let is_over = |key: &&str| left.get(key).as_f64().is_some_and(|left| left <= 0.0);
-        match ["tokens", "cost_usd", "time"].into_iter().find(is_over) {
-            Some(key) => {
+        let left = CallPolicy::of(self.call).budget();
+        let parts = [
+            ("tokens", left.tokens.is_some_and(|left| left <= 0)),
+            ("cost_usd", left.cost_usd.is_some_and(|left| left <= 0.0)),
+            ("time", left.time.is_some_and(|left| left <= 0)),
+        ];
+        match parts.into_iter().find(|(_, is_over)| *is_over) {
+            Some((key, _)) => {
                 let message = format!("`budget.{key}` is used up, and the arbiter would have to ask a model");
                 Err(with_usage(ServiceError::new(Category::Limit, message), self.usage))
             }
@@ -97,58 +123,62 @@ impl Asking<'_> {
         }
     }
 
-    fn told(
+    fn output(
         &self,
         moment: Moment,
         decided: &Decided,
         inquiry: &Inquiry,
-        recalled: Option<Recalled>,
-    ) -> Value {
-        let told = match moment {
-            Moment::Select => decided.to_selection(),
-            Moment::Evaluate => decided.to_value(),
+        recalled: Option<RecalledMemories>,
+    ) -> ArbiterOutput {
+        let record = self.record(inquiry);
+        let mut output = match moment {
+            Moment::Select => ArbiterOutput::selection(decided, self.usage, record),
+            Moment::Evaluate => ArbiterOutput::evaluation(decided, self.usage, record),
         };
-        let mut told = told.as_map().cloned().unwrap_or_default();
-        for (key, value) in recalled.into_iter().flat_map(Recalled::entries) {
-            told.insert(key.into(), value);
+        if let Some(RecalledMemories { injection, problem }) = recalled {
+            output.memories = Some(injection.text);
+            output.memories_used = injection.used;
+            output.memories_problem = problem;
         }
-        told.insert("usage".into(), value(&self.usage));
-        told.insert("record".into(), self.record(inquiry));
-        Value::Map(told.into())
+        output
     }
 
     /// Returns the prompts and responses so far, also without a decision.
     fn record(&self, inquiry: &Inquiry) -> Value {
-        let mut record = inquiry.record().as_map().cloned().unwrap_or_default();
-        record.insert("model".into(), Value::str(self.chain().model()));
-        record.insert("occasion".into(), self.call.input.get("occasion").clone());
-        Value::Map(record.into())
+        let occasion = self.request.occasion.as_deref();
+        value(&Record { inquiry: inquiry.record(), model: self.chain().model(), occasion })
     }
 }
 
 /// The arbiter's question is as short as it can be: one that is too long stays too long.
 fn end_if_too_long(error: ServiceError) -> ServiceError {
-    let is_last = error.details.get("next_model").is_null();
-    match error.details.get("code").as_str() {
-        Some("context_length_exceeded") if is_last => with("permanent", Value::Bool(true), error),
-        _ => error,
+    let details: ModelFailure = error.details.read().unwrap_or_default();
+    let is_too_long = details.code == ErrorCode::ContextLengthExceeded.as_str();
+    match is_too_long && details.next_model.is_none() {
+        true => amended(error, |details| details.permanent = Some(true)),
+        false => error,
     }
 }
 
 /// The completion was paid for, even if it failed.
 fn with_usage(error: ServiceError, usage: Usage) -> ServiceError {
-    with("usage", value(&usage), error)
+    amended(error, |details| details.usage = Some(usage))
 }
 
-fn with(key: &str, more: Value, error: ServiceError) -> ServiceError {
-    let mut details: Map = error.details.as_map().cloned().unwrap_or_default();
-    details.insert(key.into(), more);
-    error.with_details(Value::Map(details.into()))
+fn amended(error: ServiceError, change: impl FnOnce(&mut ModelFailure)) -> ServiceError {
+    let mut details: ModelFailure = error.details.read().unwrap_or_default();
+    change(&mut details);
+    error.with_details(value(&details))
 }
 
-fn remembered(workshop: &Workshop, context: &Orchestration, agent: &str, now_ms: i64) -> Recalled {
+fn remembered(
+    agent_services: &AgentServices,
+    context: &Orchestration,
+    agent: &str,
+    now_ms: i64,
+) -> RecalledMemories {
     let begins = context.sessions.get(agent).as_list().is_none_or(<[Value]>::is_empty);
-    recall(workshop, &context.task, agent, begins, now_ms)
+    recall(agent_services, &context.task, agent, begins, now_ms)
 }
 
 fn unreadable(error: &ContextError) -> ServiceError {
@@ -168,26 +198,36 @@ fn nobody(context: &Orchestration) -> ServiceError {
 pub struct Again {
     /// `{type, mode, reason}`, checked against the recorded schema.
     pub decision: Value,
+    /// Usage of the new completion.
     pub usage: Usage,
 }
 
+/// A recorded question that could not be asked again.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskAgainError {
+    /// A rule decided, so no model was asked.
     #[error("the record has no prompt")]
     NoPrompt,
+    /// The model is not available.
     #[error(transparent)]
     Model(#[from] ProviderProblem),
+    /// The completion failed.
     #[error(transparent)]
     Provider(#[from] ProviderError),
+    /// The response violates the recorded schema; holds the violation.
     #[error("the answer cannot be used: {0}")]
     Unfit(String),
 }
 
 /// Sends a recorded question to a model, once.
-pub async fn ask_again(workshop: &Workshop, model: &str, record: &Value) -> Result<Again, AskAgainError> {
+pub async fn ask_again(
+    agent_services: &AgentServices,
+    model: &str,
+    record: &Value,
+) -> Result<Again, AskAgainError> {
     let prompt = record.get("prompt").as_str().ok_or(AskAgainError::NoPrompt)?;
-    let (provider, name) = workshop.providers.find(model)?;
+    let (provider, name) = agent_services.providers.find(model)?;
     let schema = OutputSchema { name: "decision".into(), schema: record.get("schema").clone() };
     let request = CompletionRequest {
         model: name,

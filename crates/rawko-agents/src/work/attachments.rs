@@ -8,6 +8,8 @@ use rawko_core::Value;
 use rawko_host::{Category, Contents, ServiceError};
 
 use super::bounds::{INLINE_IMAGE_BYTES_MAX, REQUEST_IMAGE_BYTES_MAX};
+use super::types::{ModelFailure, value};
+use rawko_model::provider::ErrorCode;
 use rawko_model::{Message, Part};
 
 const TOO_MANY: &str =
@@ -19,9 +21,9 @@ pub const ATTACHMENTS_BYTES_MAX: usize = 12 * 1024 * 1024;
 
 /// The data of images that an answer holds references to.
 #[derive(Debug, Default)]
-pub(super) struct Attached(Vec<Value>);
+pub(super) struct AttachedImages(Vec<Value>);
 
-impl Attached {
+impl AttachedImages {
     /// Replaces every large image by a reference to it.
     pub(super) fn keep_all(&mut self, messages: Vec<Message>) -> Vec<Message> {
         let mut kept = |message: Message| Message {
@@ -44,8 +46,8 @@ impl Attached {
     }
 
     /// For the answer. Charts do not read it; its place in the journal is what keeps the data.
-    pub(super) fn into_value(self) -> Value {
-        Value::list(self.0)
+    pub(super) fn into_values(self) -> Vec<Value> {
+        self.0
     }
 }
 
@@ -81,9 +83,9 @@ async fn load(part: &mut Part, bytes_left: &mut u64, contents: &Contents) -> Res
 
 /// The store or the cluster does not answer now; it may later.
 fn unreadable(error: &str) -> ServiceError {
-    let details = [("code", Value::str("network_error")), ("transient", Value::Bool(true))];
+    let details = ModelFailure::coded(ErrorCode::NetworkError, true);
     ServiceError::new(Category::Network, format!("an image of the conversation cannot be read: {error}"))
-        .with_details(Value::map(details))
+        .with_details(value(&details))
 }
 
 #[cfg(test)]
@@ -114,27 +116,27 @@ mod tests {
         }
     }
 
-    fn committed(attached: Attached) -> Contents {
-        let json = attached.into_value().to_json().to_string();
+    fn committed(attached: AttachedImages) -> Contents {
+        let json = Value::list(attached.into_values()).to_json().to_string();
         let blobs = content::pack(&json).blobs.into_iter().map(|blob| (blob.hash, blob.body)).collect();
         Contents::new(Arc::new(Stored(Ok(blobs))))
     }
 
     #[tokio::test]
     async fn a_large_image_is_found_by_its_reference() {
-        let mut attached = Attached::default();
+        let mut attached = AttachedImages::default();
         let messages = said(vec![image("a", 4), image("b", 100_000), image("b", 100_000)]);
         let kept = attached.keep_all(messages.clone());
         assert_eq!(kept[0].parts[0], image("a", 4), "a small one stays");
         assert!(matches!(kept[0].parts[1], Part::ImageRef { bytes: 100_000, .. }));
         assert_eq!(kept[0].parts[1], kept[0].parts[2]);
-        assert_eq!(Attached::default().keep_all(kept.clone()), kept, "a reference stays");
+        assert_eq!(AttachedImages::default().keep_all(kept.clone()), kept, "a reference stays");
         assert_eq!(load_all(kept, &committed(attached)).await.unwrap(), messages);
     }
 
     #[tokio::test]
     async fn a_reference_to_nothing_becomes_words() {
-        let mut attached = Attached::default();
+        let mut attached = AttachedImages::default();
         let hash = Contents::name(&"b".repeat(100_000));
         attached.keep(image("b", 100_000));
         let contents = committed(attached);
@@ -157,14 +159,14 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_does_not_answer_is_asked_again_later() {
         let contents = Contents::new(Arc::new(Stored(Err("busy".into()))));
-        let kept = Attached::default().keep_all(said(vec![image("b", 100_000)]));
+        let kept = AttachedImages::default().keep_all(said(vec![image("b", 100_000)]));
         let error = load_all(kept, &contents).await.unwrap_err();
         assert_eq!(error.to_value().get("transient"), &Value::Bool(true), "{error:?}");
     }
 
     #[tokio::test]
     async fn a_request_holds_the_newest_images() {
-        let mut attached = Attached::default();
+        let mut attached = AttachedImages::default();
         let size = usize::try_from(REQUEST_IMAGE_BYTES_MAX).unwrap() / 2;
         let messages = said(["a", "b", "c"].map(|byte| image(byte, size)).to_vec());
         let kept = attached.keep_all(messages.clone());

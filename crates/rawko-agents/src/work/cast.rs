@@ -6,31 +6,15 @@ use std::sync::Arc;
 use rawko_chart::nearest;
 use rawko_core::{Map, Value};
 use rawko_host::{AgentBinding, AgentRequest, AgentResolver, Category, ServiceError};
+use serde_json::json;
 
-use super::{Workshop, charts};
+use super::types::{AgentInput, CallPolicy};
+use super::{AgentServices, charts};
 use crate::agent::{AgentFile, Kind};
 
-/// Keys that the chart `agent` takes unchanged; all other keys of an author are data for the model.
-const OWN_KEYS: [&str; 15] = [
-    "prompt",
-    "messages",
-    "phase",
-    "goal",
-    "schema",
-    "plan",
-    "memory",
-    "grant",
-    "occasion",
-    "depth",
-    "model",
-    "untrusted",
-    "report",
-    "isolation",
-    "worktree",
-];
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-impl AgentResolver for Workshop {
+impl AgentResolver for AgentServices {
     fn resolve(&self, casting: &AgentRequest<'_>) -> Result<AgentBinding, ServiceError> {
         let agent = self.agent(casting.agent)?;
         match agent.kind {
@@ -69,7 +53,7 @@ impl AgentResolver for Workshop {
     }
 }
 
-impl Workshop {
+impl AgentServices {
     pub(super) fn agent(&self, name: &str) -> Result<&AgentFile, ServiceError> {
         if let Some(agent) = self.agents.get(name) {
             return self.insist_on_skills(agent).map(|()| agent);
@@ -110,7 +94,7 @@ pub(super) fn input(agent: &AgentFile, casting: &AgentRequest<'_>) -> Value {
     match casting.input {
         Value::Map(given) => {
             for (key, value) in given.iter() {
-                let target = if OWN_KEYS.contains(&&**key) { &mut own } else { &mut rest };
+                let target = if AgentInput::has_key(key) { &mut own } else { &mut rest };
                 target.insert(Arc::clone(key), value.clone());
             }
         }
@@ -147,26 +131,20 @@ fn verdict_schema(agent: &AgentFile) -> Option<Value> {
     words.extend(declared);
     words.sort_unstable();
     words.dedup();
-    let text = |description: &str| {
-        Value::map([("type", Value::str("string")), ("description", Value::str(description))])
-    };
-    let mut verdict = text("the verdict on the work").as_map().cloned().unwrap_or_default();
-    verdict.insert("enum".into(), Value::list(words.into_iter().map(Value::str).collect()));
-    let properties = Value::map([
-        ("verdict", Value::Map(verdict.into())),
-        ("report", text("results and findings, for the next agent")),
-    ]);
-    Some(Value::map([
-        ("type", Value::str("object")),
-        ("properties", properties),
-        ("required", Value::list(vec![Value::str("verdict"), Value::str("report")])),
-        ("additionalProperties", Value::Bool(false)),
-    ]))
+    Some(Value::from_json(json!({
+        "type": "object",
+        "properties": {
+            "verdict": {"type": "string", "description": "the verdict on the work", "enum": words},
+            "report": {"type": "string", "description": "results and findings, for the next agent"},
+        },
+        "required": ["verdict", "report"],
+        "additionalProperties": false,
+    })))
 }
 
 /// Returns the lesser of the remaining time and the agent's own limit.
 fn time_ms(agent: &AgentFile, policy: &Value) -> Value {
-    let left = policy.get("budget").get("time").as_i64().and_then(|ms| u64::try_from(ms).ok());
+    let left = CallPolicy::read(policy).budget().time.and_then(|ms| u64::try_from(ms).ok());
     let least = [left, agent.limits.timeout_ms].into_iter().flatten().fold(DAY_MS, u64::min);
     Value::Int(i64::try_from(least).unwrap_or(i64::MAX))
 }

@@ -2,69 +2,108 @@
 
 use std::path::Path;
 
-use rawko_core::{Map, Value};
 use rawko_host::{Call, ServiceError};
 
-use super::{Workshop, evidence, part, patch, trees, value};
-use rawko_arbiter::loop_control::{Detector, Pass, PassHistory, PassKind, Verdict, judge_passes};
+use super::types::{
+    BaseOutput, CloseChecksInput, CloseChecksOutput, ProjectInput, ProjectOutput, ReportRecord, RoundInput,
+    RoundOutput, VerdictWord,
+};
+use super::{AgentServices, evidence, tool, trees};
+use rawko_arbiter::loop_control::{Pass, PassKind, Verdict, judge_passes};
 use rawko_programs::checks::{CheckFinding, CheckReport, detect, run_all};
 
-pub(super) async fn check(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    match &*call.name {
-        // A check may format files, and files that agents must not change are restored.
-        "checks:base" => {
-            trees::recorded(workshop, &call, &call.name, evidence::base(workshop, &call)).await.0
-        }
-        "checks:close" => {
-            trees::recorded(workshop, &call, &call.name, evidence::close(workshop, &call)).await.0
-        }
-        "checks:round" => {
-            trees::recorded(workshop, &call, &call.name, evidence::round(workshop, &call)).await.0
-        }
-        "checks:patch" => patch::patch(workshop, &call).await,
-        "checks:progress" => evidence::progress(workshop, &call).await,
-        _ => trees::recorded(workshop, &call, &call.name, project(workshop, &call)).await.0,
-    }
+// A check may format files, and files that agents must not change are restored: each leaves a checkpoint.
+
+/// `checks:base`.
+pub(super) async fn base(agent_services: &AgentServices, call: &Call) -> Result<BaseOutput, ServiceError> {
+    trees::recorded(agent_services, call, &call.name, evidence::base(agent_services, call)).await.0
 }
 
-async fn project(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
-    let history = if call.input.get("history").is_null() {
-        PassHistory::default()
-    } else {
-        part(&call.input, "history")?
-    };
-    let now_ms = call.input.get("now_ms").as_i64().unwrap_or(history.started_ms);
+/// `checks:close`.
+pub(super) async fn close(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: CloseChecksInput,
+) -> Result<CloseChecksOutput, ServiceError> {
+    trees::recorded(agent_services, call, &call.name, evidence::close(agent_services, call, input)).await.0
+}
+
+/// `checks:round`.
+pub(super) async fn round(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: RoundInput,
+) -> Result<RoundOutput, ServiceError> {
+    trees::recorded(agent_services, call, &call.name, evidence::round(agent_services, call, input)).await.0
+}
+
+/// `checks:project`.
+pub(super) async fn project(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: ProjectInput,
+) -> Result<ProjectOutput, ServiceError> {
+    trees::recorded(agent_services, call, &call.name, pass(agent_services, call, input)).await.0
+}
+
+async fn pass(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: ProjectInput,
+) -> Result<ProjectOutput, ServiceError> {
+    let history = input.history.clone();
+    let now_ms = input.now_ms.unwrap_or(history.started_ms);
     // A chart that recorded a base wants its progress judged, too.
-    let (report, more) = if call.input.get("base").is_null() {
-        (run(workshop).await, Map::default())
-    } else {
-        evidence::pass(workshop, call).await?
+    let judged = match input.base.clone() {
+        Some(base) => Some(evidence::pass(agent_services, call, base, input).await?),
+        None => None,
+    };
+    let report = match &judged {
+        Some(judged) => judged.evidence.report.clone(),
+        None => run(agent_services).await,
     };
     let history = history
         .with(Pass { kind: PassKind::Implement, errors: None })
         .with(Pass { kind: PassKind::Validate, errors: Some(report.errors_total) });
-    let verdict = if report.clean { Verdict::Fine } else { judge_passes(&history, now_ms, &workshop.loops) };
-    let (word, notice, detector) = words(&verdict);
-    let mut told = value(&report).as_map().cloned().unwrap_or_default();
-    told.insert("text".into(), Value::from(text(&report)));
-    told.insert("notice".into(), notice.map_or(Value::Null, Value::str));
-    let all = Value::map([
-        ("report", Value::Map(told.into())),
-        ("history", value(&history)),
-        ("verdict", Value::str(word)),
-        ("notice", notice.map_or(Value::Null, Value::str)),
-        ("detector", detector.map_or(Value::Null, |detector| Value::str(detector.as_str()))),
-    ]);
-    let mut all = all.as_map().cloned().unwrap_or_default();
-    all.extend(more);
-    Ok(Value::Map(all.into()))
+    let verdict =
+        if report.clean { Verdict::Fine } else { judge_passes(&history, now_ms, &agent_services.loops) };
+    let notice = tool::words(&verdict).map(str::to_owned);
+    let text = text(&report);
+    let CheckReport { checks, errors_total, clean } = report;
+    let output = ProjectOutput {
+        report: ReportRecord { checks, errors_total, clean, text, notice: notice.clone() },
+        history,
+        verdict: VerdictWord::from(&verdict),
+        notice,
+        detector: tool::detector(&verdict),
+        progress: None,
+        standing: None,
+        tell: None,
+        restored: None,
+        verified: None,
+        tree: None,
+        changes: None,
+    };
+    Ok(match judged {
+        None => output,
+        Some(judged) => ProjectOutput {
+            progress: Some(judged.progress),
+            standing: Some(judged.standing),
+            tell: judged.tell,
+            restored: Some(judged.evidence.restored),
+            verified: Some(judged.evidence.verified),
+            tree: Some(judged.evidence.tree),
+            changes: judged.evidence.changes,
+            ..output
+        },
+    })
 }
 
-pub(super) async fn run(workshop: &Workshop) -> CheckReport {
-    let checks = workshop.checks.clone().unwrap_or_else(|| detect(&workshop.root));
-    let Workshop { root, environment, confinement, language_servers, .. } = workshop;
+pub(super) async fn run(agent_services: &AgentServices) -> CheckReport {
+    let checks = agent_services.checks.clone().unwrap_or_else(|| detect(&agent_services.root));
+    let AgentServices { root, environment, confinement, language_servers, .. } = agent_services;
     let mut report = run_all(&checks, root, environment, confinement, language_servers).await;
-    shorten_paths(&mut report, &workshop.root);
+    shorten_paths(&mut report, &agent_services.root);
     report
 }
 
@@ -99,14 +138,5 @@ fn place(finding: &CheckFinding) -> String {
         (Some(file), Some(line)) => format!("{file}:{line}: "),
         (Some(file), None) => format!("{file}: "),
         (None, _) => String::new(),
-    }
-}
-
-fn words(verdict: &Verdict) -> (&'static str, Option<&str>, Option<Detector>) {
-    match verdict {
-        Verdict::Fine => ("fine", None, None),
-        Verdict::Notice { text } => ("notice", Some(text), None),
-        Verdict::Block { text } => ("block", Some(text), None),
-        Verdict::Doom { detector, text } => ("doom", Some(text), Some(*detector)),
     }
 }

@@ -9,22 +9,29 @@ use super::bounds::{ANSWER, BoundedCalls, CONVERSATION, Size, bounded_calls};
 use super::models::ModelChain;
 use super::open::within_settings;
 use super::session::Session;
-use super::{Workshop, delegate, group, part, value};
+use super::types::{CompleteInput, CompleteOutput, ModelFailure, PendingCall, value};
+use super::{AgentServices, CallPolicy, delegate, group};
 use rawko_model::provider::{
-    Completion, CompletionRequest, ProviderError, Repair, Unfit, judge, messages_tokens,
+    Completion, CompletionRequest, ErrorCode, ProviderError, Repair, Unfit, judge, messages_tokens,
 };
 use rawko_model::vision;
 use rawko_model::{Message, Part, StopReason, ToolUse, Usage};
 
-pub(super) async fn complete(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    let session: Session = part(&call.input, "session")?;
-    check_conversation(call.input.get("messages"))?;
-    let messages = load_all(seen_messages(&session, &call)?, &call.contents).await?;
-    let request = request(&session, messages, &call);
-    let chain = ModelChain::of(workshop, &session.model, &session.model_from, &call);
-    let completion = ask(&chain, request, &call).await?;
+pub(super) async fn complete(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: CompleteInput,
+) -> Result<CompleteOutput, ServiceError> {
+    check_conversation(&value(&input.messages))?;
+    let session = &input.session;
+    let messages = load_all(seen_messages(&input), &call.contents).await?;
+    let origin =
+        Origin { agent: &session.agent, occasion: input.occasion.as_deref(), attempt: input.attempt };
+    let request = request(session, messages, &origin, call);
+    let chain = ModelChain::of(agent_services, &session.model, &session.model_from, input.model_index);
+    let completion = ask(&chain, request, call).await?;
     check_answer(&completion)?;
-    Ok(told(workshop, &session, completion, chain.model()))
+    Ok(output(agent_services, session, completion, chain.model()))
 }
 
 /// A conversation that is larger than the chart can add to, as if the model had found it too long: it is compacted.
@@ -34,8 +41,13 @@ fn check_conversation(messages: &Value) -> Result<(), ServiceError> {
         return Ok(());
     }
     let message = format!("the conversation has {}", size.excess(CONVERSATION));
-    let details = [("code", Value::str("context_length_exceeded")), ("transient", Value::Bool(false))];
-    Err(ServiceError::new(Category::Failed, message).with_details(Value::map(details)))
+    Err(too_long(message))
+}
+
+/// As if the model had found the conversation too long.
+pub(super) fn too_long(message: String) -> ServiceError {
+    let details = ModelFailure::coded(ErrorCode::ContextLengthExceeded, false);
+    ServiceError::new(Category::Failed, message).with_details(value(&details))
 }
 
 fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
@@ -48,16 +60,15 @@ fn check_answer(completion: &Completion) -> Result<(), ServiceError> {
 }
 
 /// Returns the conversation for the text model; with a vision model, its analyses replace the images.
-fn seen_messages(session: &Session, call: &Call) -> Result<Vec<Message>, ServiceError> {
-    let messages: Vec<Message> = part(&call.input, "messages")?;
-    if session.vision_model.is_none() || call.input.get("seen").is_null() {
-        return Ok(messages);
+fn seen_messages(input: &CompleteInput) -> Vec<Message> {
+    match &input.seen {
+        Some(seen) if input.session.vision_model.is_some() => vision::join(&input.messages, seen),
+        Some(_) | None => input.messages.clone(),
     }
-    Ok(vision::join(&messages, &part(&call.input, "seen")?))
 }
 
-fn request(session: &Session, messages: Vec<Message>, call: &Call) -> CompletionRequest {
-    let left = call.policy.get("budget").get("tokens").as_i64().and_then(|left| u32::try_from(left).ok());
+fn request(session: &Session, messages: Vec<Message>, origin: &Origin<'_>, call: &Call) -> CompletionRequest {
+    let left = CallPolicy::of(call).budget().tokens.and_then(|left| u32::try_from(left).ok());
     CompletionRequest {
         system: session.system.clone(),
         messages,
@@ -65,22 +76,27 @@ fn request(session: &Session, messages: Vec<Message>, call: &Call) -> Completion
         schema: session.schema.clone(),
         output_tokens_max: [session.output_tokens_max, left].into_iter().flatten().min(),
         reasoning: session.reasoning,
-        ..bare(session, call)
+        ..origin.request(call)
     }
 }
 
-/// Builds a request with its agent, occasion and model.
-pub(super) fn bare(session: &Session, call: &Call) -> CompletionRequest {
-    bare_as(&session.agent, call)
+/// The origin of a request to a model, for scripts and observers.
+pub(super) struct Origin<'a> {
+    pub(super) agent: &'a str,
+    pub(super) occasion: Option<&'a str>,
+    pub(super) attempt: Option<u32>,
 }
 
-pub(super) fn bare_as(agent: &str, call: &Call) -> CompletionRequest {
-    CompletionRequest {
-        idempotency: call.idempotency.to_string(),
-        agent: agent.to_owned(),
-        occasion: call.input.get("occasion").as_str().unwrap_or_default().to_owned(),
-        attempt: call.input.get("attempt").as_i64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0),
-        ..CompletionRequest::default()
+impl Origin<'_> {
+    /// Builds a request without messages.
+    pub(super) fn request(&self, call: &Call) -> CompletionRequest {
+        CompletionRequest {
+            idempotency: call.idempotency.to_string(),
+            agent: self.agent.to_owned(),
+            occasion: self.occasion.unwrap_or_default().to_owned(),
+            attempt: self.attempt.unwrap_or(0),
+            ..CompletionRequest::default()
+        }
     }
 }
 
@@ -116,10 +132,15 @@ pub(super) async fn ask(
 }
 
 /// Builds the result of a completion for the chart.
-fn told(workshop: &Workshop, session: &Session, completion: Completion, model: &str) -> Value {
+fn output(
+    agent_services: &AgentServices,
+    session: &Session,
+    completion: Completion,
+    model: &str,
+) -> CompleteOutput {
     let Completion { message, stop_reason, usage, data, .. } = completion;
     // By their own names: the gate, the audit and loop control must not be fooled by another one.
-    let own_name = |call: ToolUse| match workshop.toolbox.canonical_name(&call.name) {
+    let own_name = |call: ToolUse| match agent_services.toolbox.canonical_name(&call.name) {
         Some(name) => ToolUse { name, ..call },
         None => delegate::normalised(call),
     };
@@ -127,25 +148,26 @@ fn told(workshop: &Workshop, session: &Session, completion: Completion, model: &
     if stop_reason == StopReason::ContentFilter {
         calls.clear();
     }
-    let grant = within_settings(workshop, session.grant.clone());
+    let grant = within_settings(agent_services, session.grant.clone());
     if !grant.allows(delegate::TASK) {
         calls = calls.into_iter().map(delegate::refused).collect();
     }
-    let calls: Vec<Value> = calls.into_iter().map(|call| group::with_kind(workshop, call)).collect();
+    let tool_calls: Vec<PendingCall> =
+        calls.into_iter().map(|call| group::with_kind(agent_services, call)).collect();
     // Pending tool calls override the stop reason of the provider.
-    let stop_reason = if calls.is_empty() { stop_reason } else { StopReason::ToolCalls };
+    let stop_reason = if tool_calls.is_empty() { stop_reason } else { StopReason::ToolCalls };
     let size = usage.input_tokens + usage.output_tokens;
     let size = if size == 0 { messages_tokens(std::slice::from_ref(&message)) } else { size };
-    Value::map([
-        ("message", value(&message)),
-        ("tool_calls", Value::list(calls)),
-        ("stop_reason", value(&stop_reason)),
-        ("text", Value::from(text(&message))),
-        ("data", data.unwrap_or(Value::Null)),
-        ("usage", value(&usage)),
-        ("model", Value::str(model)),
-        ("size", Value::Int(i64::try_from(size).unwrap_or(i64::MAX))),
-    ])
+    CompleteOutput {
+        text: text(&message),
+        message,
+        tool_calls,
+        stop_reason,
+        data: data.unwrap_or(Value::Null),
+        usage,
+        model: model.to_owned(),
+        size,
+    }
 }
 
 pub(super) fn text(message: &Message) -> String {

@@ -2,8 +2,10 @@
 //! its description for the model and the parsing of its input.
 
 use rawko_core::Value;
+use serde_json::json;
 
-use super::Workshop;
+use super::AgentServices;
+use super::types::PendingCall;
 use crate::agent::{AgentFile, Kind};
 use rawko_model::{ToolSpec, ToolUse};
 use rawko_tools::Grant;
@@ -15,33 +17,28 @@ const ALIASES: [&str; 5] = ["task", "agent", "delegate", "explore", "subagent"];
 const USUAL: &str = "explorer";
 
 /// Returns the tool's description, if this agent may delegate.
-pub(super) fn spec(workshop: &Workshop, grant: &Grant, caller: &str) -> Option<ToolSpec> {
+pub(super) fn spec(agent_services: &AgentServices, grant: &Grant, caller: &str) -> Option<ToolSpec> {
     if !grant.allows(TASK) {
         return None;
     }
     // A chart does not hand its caller's rights on to its agents.
     let may_help = |agent: &&AgentFile| agent.name != caller && agent.kind != Kind::Chart;
-    let others: Vec<_> = workshop.agents.all().iter().filter(may_help).collect();
+    let others: Vec<_> = agent_services.agents.all().iter().filter(may_help).collect();
     if others.is_empty() {
         return None;
     }
     let list: String =
         others.iter().map(|agent| format!("\n- {}: {}", agent.name, agent.when_to_use)).collect();
-    let names = others.iter().map(|agent| Value::str(&agent.name)).collect();
-    let text = |description: &str| {
-        Value::map([("type", Value::str("string")), ("description", Value::str(description))])
-    };
-    let mut agent = text("who is to do it").as_map().cloned().unwrap_or_default();
-    agent.insert("enum".into(), Value::list(names));
-    let properties = Value::map([
-        ("agent", Value::Map(agent.into())),
-        ("prompt", text("everything it has to know; it sees nothing else")),
-    ]);
-    let schema = Value::map([
-        ("type", Value::str("object")),
-        ("properties", properties),
-        ("required", Value::list(vec![Value::str("agent"), Value::str("prompt")])),
-    ]);
+    let names: Vec<&str> = others.iter().map(|agent| agent.name.as_str()).collect();
+    let prompt = "everything it has to know; it sees nothing else";
+    let schema = Value::from_json(json!({
+        "type": "object",
+        "properties": {
+            "agent": {"type": "string", "description": "who is to do it", "enum": names},
+            "prompt": {"type": "string", "description": prompt},
+        },
+        "required": ["agent", "prompt"],
+    }));
     Some(ToolSpec {
         name: TASK.into(),
         description: format!(
@@ -66,11 +63,9 @@ pub(super) fn normalised(call: ToolUse) -> ToolUse {
 }
 
 /// Rejects a delegation by an agent that may not delegate: a model can call a tool that it was not given.
-pub(super) fn refused(call: Value) -> Value {
-    if call.get("name").as_str() != Some(TASK) || !call.get("rejected").is_null() {
-        return call;
+pub(super) fn refused(mut call: PendingCall) -> PendingCall {
+    if call.name == TASK && call.rejected.is_none() {
+        call.rejected = Some("`Task` is not allowed for this agent".to_owned());
     }
-    let mut entries = call.as_map().cloned().unwrap_or_default();
-    entries.insert("rejected".into(), Value::str("`Task` is not allowed for this agent"));
-    Value::Map(entries.into())
+    call
 }

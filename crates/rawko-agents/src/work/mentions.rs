@@ -6,7 +6,7 @@ use std::path::Path;
 use rawko_core::Value;
 use rawko_host::Call;
 
-use super::Workshop;
+use super::AgentServices;
 use super::bounds::cut;
 use rawko_model::Part;
 use rawko_tools::{Clearance, Grant, ToolCall, ToolOutcome, image_of_base64};
@@ -17,11 +17,16 @@ const FILES_MAX: usize = 10;
 const DATA_URL: &str = "data:image/";
 
 /// Adds the files that the texts of a prompt mention. One that is refused leaves a note with the reason.
-pub(super) async fn attach(workshop: &Workshop, grant: &Grant, call: &Call, parts: Vec<Part>) -> Vec<Part> {
+pub(super) async fn attach(
+    agent_services: &AgentServices,
+    grant: &Grant,
+    call: &Call,
+    parts: Vec<Part>,
+) -> Vec<Part> {
     let mut paths: Vec<String> = Vec::new();
     for part in &parts {
         let Part::Text { text } = part else { continue };
-        for path in mentioned(text).filter(|path| names_file(&workshop.root, path)) {
+        for path in mentioned(text).filter(|path| names_file(&agent_services.root, path)) {
             if !paths.iter().any(|known| known == path) && paths.len() < FILES_MAX {
                 paths.push(path.to_owned());
             }
@@ -29,7 +34,7 @@ pub(super) async fn attach(workshop: &Workshop, grant: &Grant, call: &Call, part
     }
     let (mut all, mut left) = (with_images(parts), TEXT_BYTES_MAX);
     for path in paths {
-        all.extend(attached(workshop, grant, call, &path, &mut left).await);
+        all.extend(attached(agent_services, grant, call, &path, &mut left).await);
     }
     all
 }
@@ -83,7 +88,7 @@ fn names_file(root: &Path, path: &str) -> bool {
 }
 
 async fn attached(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     grant: &Grant,
     call: &Call,
     path: &str,
@@ -100,14 +105,14 @@ async fn attached(
         notes: &Value::NULL,
         clearance: Clearance::default(),
     };
-    let ToolOutcome { content, is_error, images, .. } = workshop.toolbox.run(read, grant).await;
+    let ToolOutcome { content, is_error, images, .. } = agent_services.toolbox.run(read, grant).await;
     if is_error {
         return vec![text(format!("[@{path} is not attached: {content}]"))];
     }
     if !images.is_empty() {
         return std::iter::once(text(format!("[image {path}]"))).chain(images).collect();
     }
-    let whole = workshop.toolbox.read_text(path, None, None, grant).await;
+    let whole = agent_services.toolbox.read_text(path, None, None, grant).await;
     let content = cut(whole.content, *left, "attached files are limited; read the rest with Read");
     *left = left.saturating_sub(content.len());
     vec![text(format!("[file {path}]\n{content}\n[end of file]"))]

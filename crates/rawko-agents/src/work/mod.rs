@@ -12,9 +12,12 @@ mod checking;
 mod collect;
 mod compact;
 mod complete;
+mod control;
+mod custody;
 mod delegate;
 mod evidence;
 mod group;
+mod hooked;
 mod look;
 mod mentions;
 mod misspelt;
@@ -28,20 +31,23 @@ mod profiles;
 mod read;
 mod recall;
 mod remember;
+mod rounds;
+mod service_tools;
 mod session;
 mod settings;
 mod specs;
 mod tool;
 mod trees;
+mod types;
 mod untrust;
 
 pub use apart::Apart;
 pub use arbitrate::{Again, AskAgainError, ask_again};
 pub use attachments::ATTACHMENTS_BYTES_MAX;
-pub use evidence::{JudgedRound, judge_round};
 pub use observed::observed;
 pub use permit::permissions;
 pub use read::{Health, Problems, is_broken};
+pub use rounds::{JudgedRound, begin_rounds, judge_round};
 pub use settings::{MemorySettings, TaskSettings};
 pub use specs::service_specs;
 pub use trees::{History, project_history, project_worktrees};
@@ -49,12 +55,10 @@ pub use trees::{History, project_history, project_worktrees};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use rawko_core::Value;
-use rawko_host::{
-    Answer, Call, Category, Edition, Environment, HostError, OnRestart, Service, ServiceError, Services,
-};
-use serde::de::DeserializeOwned;
+use rawko_core::{ServiceClass, ServiceName, Value};
+use rawko_host::{Answer, Call, Edition, Environment, HostError, OnRestart, Service, ServiceError, Services};
 
+use self::types::CallPolicy;
 use crate::agent::Agents;
 use crate::words::ProjectWords;
 use rawko_arbiter::loop_control::LoopSettings;
@@ -62,11 +66,12 @@ use rawko_arbiter::phases::Phases;
 use rawko_arbiter::{ArbiterSettings, Moment, Prompts};
 use rawko_model::provider::Providers;
 use rawko_programs::checks::{Check, LanguageServers};
+use rawko_programs::hooks::CommandHooks;
 use rawko_programs::mcp::McpServers;
 use rawko_tools::{Layer, Permissions, Toolbox};
 
 /// The built-in charts that agents run on. A project may publish its own under the same id.
-pub const CHARTS: [(&str, &str); 12] = [
+pub const CHARTS: [(&str, &str); 13] = [
     ("rawko's own agent.yaml", include_str!("../../charts/agent.yaml")),
     ("rawko's own dry_run.yaml", include_str!("../../charts/dry_run.yaml")),
     ("rawko's own issue_to_patch.yaml", include_str!("../../charts/issue_to_patch.yaml")),
@@ -79,19 +84,26 @@ pub const CHARTS: [(&str, &str); 12] = [
     ("rawko's own review_diff.yaml", include_str!("../../charts/review_diff.yaml")),
     ("rawko's own sequential.yaml", include_str!("../../charts/sequential.yaml")),
     ("rawko's own task_queue.yaml", include_str!("../../charts/task_queue.yaml")),
+    ("rawko's own trigger_log.yaml", include_str!("../../charts/trigger_log.yaml")),
 ];
 
 /// Everything agents need, read once.
-pub struct Workshop {
+pub struct AgentServices {
+    /// Root directory of the project.
     pub root: PathBuf,
+    /// Agents of all levels.
     pub agents: Agents,
+    /// Phases with the overrides of the settings.
     pub phases: Phases,
+    /// Model providers.
     pub providers: Providers,
+    /// Tools that agents may call.
     pub toolbox: Toolbox,
     /// The tool rules of the settings, outermost first: managed, the user's, the project's.
     pub layers: Vec<Layer>,
     /// Rules on single calls in the settings of the project and the user.
     pub permissions: Vec<Permissions>,
+    /// Thresholds of loop control.
     pub loops: LoopSettings,
     /// The checks of the settings; `None` detects them from the project each time.
     pub checks: Option<Vec<Check>>,
@@ -99,17 +111,24 @@ pub struct Workshop {
     pub protected: Vec<String>,
     /// Time for running the checks before a task begins; zero leaves that out.
     pub start_time: std::time::Duration,
+    /// Section `arbiter` of the settings.
     pub arbiter: ArbiterSettings,
+    /// Templates of the arbiter's questions.
     pub prompts: Prompts,
     /// Defaults of a task's input.
     pub task: TaskSettings,
+    /// Section `memory` of the settings.
     pub memories: MemorySettings,
     /// Instructions and skills of the project.
     pub words: ProjectWords,
+    /// Environment of this process, without the operator token.
     pub environment: Environment,
     /// The bounds of programs that agents can influence.
     pub confinement: rawko_process::Confinement,
+    /// MCP servers; connections open on first use.
     pub servers: Arc<McpServers>,
+    /// Hooks of Claude Code's settings.
+    pub hooks: CommandHooks,
     /// Language servers that keep running between checks.
     pub language_servers: LanguageServers,
     /// The hash of rawko's own chart `agent`.
@@ -118,32 +137,26 @@ pub struct Workshop {
     pub history: History,
     /// Copies of the project that agents work in.
     pub apart: Apart,
-    /// The worktree that this workshop is for.
+    /// The worktree that this agent_services is for.
     pub worktree: Option<String>,
     /// Disk space of all worktrees.
     pub worktree_bytes_max: u64,
 }
 
-impl Workshop {
+impl AgentServices {
     /// Registers the services that agents and their charts call.
     pub fn join(self: &Arc<Self>, services: Services) -> Services {
-        let serve = |duty: Duty| -> Arc<dyn Service> { Arc::new(Bench { workshop: Arc::clone(self), duty }) };
-        services
-            .add("work:open", serve(Duty::Open))
-            .add("work:close", serve(Duty::Close))
-            .add("git:merge", serve(Duty::Merge))
-            .add("work:look", serve(Duty::Look))
-            .add("work:permit", serve(Duty::Permit))
-            .add("work:group", serve(Duty::Group))
-            .add("work:collect", serve(Duty::Collect))
-            .add("work:compact", serve(Duty::Compact))
-            .add("work:select", serve(Duty::Decide(Moment::Select)))
-            .add("work:evaluate", serve(Duty::Decide(Moment::Evaluate)))
-            .add("work:remember", serve(Duty::Remember))
-            .add("model:complete", serve(Duty::Complete))
-            .add_scheme("tool", serve(Duty::Tool))
-            .add_scheme("checks", serve(Duty::Check))
-            .add_scheme("agent", serve(Duty::Outside))
+        let serve = |kind: ServiceKind| -> Arc<dyn Service> {
+            Arc::new(AgentService { agent_services: Arc::clone(self), kind })
+        };
+        let agent_services = Arc::clone(self);
+        let services = services.on_end(Arc::new(move |instance| {
+            Box::pin(custody::ended(Arc::clone(&agent_services), instance))
+        }));
+        specs::NAMES.iter().fold(services, |services, (name, kind)| match name.strip_suffix(':') {
+            Some(family) => services.add_scheme(family, serve(*kind)),
+            None => services.add(*name, serve(*kind)),
+        })
     }
 }
 
@@ -158,9 +171,9 @@ pub fn editions() -> Result<Vec<Edition>, HostError> {
     Ok(LOADED.get_or_init(|| read).clone())
 }
 
-/// The services of a workshop.
+/// The services of a agent_services; their names and types are in `specs.rs`.
 #[derive(Clone, Copy, Debug)]
-enum Duty {
+enum ServiceKind {
     Open,
     Close,
     Merge,
@@ -173,96 +186,118 @@ enum Duty {
     Decide(Moment),
     Remember,
     Tool,
+    Base,
+    CloseChecks,
+    Round,
+    Patch,
+    Progress,
     Check,
     Outside,
 }
 
-struct Bench {
-    workshop: Arc<Workshop>,
-    duty: Duty,
+impl ServiceKind {
+    /// Completions, reads and checks are safe to repeat; a tool or an external agent may have acted.
+    fn on_restart(self) -> OnRestart {
+        match self {
+            ServiceKind::Open
+            | ServiceKind::Close
+            | ServiceKind::Merge
+            | ServiceKind::Permit
+            | ServiceKind::Group
+            | ServiceKind::Collect
+            | ServiceKind::Look
+            | ServiceKind::Compact
+            | ServiceKind::Complete
+            | ServiceKind::Decide(_)
+            | ServiceKind::Remember
+            | ServiceKind::Base
+            | ServiceKind::CloseChecks
+            | ServiceKind::Round
+            | ServiceKind::Patch
+            | ServiceKind::Progress
+            | ServiceKind::Check => OnRestart::Retry,
+            ServiceKind::Tool | ServiceKind::Outside => OnRestart::Unknown,
+        }
+    }
 }
 
-impl Service for Bench {
+struct AgentService {
+    agent_services: Arc<AgentServices>,
+    kind: ServiceKind,
+}
+
+/// Runs one service: its input is read as its type, its output becomes a value.
+macro_rules! typed {
+    ($run:expr) => {
+        Box::pin(async move { Ok(types::value(&$run)) })
+    };
+}
+
+impl Service for AgentService {
     fn call(&self, call: Call) -> Answer {
-        let workshop = match self.duty {
-            Duty::Close | Duty::Merge => None,
-            _ => self.workshop.apart_for(&call.instance),
+        let agent_services = match self.kind {
+            ServiceKind::Close | ServiceKind::Merge => None,
+            _ => self.agent_services.apart_for(&call.instance),
         };
-        let project = Arc::clone(&self.workshop);
-        let workshop = workshop.unwrap_or_else(|| Arc::clone(&project));
-        match self.duty {
-            Duty::Close => Box::pin(async move { apart::close(&workshop, &call.instance).await }),
-            Duty::Merge => Box::pin(async move { apart::merge(&workshop, &call).await }),
-            Duty::Open => Box::pin(async move { open::open(&project, call).await }),
-            Duty::Look => Box::pin(async move { look::look(&workshop, call).await }),
-            Duty::Compact => Box::pin(async move { compact::compact(&workshop, call).await }),
-            Duty::Permit => Box::pin(async move { permit::permit(&workshop, &call) }),
-            Duty::Group => Box::pin(async move { group::group(&workshop, &call) }),
-            Duty::Collect => Box::pin(async move { collect::collect(&workshop, &call) }),
-            Duty::Complete => Box::pin(async move { complete::complete(&workshop, call).await }),
-            Duty::Decide(moment) => Box::pin(async move { arbitrate::decide(&workshop, moment, call).await }),
-            Duty::Remember => Box::pin(async move { remember::remember(&workshop, call).await }),
-            Duty::Tool => Box::pin(async move { tool::run(&workshop, &project, call).await }),
-            Duty::Check => Box::pin(async move { checking::check(&workshop, call).await }),
-            Duty::Outside => Box::pin(async move { outside::isolated(&workshop, &project, call).await }),
+        let project = Arc::clone(&self.agent_services);
+        let agent_services = agent_services.unwrap_or_else(|| Arc::clone(&project));
+        match self.kind {
+            ServiceKind::Close => typed!(apart::close(&agent_services, &call.instance).await?),
+            ServiceKind::Merge => typed!(apart::merge(&agent_services, &call, types::input(&call)?).await?),
+            ServiceKind::Open => typed!(open::open(&project, &call, types::input(&call)?).await?),
+            ServiceKind::Look => typed!(look::look(&agent_services, &call, types::input(&call)?).await?),
+            ServiceKind::Compact => {
+                typed!(compact::compact(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Permit => typed!(permit::permit(&agent_services, &call, &types::input(&call)?)?),
+            ServiceKind::Group => typed!(group::group(&agent_services, &call, &types::input(&call)?)?),
+            ServiceKind::Collect => typed!(collect::collect(&agent_services, &call, types::input(&call)?)?),
+            ServiceKind::Complete => {
+                typed!(complete::complete(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Decide(moment) => {
+                typed!(arbitrate::decide(&agent_services, moment, &call, &types::input(&call)?).await?)
+            }
+            ServiceKind::Remember => {
+                typed!(remember::remember(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Tool => {
+                Box::pin(
+                    async move { tool::run(&agent_services, &project, &call, types::input(&call)?).await },
+                )
+            }
+            ServiceKind::Base => typed!(checking::base(&agent_services, &call).await?),
+            ServiceKind::CloseChecks => {
+                typed!(checking::close(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Round => {
+                typed!(checking::round(&agent_services, &call, types::input(&call)?).await?)
+            }
+            ServiceKind::Patch => typed!(patch::patch(&agent_services, types::input(&call)?).await?),
+            ServiceKind::Progress => typed!(evidence::progress(&agent_services, types::input(&call)?).await?),
+            ServiceKind::Check => typed!(checking::project(&agent_services, &call, optional(&call)?).await?),
+            ServiceKind::Outside => {
+                Box::pin(async move { outside::isolated(&agent_services, &project, call).await })
+            }
         }
     }
 
-    /// Completions, reads and checks are safe to repeat; a tool or an external agent may have acted.
     fn on_restart(&self) -> OnRestart {
-        match self.duty {
-            Duty::Open
-            | Duty::Close
-            | Duty::Merge
-            | Duty::Permit
-            | Duty::Group
-            | Duty::Collect
-            | Duty::Look
-            | Duty::Compact
-            | Duty::Complete
-            | Duty::Decide(_)
-            | Duty::Remember
-            | Duty::Check => OnRestart::Retry,
-            Duty::Tool | Duty::Outside => OnRestart::Unknown,
-        }
+        self.kind.on_restart()
     }
 
     fn on_restart_of(&self, name: &str, _input: &Value) -> OnRestart {
-        let tool = name.strip_prefix("tool:").unwrap_or(name);
-        match self.duty {
-            Duty::Tool if self.workshop.toolbox.is_safe_to_repeat(tool) => OnRestart::Retry,
-            Duty::Tool
-            | Duty::Open
-            | Duty::Close
-            | Duty::Merge
-            | Duty::Permit
-            | Duty::Group
-            | Duty::Collect
-            | Duty::Look
-            | Duty::Compact
-            | Duty::Complete
-            | Duty::Decide(_)
-            | Duty::Remember
-            | Duty::Check
-            | Duty::Outside => self.on_restart(),
+        let tool = ServiceName::member_of(name, ServiceClass::Tool);
+        match tool.is_some_and(|tool| self.agent_services.toolbox.is_safe_to_repeat(tool)) {
+            true => OnRestart::Retry,
+            false => self.on_restart(),
         }
     }
 
     fn basis(&self, name: &str, input: &Value) -> Option<String> {
-        match self.duty {
-            Duty::Tool | Duty::Outside => permit::basis(&self.workshop, name, input),
-            Duty::Open
-            | Duty::Close
-            | Duty::Merge
-            | Duty::Permit
-            | Duty::Group
-            | Duty::Collect
-            | Duty::Look
-            | Duty::Compact
-            | Duty::Complete
-            | Duty::Decide(_)
-            | Duty::Remember
-            | Duty::Check => None,
+        match self.kind {
+            ServiceKind::Tool | ServiceKind::Outside => permit::basis(&self.agent_services, name, input),
+            _ => None,
         }
     }
 
@@ -271,14 +306,7 @@ impl Service for Bench {
     }
 }
 
-/// Deserialises a part of a call's input.
-fn part<T: DeserializeOwned>(input: &Value, key: &str) -> Result<T, ServiceError> {
-    serde_json::from_value(input.get(key).to_json()).map_err(|error| {
-        ServiceError::new(Category::Failed, format!("`{key}` is not what the chart should give: {error}"))
-    })
-}
-
-/// Serialises data for a chart.
-fn value<T: serde::Serialize>(data: &T) -> Value {
-    serde_json::to_value(data).map_or(Value::Null, Value::from_json)
+/// Reads the input of a service that can be called without one.
+fn optional<T: serde::de::DeserializeOwned + Default>(call: &Call) -> Result<T, ServiceError> {
+    if call.input.is_null() { Ok(T::default()) } else { types::input(call) }
 }

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use rawko_core::Value;
-use rawko_host::{AttemptOutcome, Call, Category, ServiceError};
+use rawko_host::{AttemptOutcome, Category, ServiceError};
 use rawko_model::provider::{ErrorCode, Provider, ProviderError, back_off_ms};
 
-use super::Workshop;
+use super::AgentServices;
+use super::types::{ModelFailure, value};
 
 /// A chain of models, the current one, and the place in files that names them.
 pub(super) struct ModelChain<'w> {
-    workshop: &'w Workshop,
+    agent_services: &'w AgentServices,
     models: Vec<String>,
     index: usize,
     from: String,
@@ -19,13 +19,17 @@ pub(super) struct ModelChain<'w> {
 
 impl<'w> ModelChain<'w> {
     /// Reads `a, b`; an empty text is the default. `from` is the place that names the models.
-    pub(super) fn of(workshop: &'w Workshop, models: &str, from: &str, call: &Call) -> Self {
-        let index = call.input.get("model_index").as_i64().and_then(|index| usize::try_from(index).ok());
+    pub(super) fn of(
+        agent_services: &'w AgentServices,
+        models: &str,
+        from: &str,
+        index: Option<usize>,
+    ) -> Self {
         let is_default = matches!(models.trim(), "" | "default" | "inherit");
-        let from = if is_default || from.is_empty() { workshop.providers.default_from() } else { from };
+        let from = if is_default || from.is_empty() { agent_services.providers.default_from() } else { from };
         Self {
-            workshop,
-            models: workshop.providers.chain(models),
+            agent_services,
+            models: agent_services.providers.chain(models),
             index: index.unwrap_or(0),
             from: from.to_owned(),
         }
@@ -37,40 +41,39 @@ impl<'w> ModelChain<'w> {
     }
 
     pub(super) fn find(&self, attempt: u32, seed: &str) -> Result<(Arc<dyn Provider>, String), ServiceError> {
-        let found = self.workshop.providers.find(self.model());
+        let found = self.agent_services.providers.find(self.model());
         found.map_err(|problem| self.fault(&problem.into(), attempt, seed))
     }
 
     /// Converts a provider's error for the chart, with all that the chart needs to act on it.
     pub(super) fn fault(&self, error: &ProviderError, attempt: u32, seed: &str) -> ServiceError {
-        let settings = self.workshop.providers.back_off();
+        let settings = self.agent_services.providers.back_off();
         let next = self.models.get(self.index + 1).filter(|_| may_fall_back(error.code));
         let is_permanent = is_permanent(error) && next.is_none();
-        let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let retry_after_ms = error.retry_after_ms.map(|ms| ms.min(settings.retry_after_max_ms));
-        let details = Value::map([
-            ("code", Value::str(error.code.as_str())),
-            ("transient", Value::Bool(error.is_transient())),
-            ("permanent", Value::Bool(is_permanent)),
-            ("delay_ms", int(back_off_ms(attempt, error.retry_after_ms, settings, seed))),
-            ("retry_after_ms", retry_after_ms.map_or(Value::Null, int)),
-            ("retries_max", int(u64::from(self.workshop.loops.retries_max))),
-            ("model", Value::str(self.model())),
-            ("next_model", next.map_or(Value::Null, |next| Value::str(next))),
-        ]);
+        let details = ModelFailure {
+            permanent: Some(is_permanent),
+            delay_ms: Some(back_off_ms(attempt, error.retry_after_ms, settings, seed)),
+            retry_after_ms,
+            retries_max: Some(self.agent_services.loops.retries_max),
+            model: Some(self.model().to_owned()),
+            next_model: next.cloned(),
+            ..ModelFailure::coded(error.code, error.is_transient())
+        };
         let advice = if is_permanent { self.advice(error.code) } else { String::new() };
         ServiceError::new(category(error.code), format!("{error}{advice}"))
             .with_outcome(attempt_outcome(error.code))
-            .with_details(details)
+            .with_details(value(&details))
     }
 
     /// Names the key to change, and its file.
     fn advice(&self, code: ErrorCode) -> String {
-        let is_known = |key: &str| self.workshop.providers.find(self.model()).is_ok() && !key.is_empty();
+        let is_known =
+            |key: &str| self.agent_services.providers.find(self.model()).is_ok() && !key.is_empty();
         match code {
             // A missing key is named by its own message.
             ErrorCode::AuthenticationFailed => {
-                let key = self.workshop.providers.key_from(self.model());
+                let key = self.agent_services.providers.key_from(self.model());
                 if is_known(&key) { format!("; change {key}") } else { String::new() }
             }
             _ => format!("; to use another model, change {}", self.from),

@@ -3,12 +3,14 @@
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::attachments::Attached;
+use super::attachments::AttachedImages;
 use super::read::model_of;
 use super::session::Session;
-use super::{Workshop, advice, delegate, mentions, part, untrust, value};
+use super::types::{CallPolicy, OpenInput, OpenOutput, value};
+use super::{AgentServices, advice, delegate, mentions, untrust};
 use crate::agent::AgentFile;
 use rawko_arbiter::phases::Phase;
+use rawko_arbiter::{Plan, PlanStep, StepStatus};
 use rawko_model::provider::{OutputSchema, ReasoningEffort};
 use rawko_model::{Message, Part, Role, ToolResult, ToolSpec, ToolUse};
 use rawko_tools::{ASK_USER, AskMode, BashFilter, Grant, Layer, Permissions};
@@ -17,55 +19,75 @@ const HELPER_PHASE: &str = "explore";
 /// The source of a mode that a person gave for one run.
 const PERMISSION_MODE: &str = "--permission-mode";
 
-pub(super) async fn open(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    let input = &call.input;
-    let agent = workshop.agent(input.get("agent").as_str().unwrap_or_default())?;
+pub(super) async fn open(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: OpenInput,
+) -> Result<OpenOutput, ServiceError> {
+    let agent = agent_services.agent(input.agent.as_deref().unwrap_or_default())?;
     let name = super::apart::name_of(&call.instance, &agent.name);
-    let worktree = workshop.isolate(agent, &call.instance, &name, input).await?;
-    let phase = phase(workshop, input.get("phase"))?;
-    let grant = grant(workshop, agent, phase, &call)?;
-    let depth = input.get("depth").as_i64().unwrap_or(0);
-    let full = workshop.within(&grant);
+    let asked = Isolation { isolation: &input.isolation, worktree: &input.worktree };
+    let worktree = agent_services.isolate(agent, &call.instance, &name, asked).await?;
+    let phase = phase(agent_services, input.phase.as_deref())?;
+    let grant = grant(agent_services, agent, phase, input.grant.as_ref(), call);
+    let full = agent_services.within(&grant);
     let goal = phase.map_or(Value::Null, |(_, phase)| goal(phase, &full));
-    let session = session(workshop, agent, phase, grant, depth, input).await?;
-    let mut attached = Attached::default();
-    let mut messages = messages(input)?;
+    let session = session(agent_services, agent, phase, grant, &input).await?;
+    let mut attached = AttachedImages::default();
+    let mut messages = messages(&input.task())?;
     // A model's words to its sub-agent attach nothing: it can name files without.
-    if depth == 0
-        && !input.get("prompt").is_null()
+    if input.depth == 0
+        && !input.prompt.is_null()
         && let Some(last) = messages.last_mut()
     {
-        last.parts = mentions::attach(workshop, &full, &call, std::mem::take(&mut last.parts)).await;
+        last.parts = mentions::attach(agent_services, &full, call, std::mem::take(&mut last.parts)).await;
     }
     let messages = attached.keep_all(messages);
     let unseen = messages.iter().flat_map(|message| &message.parts).any(is_image);
-    let untrusted = untrust::sources(input.get("untrusted"), &messages);
-    let opened = Value::map([
-        ("untrusted", value(&untrusted)),
-        ("session", value(&session)),
-        ("messages", value(&messages)),
-        ("attached", attached.into_value()),
-        ("goal", goal),
-        ("unseen", Value::Bool(unseen)),
-    ]);
-    Ok(match worktree {
-        None => opened,
-        Some(tree) => {
-            let mut opened = opened.as_map().cloned().unwrap_or_default();
-            opened.insert("worktree".into(), super::apart::about(&tree));
-            Value::Map(opened.into())
-        }
+    Ok(OpenOutput {
+        untrusted: untrust::sources(&input.untrusted, &messages),
+        session,
+        messages,
+        attached: attached.into_values(),
+        goal,
+        unseen,
+        worktree: worktree.as_ref().map(super::apart::about),
     })
+}
+
+/// The caller's choice of a worktree for an agent.
+#[derive(Clone, Copy)]
+pub(super) struct Isolation<'i> {
+    pub(super) isolation: &'i Value,
+    pub(super) worktree: &'i Value,
+}
+
+/// The parts of an input that become messages.
+pub(super) struct Task<'i> {
+    pub(super) messages: Option<&'i [Message]>,
+    pub(super) prompt: &'i Value,
+    pub(super) data: &'i Value,
+    pub(super) plan: &'i Value,
+}
+
+impl OpenInput {
+    fn task(&self) -> Task<'_> {
+        let (prompt, data, plan) = (&self.prompt, &self.data, &self.plan);
+        Task { messages: self.messages.as_deref(), prompt, data, plan }
+    }
 }
 
 pub(super) type Named<'w> = Option<(&'w str, &'w Phase)>;
 
-pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named<'w>, ServiceError> {
-    let Some(name) = name.as_str() else { return Ok(None) };
-    match workshop.phases.find(name) {
+pub(super) fn phase<'w>(
+    agent_services: &'w AgentServices,
+    name: Option<&'w str>,
+) -> Result<Named<'w>, ServiceError> {
+    let Some(name) = name else { return Ok(None) };
+    match agent_services.phases.find(name) {
         Some(phase) => Ok(Some((name, phase))),
         None => {
-            let known: Vec<&str> = workshop.phases.names().collect();
+            let known: Vec<&str> = agent_services.phases.names().collect();
             let message = format!("there is no phase `{name}`; the phases are {}", known.join(", "));
             Err(ServiceError::new(Category::Unknown, message))
         }
@@ -74,37 +96,34 @@ pub(super) fn phase<'w>(workshop: &'w Workshop, name: &'w Value) -> Result<Named
 
 /// Returns all layers, outermost first. A sub-agent has all of its caller's layers, regardless of its own file.
 pub(super) fn grant(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     agent: &AgentFile,
     phase: Named<'_>,
+    callers: Option<&Grant>,
     call: &Call,
-) -> Result<Grant, ServiceError> {
+) -> Grant {
+    let policy = CallPolicy::of(call);
     // The settings' layers always count: a chart could give a grant without them.
-    let mut layers = workshop.layers.clone();
-    if !call.input.get("grant").is_null() {
-        layers.extend(part::<Grant>(&call.input, "grant")?.layers);
-    }
-    let within = call.policy.get("within").as_list().unwrap_or_default().iter();
-    layers.extend(within.chain([call.policy.get("tools")]).filter(|tools| !tools.is_null()).map(layer_of));
+    let mut layers = agent_services.layers.clone();
+    layers.extend(callers.into_iter().flat_map(|grant| grant.layers.iter().cloned()));
+    layers.extend(policy.layers());
     layers.push(agent.layer());
     if let Some((name, phase)) = phase {
         layers.extend(phase.outer.iter().chain([phase]).map(|phase| phase_layer(phase, name)));
     }
     let mut grant = Grant::new(distinct(layers));
-    if !call.input.get("grant").is_null() {
-        grant.add_permissions(part::<Grant>(&call.input, "grant")?.permissions);
-    }
+    grant.add_permissions(callers.into_iter().flat_map(|grant| grant.permissions.iter().cloned()));
     grant.add_permissions(agent.permissions.clone());
-    if let Some(mode) = call.policy.get("permission_mode").as_str().and_then(AskMode::named) {
+    if let Some(mode) = policy.permission_mode.as_deref().and_then(AskMode::named) {
         let file = PERMISSION_MODE.to_owned();
         grant.add_permissions([Permissions { file, mode: Some(mode), ..Permissions::default() }]);
     }
-    Ok(grant)
+    grant
 }
 
 /// Returns the grant of a call that brings its own, within the settings.
-pub(super) fn within_settings(workshop: &Workshop, mut grant: Grant) -> Grant {
-    grant.layers = distinct(workshop.layers.iter().cloned().chain(grant.layers));
+pub(super) fn within_settings(agent_services: &AgentServices, mut grant: Grant) -> Grant {
+    grant.layers = distinct(agent_services.layers.iter().cloned().chain(grant.layers));
     grant
 }
 
@@ -118,21 +137,6 @@ fn distinct(layers: impl IntoIterator<Item = Layer>) -> Vec<Layer> {
     known
 }
 
-/// Parses the `tools` of a state.
-fn layer_of(tools: &Value) -> Layer {
-    let names = |key: &str| -> Option<Vec<String>> {
-        let list = tools.get(key).as_list()?;
-        Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-    };
-    Layer {
-        source: tools.get("source").as_str().unwrap_or("`tools` of a state").to_owned(),
-        allowed: names("allowed"),
-        blocked: names("blocked").unwrap_or_default(),
-        bash: None,
-        network: None,
-    }
-}
-
 /// Returns true if a person is expected to answer questions: the run waits for one, or the agent's file names the tool.
 fn is_person_expected(agent: &AgentFile, grant: &Grant) -> bool {
     let waits = |set: &Permissions| set.file == PERMISSION_MODE && set.mode == Some(AskMode::Wait);
@@ -141,21 +145,20 @@ fn is_person_expected(agent: &AgentFile, grant: &Grant) -> bool {
 }
 
 async fn session(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     agent: &AgentFile,
     phase: Named<'_>,
     grant: Grant,
-    depth: i64,
-    input: &Value,
+    input: &OpenInput,
 ) -> Result<Session, ServiceError> {
-    let loops = workshop.loops.clone();
-    let (model, model_from) = model(agent, phase, input);
-    let full = workshop.within(&grant);
-    let mut tools = workshop.toolbox.specs(&full).await;
+    let loops = agent_services.loops.clone();
+    let (model, model_from) = model(agent, phase, input.model.as_deref());
+    let full = agent_services.within(&grant);
+    let mut tools = agent_services.toolbox.specs(&full).await;
     let depth_max = u64::from(loops.depth_max);
-    let delegates = depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
-    tools.extend(workshop.toolbox.question_spec(&full).filter(|_| is_person_expected(agent, &grant)));
-    tools.extend(delegate::spec(workshop, &full, &agent.name).filter(|_| delegates));
+    let delegates = input.depth < i64::try_from(depth_max).unwrap_or(i64::MAX);
+    tools.extend(agent_services.toolbox.question_spec(&full).filter(|_| is_person_expected(agent, &grant)));
+    tools.extend(delegate::spec(agent_services, &full, &agent.name).filter(|_| delegates));
     let completions = phase.and_then(|(_, phase)| phase.completions_max);
     let completions_max = [completions, agent.limits.max_iterations]
         .into_iter()
@@ -169,14 +172,14 @@ async fn session(
         reasoning: phase
             .and_then(|(_, phase)| ReasoningEffort::parse(phase.reasoning.as_deref()?))
             .or(agent.reasoning)
-            .or(workshop.providers.reasoning()),
-        system: with_words(workshop, agent, system(agent, phase, &full), &tools),
+            .or(agent_services.providers.reasoning()),
+        system: with_words(agent_services, agent, system(agent, phase, &full), &tools),
         tools,
         guarded: full.permissions.iter().any(|set| !set.is_empty())
-            || workshop.toolbox.asks_about_hosts(&full),
+            || agent_services.toolbox.asks_about_hosts(&full),
         grant,
         loops: value(&loops),
-        schema: schema(input)?,
+        schema: schema(&input.schema)?,
         output_tokens_max: agent.limits.max_tokens.and_then(|most| u32::try_from(most).ok()),
         size_max: u64::from(loops.prompt_tokens_max),
         completions_max,
@@ -191,13 +194,13 @@ async fn session(
 }
 
 /// Returns the model, and the place that names it: the phase, the agent's file, the task, or the default.
-fn model(agent: &AgentFile, phase: Named<'_>, input: &Value) -> (String, String) {
+fn model(agent: &AgentFile, phase: Named<'_>, task: Option<&str>) -> (String, String) {
     let of_phase = phase.and_then(|(name, phase)| {
         Some((phase.model.clone()?, format!("`phases.{name}.model` in {}", phase.file)))
     });
     let of_agent = || Some((model_of(agent)?, format!("`model` in {}", agent.file)));
     // The task's model replaces the default.
-    let of_task = || Some((input.get("model").as_str()?.to_owned(), "`--model`".to_owned()));
+    let of_task = || Some((task?.to_owned(), "`--model`".to_owned()));
     of_phase.or_else(of_agent).or_else(of_task).unwrap_or_default()
 }
 
@@ -208,9 +211,14 @@ pub(super) fn system(agent: &AgentFile, phase: Named<'_>, grant: &Grant) -> Stri
 }
 
 /// Adds the instructions of the project.
-fn with_words(workshop: &Workshop, agent: &AgentFile, system: String, tools: &[ToolSpec]) -> String {
+fn with_words(
+    agent_services: &AgentServices,
+    agent: &AgentFile,
+    system: String,
+    tools: &[ToolSpec],
+) -> String {
     let has_skill_tool = tools.iter().any(|tool| tool.name == "Skill");
-    let words = workshop.words.prompt(&agent.skills, has_skill_tool);
+    let words = agent_services.words.prompt(&agent.skills, has_skill_tool);
     [system, words].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -223,29 +231,28 @@ fn goal(phase: &Phase, grant: &Grant) -> Value {
 }
 
 /// Parses a JSON Schema alone, or with a name.
-pub(super) fn schema(input: &Value) -> Result<Option<OutputSchema>, ServiceError> {
-    let schema = input.get("schema");
+pub(super) fn schema(schema: &Value) -> Result<Option<OutputSchema>, ServiceError> {
     if schema.is_null() {
         return Ok(None);
     }
     if schema.get("schema").is_null() {
         return Ok(Some(OutputSchema { name: "answer".into(), schema: schema.clone() }));
     }
-    part(input, "schema").map(Some)
+    schema.read().map(Some).map_err(|error| {
+        ServiceError::new(Category::Failed, format!("`schema` is not a JSON Schema with a name: {error}"))
+    })
 }
 
 /// Returns the conversation so far and the new prompt.
-pub(super) fn messages(input: &Value) -> Result<Vec<Message>, ServiceError> {
-    let mut messages: Vec<Message> =
-        if input.get("messages").is_null() { Vec::new() } else { part(input, "messages")? };
+pub(super) fn messages(task: &Task<'_>) -> Result<Vec<Message>, ServiceError> {
+    let mut messages = task.messages.unwrap_or_default().to_vec();
     let mut parts = unanswered(&messages);
-    parts.extend(prompt(input.get("prompt"))?);
-    let data = input.get("data");
-    if !data.is_null() {
-        parts.push(Part::Text { text: format!("Input:\n{}", pretty(data)) });
+    parts.extend(prompt(task.prompt)?);
+    if !task.data.is_null() {
+        parts.push(Part::Text { text: format!("Input:\n{}", pretty(task.data)) });
     }
-    if !input.get("plan").get("steps").is_null() {
-        parts.push(Part::Text { text: format!("The plan:\n{}", checklist(input.get("plan"))) });
+    if let Some(plan) = Plan::of(task.plan).filter(|_| !task.plan.get("steps").is_null()) {
+        parts.push(Part::Text { text: format!("The plan:\n{}", checklist(&plan)) });
     }
     if !parts.is_empty() {
         messages.push(Message { role: Role::User, parts });
@@ -273,7 +280,7 @@ fn prompt(prompt: &Value) -> Result<Vec<Part>, ServiceError> {
     match prompt {
         Value::Null => Ok(Vec::new()),
         Value::Str(text) => Ok(vec![Part::Text { text: text.to_string() }]),
-        Value::List(_) => serde_json::from_value(prompt.to_json()).map_err(|error| {
+        Value::List(_) => prompt.read().map_err(|error| {
             ServiceError::new(Category::Failed, format!("`prompt` is not a list of text and images: {error}"))
         }),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => {
@@ -287,16 +294,13 @@ fn pretty(data: &Value) -> String {
 }
 
 /// Formats `- [x] 1 Fix the parser (done)`.
-fn checklist(plan: &Value) -> String {
-    let steps = plan.get("steps").as_list().unwrap_or_default();
-    let line = |step: &Value| {
-        let text = |key: &str| step.get(key).as_str().unwrap_or_default().to_owned();
-        let mark = if text("status") == "done" { "x" } else { " " };
-        let accept = step.get("acceptance").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-        let accept: String = accept.map(|how| format!("\n      done when: {how}")).collect();
-        format!("- [{mark}] {} {}{accept}", text("id"), text("title"))
+fn checklist(plan: &Plan) -> String {
+    let line = |step: &PlanStep| {
+        let mark = if step.status == StepStatus::Done { "x" } else { " " };
+        let accept: String = step.acceptance.iter().map(|how| format!("\n      done when: {how}")).collect();
+        format!("- [{mark}] {} {}{accept}", step.id, step.title)
     };
-    steps.iter().map(line).collect::<Vec<_>>().join("\n")
+    plan.steps.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn is_image(part: &Part) -> bool {

@@ -4,32 +4,31 @@
 use std::fs;
 use std::path::Path;
 
-use rawko_core::Value;
-use rawko_host::{Call, Category, ServiceError};
+use rawko_host::{Category, ServiceError};
 
-use super::{Workshop, evidence, part, value};
+use super::types::{PatchInput, PatchOutput};
+use super::{AgentServices, evidence};
 use rawko_programs::changes::{Patch, Snapshot};
-use rawko_programs::checks::Base;
 
 /// The patch is a value of a chart's context, which is limited.
 const TEXT_BYTES_MAX: usize = 900 * 1024;
 const SLUG_CHARS: usize = 48;
 const TITLE_CHARS: usize = 100;
 
-pub(super) async fn patch(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
-    let input = &call.input;
-    let base: Base = part(input, "base")?;
+pub(super) async fn patch(
+    agent_services: &AgentServices,
+    input: PatchInput,
+) -> Result<PatchOutput, ServiceError> {
+    let base = input.base;
     let why =
         base.snapshot_problem.clone().unwrap_or_else(|| "no snapshot of the project was taken".to_owned());
     let name = base.snapshot.ok_or_else(|| failed(why))?;
-    let all = evidence::snapshots(workshop).map_err(failed)?;
-    let root = workshop.root.clone();
-    let title = first_line(input.get("title").as_str().unwrap_or_default());
-    let branch = branch(input.get("branch").as_str(), &title);
-    let body = input.get("body").as_str().unwrap_or_default().to_owned();
-    let is_written = input.get("write").as_bool() == Some(true);
-    let file = is_written.then(|| format!("{}.patch", branch.replace('/', "-")));
-    let (heading, target) = (heading(&title, &body, &branch), file.clone());
+    let all = evidence::snapshots(agent_services).map_err(failed)?;
+    let root = agent_services.root.clone();
+    let title = first_line(&input.title);
+    let branch = branch(input.branch.as_deref(), &title);
+    let file = input.write.then(|| format!("{}.patch", branch.replace('/', "-")));
+    let (heading, target) = (heading(&title, &input.body, &branch), file.clone());
     let made = evidence::blocking(move || {
         let snapshot = Snapshot::open(&all, &name).map_err(|error| error.to_string())?;
         let snapshot = snapshot.ok_or("the snapshot of the project is no longer stored")?;
@@ -43,14 +42,8 @@ pub(super) async fn patch(workshop: &Workshop, call: &Call) -> Result<Value, Ser
         }
         Ok::<Patch, String>(patch)
     });
-    let patch = made.await?.map_err(failed)?;
-    Ok(Value::map([
-        ("text", Value::from(patch.text)),
-        ("files", value(&patch.files)),
-        ("left_out", value(&patch.left_out)),
-        ("branch", Value::from(branch)),
-        ("file", file.map_or(Value::Null, Value::from)),
-    ]))
+    let Patch { text, files, left_out } = made.await?.map_err(failed)?;
+    Ok(PatchOutput { text, files, left_out, branch, file })
 }
 
 fn failed(why: String) -> ServiceError {

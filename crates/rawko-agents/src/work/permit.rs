@@ -1,15 +1,23 @@
 //! `work:permit`: decides on one tool call by the rules `allow`, `ask` and `deny`, before it is made. The chart waits for
 //! a person where the decision is to ask; the tool itself decides once more when it runs.
 
-use rawko_core::Value;
+use std::sync::Arc;
+
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{Call, Category, ServiceError, Settings, SettingsReader};
 
-use super::{Workshop, part, value};
+use super::AgentServices;
+use super::delegate::TASK;
+use super::types::{
+    AuditedInput, CallFailure, CallPolicy, HostRequest, PermitDecision, PermitInput, PermitOutput,
+    QuestionRequest, ToolInput, value,
+};
 use rawko_model::ToolUse;
 use rawko_tools::{
-    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, network_rule, read_section,
-    shown,
+    ASK_USER, AskMode, Clearance, Effect, Grant, Judgement, Party, Permissions, ToolQuestion, WantedHost,
+    network_rule, read_section, shown,
 };
+use serde_json::json;
 
 /// The key of the settings section.
 pub(super) const SECTION: &str = "permissions";
@@ -18,7 +26,7 @@ const QUESTION_CHARS_MAX: usize = 2_000;
 /// An unanswered request for a host counts as denied after this time.
 const EXPIRES_MS: u64 = 12 * 60 * 60 * 1000;
 
-impl Workshop {
+impl AgentServices {
     /// Returns a grant with the rules of the user and the project, which are not part of a session: a rule that was
     /// added or removed since also applies to running sessions.
     pub(super) fn within(&self, grant: &Grant) -> Grant {
@@ -29,11 +37,9 @@ impl Workshop {
 
     /// Adds the hosts that the person approved earlier in this run. Only rawko's own chart is known to pass on answers of
     /// people and nothing else.
-    pub(super) fn with_approved_hosts(&self, mut grant: Grant, call: &Call) -> Grant {
-        let hosts = call.input.get("hosts").as_list().unwrap_or_default();
-        if !hosts.is_empty() && self.is_own_chart(&call.policy) {
-            let hosts = hosts.iter().filter_map(Value::as_str);
-            grant.add_permissions([Permissions::answered_hosts(hosts)]);
+    pub(super) fn with_approved_hosts(&self, mut grant: Grant, hosts: &[String], call: &Call) -> Grant {
+        if !hosts.is_empty() && self.is_own_chart(call) {
+            grant.add_permissions([Permissions::answered_hosts(hosts.iter().map(String::as_str))]);
         }
         grant
     }
@@ -71,13 +77,14 @@ impl Workshop {
 
     /// Returns true if a call comes from rawko's own chart `agent`, the only one that is known to pass on approvals of
     /// people and nothing else.
-    pub(super) fn is_own_chart(&self, policy: &Value) -> bool {
+    pub(super) fn is_own_chart(&self, call: &Call) -> bool {
         let own = self.own_chart.get_or_init(|| {
             let editions = super::editions().unwrap_or_default();
             editions.iter().find(|edition| edition.chart.id() == "agent").map(|edition| edition.chart.hash())
         });
         let hex = |hash: &[u8; 16]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        own.as_ref().is_some_and(|own| policy.get("chart").as_str() == Some(hex(own).as_str()))
+        let chart = CallPolicy::of(call).chart;
+        own.as_ref().is_some_and(|own| chart.as_deref() == Some(hex(own).as_str()))
     }
 }
 
@@ -99,95 +106,150 @@ pub fn permissions(settings: &Settings) -> (Vec<Permissions>, FileFindings) {
     (sets, problems)
 }
 
-pub(super) fn permit(workshop: &Workshop, call: &Call) -> Result<Value, ServiceError> {
-    let input = &call.input;
-    let asked: ToolUse = part(input, "call")?;
-    let grant = workshop.with_approved_hosts(part(input, "grant")?, call);
-    let untrusted = untrusted(input);
-    let judgement = workshop.judge(&asked.name, &asked.input, &grant, untrusted.as_deref());
+pub(super) fn permit(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: &PermitInput,
+) -> Result<PermitOutput, ServiceError> {
+    let asked = input.call.tool_use();
+    let agent = input.agent.as_deref();
+    let grant = agent_services.with_approved_hosts(input.grant.clone(), &input.hosts, call);
+    let untrusted = input.untrusted.first().map(String::as_str);
+    let judgement = agent_services.judge(&asked.name, &asked.input, &grant, untrusted);
     if asked.name == ASK_USER && judgement.effect != Effect::Deny {
-        let grant = workshop.within(&grant);
+        let grant = agent_services.within(&grant);
         let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
-        return question(input.get("agent"), &asked, is_refused, judgement.expires_ms);
+        return question(agent, &asked, is_refused, judgement.expires_ms);
     }
     let Judgement { effect, rule, mode, .. } = &judgement;
     let decision = match (effect, mode) {
-        (Effect::Allow, _) => return Ok(decided("allow", rule)),
+        (Effect::Allow, _) => {
+            let (decision, rule) = (PermitDecision::Allow, rule.clone());
+            return Ok(PermitOutput { decision, rule, host: None, request: Value::Null });
+        }
         (Effect::Deny, _) => format!("this call is denied by {rule} (rule permission_denied)"),
         (Effect::Ask, AskMode::Deny) => format!(
             "this call needs the approval of a person by {rule}, and this run does not wait for one (rule approval_required)"
         ),
         (Effect::Ask, AskMode::Wait) => {
-            let request = request(workshop, input.get("agent"), &asked, &judgement);
-            return Ok(Value::map([
-                ("decision", Value::str("ask")),
-                ("rule", Value::str(rule)),
-                ("host", judgement.host.as_deref().map_or(Value::Null, Value::str)),
-                ("request", request),
-            ]));
+            let request = value(&request(agent_services, agent, &asked, &judgement));
+            let (decision, rule, host) = (PermitDecision::Ask, rule.clone(), judgement.host.clone());
+            return Ok(PermitOutput { decision, rule, host, request });
         }
     };
     let content = format!("refused: {decision}. Do something else, or explain what is needed.");
-    let details = [("content", Value::from(content)), ("rule", Value::str(rule))];
-    let message = format!("{}: {decision}", asked.name);
-    Err(ServiceError::new(Category::Refused, message).with_details(Value::map(details)))
+    Err(refused(format!("{}: {decision}", asked.name), content, rule))
+}
+
+fn refused(message: impl Into<String>, content: String, rule: &str) -> ServiceError {
+    let details = CallFailure { content, rule: rule.to_owned(), ..CallFailure::default() };
+    ServiceError::new(Category::Refused, message).with_details(value(&details))
+}
+
+/// The request to a person: what would be done, by which agent, and which rule asks.
+#[derive(serde::Serialize)]
+struct PersonRequest {
+    title: String,
+    prompt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    by: Option<String>,
+    /// Hosts that a command could not reach.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    /// Rules that make the approval permanent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    always: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    options: Option<Value>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    form: Value,
+    /// Milliseconds.
+    expires: u64,
+    /// What the tool would do: its command, path and diff, or address.
+    #[serde(flatten)]
+    details: Value,
+    /// The line that runs, if it is not the one that the model wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<String>,
+}
+
+impl PersonRequest {
+    fn new(title: String, prompt: String, expires: u64) -> Self {
+        Self {
+            title,
+            prompt,
+            kind: None,
+            tool: None,
+            by: None,
+            hosts: Vec::new(),
+            rule: None,
+            always: None,
+            options: None,
+            form: Value::Null,
+            expires,
+            details: Value::Map(Arc::default()),
+            runs: None,
+        }
+    }
 }
 
 /// Asks the person a question of an agent, or refuses it if this run does not wait for a person.
 fn question(
-    agent: &Value,
+    agent: Option<&str>,
     asked: &ToolUse,
     is_refused: bool,
     expires_ms: u64,
-) -> Result<Value, ServiceError> {
-    let agent = agent.as_str().unwrap_or("an agent");
+) -> Result<PermitOutput, ServiceError> {
+    let agent = agent.unwrap_or("an agent");
     if is_refused {
         let content = "refused: this run does not wait for a person (rule approval_required). Decide yourself and \
                        state the assumption.";
-        let details = [("content", Value::str(content)), ("rule", Value::str("approval_required"))];
         let message = "AskUser: this run does not wait for a person";
-        return Err(ServiceError::new(Category::Refused, message).with_details(Value::map(details)));
+        return Err(refused(message, content.to_owned(), "approval_required"));
     }
     let text = asked.input.get("question").as_str().unwrap_or_default();
-    let title: String = text.chars().take(QUESTION_CHARS_MAX).collect();
-    let options = asked.input.get("options").clone();
-    let answer = Value::map([("type", Value::str("string")), ("title", Value::str("Answer"))]);
-    let form = Value::map([
-        ("type", Value::str("object")),
-        ("required", Value::list(vec![Value::str("answer")])),
-        ("properties", Value::map([("answer", answer)])),
-    ]);
-    let request = Value::map([
-        ("title", Value::from(title)),
-        ("prompt", Value::from(format!("The agent {agent} asks a question."))),
-        ("kind", Value::str("question")),
-        ("by", Value::str(agent)),
-        ("options", options),
-        ("form", form),
-        ("expires", Value::Int(i64::try_from(expires_ms).unwrap_or(i64::MAX))),
-    ]);
-    let rule = "a question of the agent";
-    let parts = [("decision", Value::str("ask")), ("rule", Value::str(rule)), ("request", request)];
-    Ok(Value::map(parts))
+    let form = json!({
+        "type": "object",
+        "required": ["answer"],
+        "properties": {"answer": {"type": "string", "title": "Answer"}},
+    });
+    let title = text.chars().take(QUESTION_CHARS_MAX).collect();
+    let request = PersonRequest {
+        kind: Some("question"),
+        by: Some(agent.to_owned()),
+        options: Some(asked.input.get("options").clone()),
+        form: Value::from_json(form),
+        ..PersonRequest::new(title, format!("The agent {agent} asks a question."), expires_ms)
+    };
+    let rule = "a question of the agent".to_owned();
+    Ok(PermitOutput { decision: PermitDecision::Ask, rule, host: None, request: value(&request) })
 }
 
 /// Builds the request for hosts that a program could not reach. `None` if this run does not wait for a person.
 pub(super) fn host_request(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     call: &Call,
     asked: &ToolUse,
     grant: &Grant,
-    wanted: &Value,
-) -> Option<Value> {
-    let wanted = wanted.as_list().filter(|wanted| !wanted.is_empty())?;
-    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
-    if is_refused || !workshop.is_own_chart(&call.policy) {
+    agent: Option<&str>,
+    wanted: &[WantedHost],
+) -> Option<HostRequest> {
+    if wanted.is_empty() {
         return None;
     }
-    let of = |key: &'static str| wanted.iter().filter_map(move |one| one.get(key).as_str());
-    let (hosts, mut rules): (Vec<&str>, Vec<&str>) = (of("host").collect(), of("rule").collect());
+    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
+    if is_refused || !agent_services.is_own_chart(call) {
+        return None;
+    }
+    let hosts: Vec<String> = wanted.iter().map(|one| one.host.clone()).collect();
+    let mut rules: Vec<&str> = wanted.iter().map(|one| one.rule.as_str()).collect();
     rules.dedup();
-    let agent = call.input.get("agent").as_str().unwrap_or("an agent");
+    let agent = agent.unwrap_or("an agent");
     let always: Vec<String> = hosts.iter().map(|host| network_rule(host)).collect();
     let prompt = format!(
         "A command of the agent {agent} was refused a connection ({}). If you approve, commands of this agent may \
@@ -195,73 +257,85 @@ pub(super) fn host_request(
         rules.join("; ")
     );
     let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
-    let (_, details) = shown(&asked.name, &asked.input, &workshop.root);
-    let parts = [
-        ("title", Value::from(format!("Connect to {}", hosts.join(", ")))),
-        ("prompt", Value::from(prompt)),
-        ("tool", Value::str("Network")),
-        ("by", Value::str(agent)),
-        ("hosts", value(&hosts)),
-        ("rule", Value::from(rules.join("; "))),
-        ("always", value(&always)),
-        ("expires", Value::Int(i64::try_from(expires_ms).unwrap_or(i64::MAX))),
-    ];
-    let request = Value::map(parts.into_iter().chain(details));
-    Some(Value::map([
-        ("request", request),
-        ("hosts", value(&hosts)),
-        ("rule", Value::from(rules.join("; "))),
-    ]))
+    let (_, details) = shown(&asked.name, &asked.input, &agent_services.root);
+    let rule = rules.join("; ");
+    let request = PersonRequest {
+        tool: Some("Network".to_owned()),
+        by: Some(agent.to_owned()),
+        hosts: hosts.clone(),
+        rule: Some(rule.clone()),
+        always: Some(always),
+        details: Value::map(details),
+        ..PersonRequest::new(format!("Connect to {}", hosts.join(", ")), prompt, expires_ms)
+    };
+    Some(HostRequest { request: value(&request), hosts, rule })
 }
 
-fn decided(decision: &str, rule: &str) -> Value {
-    Value::map([("decision", Value::str(decision)), ("rule", Value::str(rule))])
-}
-
-/// Builds the request to a person: what would be done, by which agent, and which rule asks.
-fn request(workshop: &Workshop, agent: &Value, asked: &ToolUse, judgement: &Judgement) -> Value {
-    let (title, details) = shown(&asked.name, &asked.input, &workshop.root);
-    let agent_name = agent.as_str().unwrap_or("an agent");
+/// Builds the request for one call.
+fn request(
+    agent_services: &AgentServices,
+    agent: Option<&str>,
+    asked: &ToolUse,
+    judgement: &Judgement,
+) -> PersonRequest {
+    let (title, details) = shown(&asked.name, &asked.input, &agent_services.root);
+    let agent_name = agent.unwrap_or("an agent");
     let prompt = format!("The agent {agent_name} asks for permission, by {}.", judgement.rule);
-    let parts = [
-        ("title", Value::from(title)),
-        ("prompt", Value::from(prompt)),
-        ("tool", Value::str(&asked.name)),
-        ("by", agent.clone()),
-        ("rule", Value::str(&judgement.rule)),
-        ("always", value(&judgement.always)),
-        ("expires", Value::Int(i64::try_from(judgement.expires_ms).unwrap_or(i64::MAX))),
-    ];
-    // The person sees the line that runs, not only the one that the model wrote.
-    let runs =
-        workshop.toolbox.printed_line(&asked.name, &asked.input).map(|line| ("runs", Value::from(line)));
-    Value::map(parts.into_iter().chain(details).chain(runs))
-}
-
-/// Returns the first source of untrusted text in the conversation.
-pub(super) fn untrusted(input: &Value) -> Option<String> {
-    let sources = input.get("untrusted").as_list().unwrap_or_default();
-    sources.iter().find_map(Value::as_str).map(str::to_owned)
+    PersonRequest {
+        tool: Some(asked.name.clone()),
+        by: agent.map(str::to_owned),
+        rule: Some(judgement.rule.clone()),
+        always: Some(judgement.always.clone()),
+        details: Value::map(details),
+        // The person sees the line that runs, not only the one that the model wrote.
+        runs: agent_services.toolbox.printed_line(&asked.name, &asked.input),
+        ..PersonRequest::new(title, prompt, judgement.expires_ms)
+    }
 }
 
 /// Returns the state of a call for the toolbox. An approval counts only if it comes from rawko's own chart.
 pub(super) fn clearance<'c>(
-    workshop: &Workshop,
-    call: &'c Call,
-    untrusted: Option<&'c str>,
+    agent_services: &AgentServices,
+    call: &Call,
+    grant: &Grant,
+    input: &'c ToolInput,
 ) -> Clearance<'c> {
-    let approval = call.input.get("approval");
-    let is_approved = approval.get("approved").as_bool() == Some(true);
-    let approved = is_approved && workshop.is_own_chart(&call.policy);
-    Clearance { approved, untrusted, answer: approval.get("answer").as_str() }
+    let approval = input.approval.as_ref();
+    let is_own = agent_services.is_own_chart(call);
+    let is_refused = grant.permissions.iter().any(|set| set.mode == Some(AskMode::Deny));
+    Clearance {
+        approved: is_own && approval.is_some_and(|approval| approval.approved),
+        untrusted: input.untrusted.first().map(String::as_str),
+        answer: approval.and_then(|approval| approval.answer.as_deref()),
+        reply: approval.map(|approval| &approval.reply).filter(|reply| is_own && !reply.is_null()),
+        // Calls that run at the same time have no state in which one of them could wait.
+        can_ask: is_own && !input.together && !is_refused,
+    }
+}
+
+/// Builds the request to a person for a question of a tool, which waits for the answer. It is a form like those of charts:
+/// the kind `question` has one field for its answer.
+pub(super) fn tool_question(agent: Option<&str>, grant: &Grant, question: &ToolQuestion) -> QuestionRequest {
+    let server = question.by.as_deref().unwrap_or("a tool");
+    let agent = agent.unwrap_or("an agent");
+    let title: String = question.message.chars().take(QUESTION_CHARS_MAX).collect();
+    let visit = question.url.as_ref().map(|url| format!(" Visit {url}, then approve.")).unwrap_or_default();
+    let prompt = format!("The MCP server {server}, called by the agent {agent}, asks a question.{visit}");
+    let expires_ms = grant.permissions.iter().filter_map(|set| set.expires_ms).min().unwrap_or(EXPIRES_MS);
+    let request = PersonRequest {
+        by: Some(server.to_owned()),
+        form: question.form.clone(),
+        ..PersonRequest::new(title, prompt, expires_ms)
+    };
+    let rule = format!("a question of the MCP server {server}");
+    QuestionRequest { request: value(&request), rule, question: true }
 }
 
 /// Returns the permission that a call rests on, for the audit.
-pub(super) fn basis(workshop: &Workshop, name: &str, input: &Value) -> Option<String> {
-    let basis = basis_of_call(workshop, name, input);
-    let hosts = input.get("hosts").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
-    let hosts: Vec<&str> = hosts.collect();
-    match hosts.as_slice() {
+pub(super) fn basis(agent_services: &AgentServices, name: &str, input: &Value) -> Option<String> {
+    let input: AuditedInput = input.read().unwrap_or_default();
+    let basis = basis_of_call(agent_services, name, &input);
+    match input.hosts.unwrap_or_default().as_slice() {
         [] => basis,
         hosts => {
             let approved = format!("hosts approved in this run: {}", hosts.join(", "));
@@ -270,27 +344,26 @@ pub(super) fn basis(workshop: &Workshop, name: &str, input: &Value) -> Option<St
     }
 }
 
-fn basis_of_call(workshop: &Workshop, name: &str, input: &Value) -> Option<String> {
-    let approval = input.get("approval");
-    if approval.get("approved").as_bool() == Some(true) {
-        let by = approval.get("by").as_str().unwrap_or("a person");
-        let request = approval.get("request").as_str().unwrap_or_default();
-        let rule = approval.get("rule").as_str().unwrap_or_default();
+fn basis_of_call(agent_services: &AgentServices, name: &str, input: &AuditedInput) -> Option<String> {
+    if let Some(approval) = input.approval.as_ref().filter(|approval| approval.approved) {
+        let by = approval.by.as_deref().unwrap_or("a person");
+        let request = approval.request.as_deref().unwrap_or_default();
+        let rule = approval.rule.as_deref().unwrap_or_default();
         return Some(format!("approved by {by} (request {request}), asked by {rule}"));
     }
-    let grant = input.get("grant");
-    if grant.is_null() || (workshop.permissions.is_empty() && grant.get("permissions").is_null()) {
+    let grant = input.grant.as_ref()?;
+    if agent_services.permissions.is_empty() && grant.permissions.is_empty() {
         return None;
     }
-    let grant: Grant = part(input, "grant").ok()?;
-    let judgement = match name.strip_prefix("agent:") {
+    let judgement = match ServiceName::member_of(name, ServiceClass::Agent) {
         Some(agent) => {
             let task = Value::map([("agent", Value::str(agent))]);
-            workshop.judge("Task", &task, &grant, None)
+            agent_services.judge(TASK, &task, grant, None)
         }
         None => {
-            let asked: ToolUse = part(input, "call").ok()?;
-            workshop.judge(&asked.name, &asked.input, &grant, untrusted(input).as_deref())
+            let asked = input.call.as_ref()?;
+            let untrusted = input.untrusted.as_ref().and_then(|sources| sources.first());
+            agent_services.judge(&asked.name, &asked.input, grant, untrusted.map(String::as_str))
         }
     };
     match (judgement.effect, judgement.rule.is_empty()) {

@@ -1,11 +1,11 @@
 //! The project's agents as the arbiter sees them. Separate from their files, because not all are selectable: rawko's
 //! built-in agents are hidden as soon as a project has its own.
 
-use super::Workshop;
+use super::AgentServices;
 use crate::agent::{AgentFile, Level};
 use rawko_arbiter::{AgentProfile, ToolNames, Transitions};
 
-impl Workshop {
+impl AgentServices {
     /// Returns the selectable agents, in the project's order.
     pub fn profiles(&self) -> Vec<AgentProfile> {
         let all = self.agents.all();

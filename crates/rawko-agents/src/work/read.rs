@@ -1,4 +1,4 @@
-//! Reads a workshop from a project's files: agents, settings, MCP servers; and collects all problems.
+//! Reads the agent services from a project's files: agents, settings, MCP servers; and collects all problems.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -7,8 +7,9 @@ use rawko_chart::codes::agents::{UNREADABLE, UNSUPPORTED_KEY};
 use rawko_chart::{Finding, Severity, Source, Span};
 use rawko_host::{Section, Settings, SettingsReader};
 
+use super::service_tools::ServiceTools;
 use super::settings::{MemorySettings, TaskSettings, arbiter, checks_section, memory_problems, prompts};
-use super::{Workshop, misspelt};
+use super::{AgentServices, misspelt};
 use crate::agent::{AgentFile, Agents, Kind, Level};
 use crate::words::{ProjectWords, WordSettings};
 use rawko_arbiter::loop_control::LoopSettings;
@@ -16,8 +17,9 @@ use rawko_arbiter::phases::Phases;
 use rawko_model::provider::{Providers, Scripted};
 use rawko_process::{Egress, HostRule, HostRules};
 use rawko_programs::checks;
-use rawko_programs::mcp::{HealthState, McpServers, McpSettings, ServerHealth, read_mcp_file};
-use rawko_tools::{Grant, LayeredTools, Permissions, SearchEngine, SearchModel, Toolbox};
+use rawko_programs::hooks::CommandHooks;
+use rawko_programs::mcp::{HealthState, McpServers, McpSettings, SamplingModel, ServerHealth, read_mcp_file};
+use rawko_tools::{Grant, LayeredTools, Permissions, SamplingSettings, SearchEngine, SearchModel, Toolbox};
 
 /// Problems, grouped by file.
 pub type Problems = Vec<(Source, Vec<Finding>)>;
@@ -25,18 +27,21 @@ pub type Problems = Vec<(Source, Vec<Finding>)>;
 /// The status of a component, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
+    /// Component, such as a provider or an MCP server.
     pub about: String,
+    /// True if it can be used.
     pub ok: bool,
+    /// Result in one line.
     pub text: String,
 }
 
-impl Workshop {
+impl AgentServices {
     /// Reads everything agents need from a project. Unreadable parts are reported and left out.
     pub fn read(root: &Path, settings: &Settings) -> (Self, Problems) {
         Self::read_with(root, settings, Agents::read(root, settings.environment()))
     }
 
-    /// Like [`Workshop::read`], with the agent files as they were read before, and their problems.
+    /// Like [`AgentServices::read`], with the agent files as they were read before, and their problems.
     pub fn read_with(
         root: &Path,
         settings: &Settings,
@@ -45,7 +50,7 @@ impl Workshop {
         let mut problems = Problems::new();
         let agents = agents.with_built_in();
         problems.extend(wrong);
-        let mut said = Said { settings, root, problems: &mut problems };
+        let mut said = ModelSettings { settings, root, problems: &mut problems };
         let (providers, wrong) = Providers::of_settings(settings, root);
         said.complain(wrong);
         let providers = said.with_scripts(providers, &agents);
@@ -73,6 +78,8 @@ impl Workshop {
         problems.extend(memory_problems(root));
         let (configs, source, wrong) = read_mcp_file(root, settings.environment());
         problems.push((source, wrong));
+        let (hooks, wrong) = CommandHooks::read(root, settings.environment());
+        problems.extend(wrong);
         let mut confinement =
             tools.confinement(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()));
         // A server is started before anyone can be asked: trust covers its address. Denied hosts stay denied.
@@ -82,17 +89,19 @@ impl Workshop {
         }
         let egress = Egress { rules: denied, ..tools.web.egress() };
         let own = McpSettings::new(root, settings.environment().clone());
-        let servers =
-            McpServers::start(configs, McpSettings { confinement: confinement.clone(), egress, ..own });
+        let sampling = sampling(tools.sampling.as_ref(), &providers);
+        let mcp = McpSettings { confinement: confinement.clone(), egress, sampling, ..own };
+        let servers = McpServers::start(configs, mcp);
         let words = ProjectWords::read(&std::path::absolute(root).unwrap_or_else(|_| root.to_owned()), words);
         problems.extend(missing_skills(&agents, &words));
         let toolbox = searching(Toolbox::new(root, tools), &providers)
+            .with_source(Arc::new(ServiceTools::new(settings.tool_services(root))))
             .with_source(servers.clone())
             .with_skills(words.skills.clone());
         problems.retain(|(_, findings)| !findings.is_empty());
         let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let environment = settings.environment().clone();
-        let workshop = Self {
+        let agent_services = Self {
             root,
             agents,
             phases,
@@ -112,6 +121,7 @@ impl Workshop {
             environment,
             confinement,
             servers,
+            hooks,
             language_servers: checks::LanguageServers::default(),
             own_chart: OnceLock::new(),
             history: OnceLock::new(),
@@ -119,7 +129,7 @@ impl Workshop {
             worktree: None,
             worktree_bytes_max,
         };
-        (workshop, problems)
+        (agent_services, problems)
     }
 
     /// Checks everything agents depend on: models, rules, servers.
@@ -196,6 +206,16 @@ fn searching(toolbox: Toolbox, providers: &Providers) -> Toolbox {
     }
 }
 
+/// The rule for MCP servers that ask for completions, with its model. Without the model they are refused.
+fn sampling(
+    rule: Option<&SamplingSettings>,
+    providers: &Providers,
+) -> Option<(SamplingSettings, SamplingModel)> {
+    let rule = rule?;
+    let (provider, model) = providers.find(rule.model.as_deref().unwrap_or_default()).ok()?;
+    Some((rule.clone(), SamplingModel { provider, model }))
+}
+
 /// Reports skills that agents name and the project does not have: a skill may limit an agent.
 fn missing_skills(agents: &Agents, words: &ProjectWords) -> Problems {
     let missing = |agent: &AgentFile| {
@@ -220,13 +240,13 @@ fn server_health(server: ServerHealth) -> Health {
 }
 
 /// The settings being read, and the collected problems.
-struct Said<'a> {
+struct ModelSettings<'a> {
     settings: &'a Settings,
     root: &'a Path,
     problems: &'a mut Problems,
 }
 
-impl Said<'_> {
+impl ModelSettings<'_> {
     /// Adds the script of each scripted agent as a provider.
     fn with_scripts(&mut self, providers: Providers, agents: &Agents) -> Providers {
         agents.all().iter().fold(providers, |providers, agent| {

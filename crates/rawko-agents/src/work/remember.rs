@@ -5,9 +5,10 @@ use jiff::Timestamp;
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::complete::{ask, bare_as};
+use super::AgentServices;
+use super::complete::{Origin, ask};
 use super::models::ModelChain;
-use super::{Workshop, value};
+use super::types::{RememberInput, RememberOutput};
 use crate::memories::{
     Extraction, MEMORIES_FOLDER, extraction_prompt, extraction_schema, parse_extraction, read_memories,
     write_memory,
@@ -17,27 +18,35 @@ use rawko_model::{Message, Role};
 
 const WHO: &str = "memory";
 
-pub(super) async fn remember(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    let said = |key: &str| call.input.get(key).as_str().unwrap_or_default();
-    if !workshop.memories.remember || said("text").trim().is_empty() {
-        return Ok(Value::map([("memories", Value::list(Vec::new()))]));
+pub(super) async fn remember(
+    agent_services: &AgentServices,
+    call: &Call,
+    input: RememberInput,
+) -> Result<RememberOutput, ServiceError> {
+    let text = input.text.as_deref().unwrap_or_default();
+    if !agent_services.memories.remember || text.trim().is_empty() {
+        return Ok(RememberOutput::default());
     }
-    let folder = workshop.root.join(MEMORIES_FOLDER);
+    let folder = agent_services.root.join(MEMORIES_FOLDER);
     let known = read_memories(&folder).map_err(|error| unwritable(&error))?.all;
     let titles: Vec<String> = known.into_iter().map(|memory| memory.title).collect();
-    let extraction =
-        Extraction { task: said("task"), agent: said("agent"), text: said("text"), known: &titles };
+    let (task, agent) = (input.task.as_deref(), input.agent.as_deref());
+    let (task, agent) = (task.unwrap_or_default(), agent.unwrap_or_default());
+    let extraction = Extraction { task, agent, text, known: &titles };
+    let origin = Origin { agent: WHO, occasion: input.occasion.as_deref(), attempt: input.attempt };
     let request = CompletionRequest {
         messages: vec![Message::text(Role::User, extraction_prompt(&extraction))],
         schema: Some(OutputSchema { name: "memories".into(), schema: Value::from_json(extraction_schema()) }),
-        ..bare_as(WHO, &call)
+        ..origin.request(call)
     };
-    let model = workshop.memories.model.as_deref().unwrap_or_else(|| said("providerName"));
-    let from = match workshop.memories.model {
+    let model =
+        agent_services.memories.model.as_deref().or(input.provider_name.as_deref()).unwrap_or_default();
+    let from = match agent_services.memories.model {
         Some(_) => "`memories.model` in .rawko/config.yaml",
         None => "`--model`",
     };
-    let completion = ask(&ModelChain::of(workshop, model, from, &call), request, &call).await?;
+    let chain = ModelChain::of(agent_services, model, from, input.model_index);
+    let completion = ask(&chain, request, call).await?;
     let answer = completion.data.unwrap_or_default().to_json();
     let today = Timestamp::now().to_string();
     let today = today.split('T').next().unwrap_or_default();
@@ -47,7 +56,8 @@ pub(super) async fn remember(workshop: &Workshop, call: Call) -> Result<Value, S
     for memory in &memories {
         names.push(write_memory(&folder, memory).map_err(|error| unwritable(&error))?);
     }
-    Ok(Value::map([("memories", value(&names)), ("usage", value(&completion.usage))]))
+    let model = Some(chain.model().to_owned());
+    Ok(RememberOutput { memories: names, usage: Some(completion.usage), model })
 }
 
 fn unwritable(error: &std::io::Error) -> ServiceError {

@@ -1,250 +1,111 @@
-//! Input and output schemas of the agent services, for `check` of the charts that call them. Separate from the services
-//! because a chart is checked without a project to run in. A test checks the built-in charts against them.
+//! The built-in services of agents: names, types of input, output and failures, and the handling after a restart. One
+//! table for `check` of the charts that call them, which needs no project, and for the host.
 
-use rawko_core::{OnRestart, ServiceSpec};
+use std::sync::LazyLock;
+
+use rawko_arbiter::{Moment, Orchestration};
+use rawko_core::{ServiceSpec, schema_of};
 use serde_json::{Value as Json, json};
 
-/// The specs of all services that [`Workshop::join`](super::Workshop::join) adds.
+use super::ServiceKind;
+use super::types::{
+    AgentFailure, AgentInput, AgentResult, ArbiterOutput, ArbiterRequest, BaseOutput, CallFailure,
+    CloseChecksInput, CloseChecksOutput, CloseOutput, CollectInput, CollectOutput, CompactInput,
+    CompactOutput, CompleteInput, CompleteOutput, GroupInput, GroupOutput, GroupedResult, LookInput,
+    LookOutput, MergeFailure, MergeInput, MergeOutput, ModelFailure, OpenInput, OpenOutput, PatchInput,
+    PatchOutput, PermitInput, PermitOutput, ProgressInput, ProgressOutput, ProjectInput, ProjectOutput,
+    RememberInput, RememberOutput, RoundInput, RoundOutput, ToolInput, ToolOutput,
+};
+
+/// The names of the services, and what performs each. A name with a colon at its end is a family.
+pub(super) const NAMES: [(&str, ServiceKind); 20] = [
+    ("work:open", ServiceKind::Open),
+    ("work:close", ServiceKind::Close),
+    ("work:look", ServiceKind::Look),
+    ("work:permit", ServiceKind::Permit),
+    ("work:group", ServiceKind::Group),
+    ("work:collect", ServiceKind::Collect),
+    ("work:compact", ServiceKind::Compact),
+    ("work:select", ServiceKind::Decide(Moment::Select)),
+    ("work:evaluate", ServiceKind::Decide(Moment::Evaluate)),
+    ("work:remember", ServiceKind::Remember),
+    ("model:complete", ServiceKind::Complete),
+    ("git:merge", ServiceKind::Merge),
+    ("checks:base", ServiceKind::Base),
+    ("checks:close", ServiceKind::CloseChecks),
+    ("checks:round", ServiceKind::Round),
+    ("checks:patch", ServiceKind::Patch),
+    ("checks:progress", ServiceKind::Progress),
+    ("checks:", ServiceKind::Check),
+    ("tool:", ServiceKind::Tool),
+    ("agent:", ServiceKind::Outside),
+];
+
+/// The specs of all services that [`AgentServices::join`](super::AgentServices::join) adds.
 pub fn service_specs() -> Vec<ServiceSpec> {
-    let messages = json!({"type": ["array", "null"]});
-    let session = json!({"type": ["object", "null"]});
-    vec![
-        ServiceSpec::named("work:open")
-            .taking(&object(&[
-                ("agent", json!({"type": ["string", "null"]})),
-                ("prompt", json!({})),
-                ("messages", messages.clone()),
-                ("phase", json!({})),
-                ("schema", json!({})),
-                ("data", json!({})),
-                ("plan", json!({})),
-                ("grant", json!({})),
-                ("model", json!({})),
-                ("depth", json!({})),
-                ("untrusted", json!({})),
-                ("isolation", json!({})),
-                ("worktree", json!({})),
-            ]))
-            .giving(&object(&[
-                ("untrusted", json!({"type": "array"})),
-                ("worktree", json!({"type": ["object", "null"]})),
-                ("session", session.clone()),
-                ("messages", messages.clone()),
-                ("goal", json!({})),
-                ("unseen", json!({"type": "boolean"})),
-            ]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("work:close")
-            .giving(&object(&[("worktree", json!({"type": ["object", "null"]}))]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("git:merge")
-            .taking(&object(&[
-                ("branch", json!({"type": ["string", "null"]})),
-                ("worktree", json!({"type": ["object", "null"]})),
-                ("checks", json!({"type": ["boolean", "null"]})),
-                ("keep", json!({"type": ["boolean", "null"]})),
-                ("missing", json!({"type": ["string", "null"]})),
-            ]))
-            .giving(&object(&[
-                ("branch", json!({"type": "string"})),
-                ("merged", json!({"type": "boolean"})),
-                ("files", json!({"type": "array"})),
-                ("checkpoint", json!({"type": ["object", "null"]})),
-                ("report", json!({"type": ["object", "null"]})),
-            ]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("work:permit")
-            .taking(&object(&[
-                ("call", json!({})),
-                ("grant", json!({})),
-                ("agent", json!({})),
-                ("untrusted", json!({})),
-            ]))
-            .giving(&object(&[
-                ("decision", json!({"type": "string"})),
-                ("rule", json!({"type": "string"})),
-                ("request", json!({"type": "object"})),
-            ]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("work:group")
-            .taking(&object(&[
-                ("calls", json!({"type": "array"})),
-                ("grant", json!({})),
-                ("loop", json!({})),
-                ("memory", json!({})),
-                ("untrusted", json!({})),
-                ("parallel", json!({})),
-            ]))
-            .giving(&object(&[("count", json!({"type": "integer"}))]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("work:collect")
-            .taking(&object(&[
-                ("calls", json!({"type": "array"})),
-                ("outcomes", json!({"type": "array"})),
-                ("before", json!({"type": "integer"})),
-                ("loop", json!({})),
-                ("memory", json!({})),
-                ("taken", json!({})),
-                ("notes", json!({})),
-                ("failing", json!({})),
-            ]))
-            .giving(&object(&[
-                ("results", json!({"type": "array"})),
-                ("taken", json!({})),
-                ("memory", json!({})),
-                ("notes", json!({})),
-                ("usage", json!({"type": "object"})),
-                ("changes", json!({"type": "integer"})),
-                ("files", json!({"type": "array"})),
-                ("refusals", json!({"type": "integer"})),
-                ("failing", json!({})),
-                ("untrusted", json!({"type": "array"})),
-                ("unseen", json!({"type": "boolean"})),
-                ("end", json!({"type": ["string", "null"]})),
-                ("problem", json!({})),
-                ("notices", json!({"type": "array"})),
-            ]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("work:look")
-            .taking(&conversation(&[("seen", json!({})), ("occasion", json!({}))]))
-            .giving(&object(&[("seen", json!({})), ("usage", json!({"type": "object"}))])),
-        ServiceSpec::named("work:compact")
-            .taking(&conversation(&[
-                ("occasion", json!({})),
-                ("attempt", json!({})),
-                ("model_index", json!({})),
-            ]))
-            .giving(&object(&[
-                ("messages", messages.clone()),
-                ("size", json!({"type": "integer"})),
-                ("usage", json!({"type": "object"})),
-            ])),
-        ServiceSpec::named("model:complete")
-            .taking(&conversation(&[
-                ("seen", json!({})),
-                ("occasion", json!({})),
-                ("attempt", json!({})),
-                ("model_index", json!({})),
-            ]))
-            .giving(&object(&[
-                ("message", json!({"type": "object"})),
-                ("tool_calls", json!({"type": "array"})),
-                ("stop_reason", json!({"type": "string"})),
-                ("text", json!({"type": "string"})),
-                ("data", json!({})),
-                ("usage", json!({"type": "object"})),
-                ("model", json!({"type": "string"})),
-                ("size", json!({"type": "integer"})),
-            ])),
-        ServiceSpec::named("work:remember")
-            .giving(&object(&[("memories", json!({"type": "array"})), ("usage", json!({"type": "object"}))])),
-        ServiceSpec::named("work:select"),
-        ServiceSpec::named("work:evaluate"),
-        ServiceSpec::named("checks:base").giving(&object(&[
-            ("base", json!({"type": "object"})),
-            ("progress", json!({"type": "object"})),
-            ("evidence", json!({"type": ["object", "null"]})),
-        ])),
-        ServiceSpec::named("checks:close")
-            .giving(&object(&[("evidence", json!({"type": "object"}))]))
-            .restarting(OnRestart::Retry),
-        ServiceSpec::named("checks:round").giving(&object(&[
-            ("evidence", json!({"type": "object"})),
-            ("progress", json!({"type": "object"})),
-            ("standing", json!({"type": "string"})),
-            ("notice", json!({"type": ["string", "null"]})),
-        ])),
-        ServiceSpec::named("checks:patch").giving(&object(&[
-            ("text", json!({"type": "string"})),
-            ("files", json!({"type": "array"})),
-            ("left_out", json!({"type": "array"})),
-            ("branch", json!({"type": "string"})),
-            ("file", json!({"type": ["string", "null"]})),
-        ])),
-        ServiceSpec::named("checks:progress").giving(&object(&[
-            ("progress", json!({"type": "object"})),
-            ("standing", json!({"type": "string"})),
-            ("notice", json!({"type": ["string", "null"]})),
-        ])),
-        ServiceSpec::named("checks:").giving(&object(&[
-            ("progress", json!({})),
-            ("standing", json!({})),
-            ("tell", json!({})),
-            ("restored", json!({})),
-            ("verified", json!({})),
-            ("tree", json!({})),
-            ("changes", json!({})),
-            ("report", json!({"type": "object"})),
-            ("history", json!({})),
-            ("verdict", json!({"type": "string"})),
-            ("notice", json!({"type": ["string", "null"]})),
-            ("detector", json!({"type": ["string", "null"]})),
-        ])),
-        ServiceSpec::named("tool:"),
-        ServiceSpec::named("agent:"),
-    ]
+    static SPECS: LazyLock<Vec<ServiceSpec>> = LazyLock::new(|| {
+        NAMES.iter().map(|(name, kind)| kind.spec(name).restarting(kind.on_restart())).collect()
+    });
+    SPECS.clone()
 }
 
-/// A map with these keys.
-fn object(properties: &[(&str, Json)]) -> Json {
-    let properties: serde_json::Map<String, Json> =
-        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    json!({"type": "object", "properties": properties})
+impl ServiceKind {
+    fn spec(self, name: &str) -> ServiceSpec {
+        match self {
+            ServiceKind::Open => own::<OpenInput, OpenOutput>(name),
+            ServiceKind::Close => own::<(), CloseOutput>(name),
+            ServiceKind::Merge => own::<MergeInput, MergeOutput>(name).failing_with::<MergeFailure>(),
+            ServiceKind::Permit => own::<PermitInput, PermitOutput>(name).failing_with::<CallFailure>(),
+            ServiceKind::Group => own::<GroupInput, GroupOutput>(name),
+            ServiceKind::Collect => own::<CollectInput, CollectOutput>(name),
+            ServiceKind::Look => own::<LookInput, LookOutput>(name),
+            ServiceKind::Compact => own::<CompactInput, CompactOutput>(name).failing_with::<ModelFailure>(),
+            ServiceKind::Complete => {
+                own::<CompleteInput, CompleteOutput>(name).failing_with::<ModelFailure>()
+            }
+            ServiceKind::Decide(_) => ServiceSpec::typed::<(), ArbiterOutput>(name)
+                .taking(&omissible(merged(schema_of::<Orchestration>(), &schema_of::<ArbiterRequest>())))
+                .closed()
+                .failing_with::<ModelFailure>(),
+            ServiceKind::Remember => {
+                own::<RememberInput, RememberOutput>(name).failing_with::<ModelFailure>()
+            }
+            ServiceKind::Base => own::<(), BaseOutput>(name),
+            ServiceKind::CloseChecks => own::<CloseChecksInput, CloseChecksOutput>(name),
+            ServiceKind::Round => own::<RoundInput, RoundOutput>(name),
+            ServiceKind::Patch => own::<PatchInput, PatchOutput>(name),
+            ServiceKind::Progress => own::<ProgressInput, ProgressOutput>(name),
+            ServiceKind::Check => own::<ProjectInput, ProjectOutput>(name),
+            ServiceKind::Tool => own::<ToolInput, ToolOutput>(name)
+                .giving(&json!({"anyOf": [schema_of::<ToolOutput>(), schema_of::<GroupedResult>()]}))
+                .failing_with::<CallFailure>(),
+            ServiceKind::Outside => ServiceSpec::typed::<(), AgentResult>(name)
+                .taking(&omissible(AgentInput::schema()))
+                .failing_with::<AgentResult>()
+                .failing_with::<AgentFailure>(),
+        }
+    }
 }
 
-/// The session and its messages, with more.
-fn conversation(more: &[(&str, Json)]) -> Json {
-    let mut all = vec![("session", json!({})), ("messages", json!({"type": ["array", "null"]}))];
-    all.extend_from_slice(more);
-    let mut schema = object(&all);
-    schema["required"] = json!(["session", "messages"]);
-    schema["additionalProperties"] = json!(false);
+/// A service whose input has no keys but its own.
+fn own<I: serde::de::DeserializeOwned, O: serde::de::DeserializeOwned>(name: &str) -> ServiceSpec {
+    ServiceSpec::typed::<I, O>(name).taking(&omissible(schema_of::<I>())).closed()
+}
+
+/// Allows no input at all where no key is required: a chart then has no `input`.
+fn omissible(mut schema: Json) -> Json {
+    let is_required = schema["required"].as_array().is_some_and(|keys| !keys.is_empty());
+    if schema["type"] == "object" && !is_required {
+        schema["type"] = json!(["object", "null"]);
+    }
     schema
 }
 
-#[cfg(test)]
-mod tests {
-    use rawko_chart::{Registry, Source, load};
-
-    use super::service_specs;
-
-    fn findings(text: &str) -> Vec<String> {
-        let mut registry = Registry::default();
-        service_specs().into_iter().for_each(|spec| registry.add_spec(spec));
-        let loaded = load(&Source::new("chart.yaml", text), &registry);
-        let codes =
-            ["rawko::chart::wrong_data", "rawko::chart::unknown_field", "rawko::chart::type_mismatch"];
-        let found = loaded.findings.into_iter().filter(|finding| codes.contains(&finding.code));
-        found.map(|finding| format!("{}: {}", finding.code, finding.message)).collect()
+/// Adds the properties of another schema.
+fn merged(mut schema: Json, other: &Json) -> Json {
+    let more = other["properties"].as_object().into_iter().flatten();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.extend(more.map(|(key, rule)| (key.clone(), rule.clone())));
     }
-
-    /// The built-in charts use the services according to their specs.
-    #[test]
-    fn the_built_in_charts_fit_the_specs() {
-        let charts = [
-            include_str!("../../charts/agent.yaml"),
-            include_str!("../../charts/orchestrator.yaml"),
-            include_str!("../../charts/plan_build.yaml"),
-            include_str!("../../charts/issue_to_patch.yaml"),
-            include_str!("../../charts/refactor_files.yaml"),
-        ];
-        for chart in charts {
-            assert_eq!(findings(chart), [""; 0]);
-        }
-    }
-
-    #[test]
-    fn a_slip_in_a_chart_of_agents_is_found() {
-        let agent = include_str!("../../charts/agent.yaml");
-        let slips = [
-            ("event.data.stop_reason", "event.data.stop_raeson", "has no key `stop_raeson`"),
-            ("seen: \"event.data.seen\"", "seen: \"event.data.sean\"", "has no key `sean`"),
-            ("attempt: \"context.attempts\"", "atempt: \"context.attempts\"", "has no key `atempt`"),
-        ];
-        for (right, wrong, expected) in slips {
-            assert!(agent.contains(right), "{right}");
-            let found = findings(&agent.replacen(right, wrong, 1));
-            assert!(found.iter().any(|found| found.contains(expected)), "{wrong}: {found:?}");
-        }
-    }
+    schema
 }

@@ -6,129 +6,148 @@ use std::sync::Arc;
 use rawko_core::Value;
 use rawko_host::{Call, Category, ServiceError};
 
-use super::attachments::Attached;
+use super::attachments::AttachedImages;
 use super::bounds::{TurnUse, bounded_data, cut};
+use super::hooked::Hooked;
 use super::open::within_settings;
-use super::{Workshop, advice, part, permit, trees, untrust, value};
+use super::types::{CallFailure, CallPolicy, GroupedResult, ToolInput, ToolOutput, VerdictWord, value};
+use super::{AgentServices, advice, permit, trees, untrust};
 use rawko_arbiter::loop_control::{
-    LoopMemory, LoopSettings, Observation, Verdict, check_before, fingerprint_of, observe,
+    Detector, LoopMemory, LoopSettings, Observation, Verdict, check_before, fingerprint_of, observe,
 };
+use rawko_arbiter::{Plan, StepStatus};
 use rawko_model::{Part, ToolResult, ToolUse};
-use rawko_tools::{Grant, OutputWatch, ToolCall, ToolOutcome, with_output_watch};
+use rawko_tools::{Grant, OutputWatch, Refusal, ToolCall, ToolOutcome, with_output_watch};
 
-/// `project` is the workshop of the project, whose worktree the agent may be in.
-pub(super) async fn run(workshop: &Workshop, project: &Workshop, call: Call) -> Result<Value, ServiceError> {
-    let input = &call.input;
-    if input.get("worktree").as_str().is_some() && workshop.worktree.is_none() {
+/// `project` is the agent_services of the project, whose worktree the agent may be in.
+pub(super) async fn run(
+    agent_services: &AgentServices,
+    project: &AgentServices,
+    call: &Call,
+    input: ToolInput,
+) -> Result<Value, ServiceError> {
+    if input.worktree.is_some() && agent_services.worktree.is_none() {
         let message = "the worktree of this agent is gone, and the agent must not work in the project itself";
         return Err(ServiceError::new(Category::Refused, message));
     }
-    let asked: ToolUse = part(input, "call")?;
-    let settings = settings(input, &call.policy)?;
-    let memory = memory(input)?;
-    let grant = within_settings(workshop, part(input, "grant")?);
-    let grant = workshop.with_approved_hosts(workshop.fresh_if_asking(&asked, grant), &call);
-    let untrusted = permit::untrusted(input);
-    let plan = input.get("plan");
+    let asked = input.call.tool_use();
+    let settings = settings(&input.loops, call)?;
+    let grant = within_settings(agent_services, input.grant.clone());
+    let grant =
+        agent_services.with_approved_hosts(agent_services.fresh_if_asking(&asked, grant), &input.hosts, call);
     let tool_call = ToolCall {
         name: &asked.name,
         input: &asked.input,
         instance: &call.instance,
         idempotency: &call.idempotency,
-        plan,
-        notes: input.get("notes"),
-        clearance: permit::clearance(workshop, &call, untrusted.as_deref()),
+        plan: &input.plan,
+        notes: &input.notes,
+        clearance: permit::clearance(agent_services, call, &grant, &input),
     };
-    let rejected = input.get("call").get("rejected").as_str();
-    let mut checkpoint = Value::Null;
+    let rejected = input.call.rejected.as_deref();
+    let mut checkpoint = None;
     let running = async {
-        let may_change = workshop.toolbox.may_leave_changes(&asked.name, &asked.input);
-        let running = with_output_watch(output_watch(&call), workshop.toolbox.run(tool_call, &grant));
+        let may_change = agent_services.toolbox.may_leave_changes(&asked.name, &asked.input);
+        let running = with_output_watch(output_watch(call), agent_services.toolbox.run(tool_call, &grant));
+        let hooked = Hooked { agent_services, asked: &asked, instance: &call.instance, grant: &grant };
+        let running = hooked.run(running);
         match rejected {
             Some(why) => ToolOutcome::failed(format!("not run: {why}.")),
             None if may_change => {
-                let (outcome, named) = trees::recorded(workshop, &call, &asked.name, running).await;
+                let (outcome, named) = trees::recorded(agent_services, call, &asked.name, running).await;
                 checkpoint = named;
                 outcome
             }
             None => running.await,
         }
     };
-    if input.get("together").as_bool() == Some(true) {
-        return beside(workshop, &asked, running.await, &grant, &settings);
+    if input.together {
+        return Ok(value(&beside(agent_services, &asked, running.await, &grant, &settings)?));
     }
-    let (outcome, memory, verdict) = attempt(&asked, memory, &settings, running).await;
-    let outcome = noted(workshop, &asked, input.get("notes"), outcome);
+    let (outcome, memory, verdict) = attempt(&asked, input.memory.clone(), &settings, running).await;
+    let outcome = noted(agent_services, &asked, &input.notes, outcome);
     let outcome = advice::hinted(outcome, &grant);
     let recovery = if outcome.is_error { advice::recovery(&asked, &outcome, &grant) } else { Vec::new() };
-    let source = if rejected.is_some() { None } else { untrust::source(workshop, &asked, &outcome) };
+    let source = if rejected.is_some() { None } else { untrust::source(agent_services, &asked, &outcome) };
     let outcome = untrust::marked(outcome, source.as_deref());
-    match &outcome.refusal {
-        Some(refusal) => {
-            let memory = ("memory", value(&memory));
-            Err(refused(&outcome, &refusal.rule, &refusal.source, memory, value(&recovery)))
-        }
-        None => {
-            let changed = !outcome.is_error && workshop.toolbox.may_change(&asked.name, &asked.input);
-            let mut turn =
-                if input.get("taken").is_null() { TurnUse::default() } else { part(input, "taken")? };
-            let request = permit::host_request(workshop, &call, &asked, &grant, outcome.data.get("wanted"));
-            let (outcome, attached) = bounded(outcome, &mut turn);
-            let told = told(&asked, outcome, changed, &memory, &verdict, (turn, attached));
-            let told = with_agent(told, plan, input.get("agent"));
-            let told = with(told, "recovery", value(&recovery));
-            let told = if checkpoint.is_null() { told } else { with(told, "checkpoint", checkpoint) };
-            let told = match request {
-                Some(request) => with(told, "wanted", request),
-                None => told,
-            };
-            let told = match overlap(workshop, project, &told).as_slice() {
-                [] => told,
-                others => with(told, "overlap", value(&others)),
-            };
-            Ok(untrust::noted(told, source))
-        }
+    if let Some(refusal) = &outcome.refusal {
+        let observed =
+            CallFailure { memory: Some(memory), recovery: Some(recovery), ..CallFailure::default() };
+        return Err(refused(&outcome, refusal, observed));
     }
+    let changed = !outcome.is_error && agent_services.toolbox.may_change(&asked.name, &asked.input);
+    let facts = outcome.facts();
+    let agent = input.agent.as_deref();
+    let question = facts.question.as_ref().map(|asks| permit::tool_question(agent, &grant, asks));
+    let wanted = match question {
+        Some(_) => None,
+        None => permit::host_request(agent_services, call, &asked, &grant, agent, &facts.wanted),
+    };
+    let mut taken = input.taken;
+    let (outcome, attached) = bounded(outcome, &mut taken);
+    let bounded = outcome.facts();
+    let result =
+        ToolResult { id: asked.id, content: noticed(outcome.content, &verdict), is_error: outcome.is_error };
+    let overlap = bounded.path.filter(|_| changed);
+    let overlap = overlap.map(|path| overlap_of(agent_services, project, &path)).unwrap_or_default();
+    Ok(value(&ToolOutput {
+        result: result.into(),
+        images: outcome.images,
+        attached: attached.into_values(),
+        plan: with_agent(bounded.plan, &input.plan, agent),
+        changes: u64::from(changed),
+        taken,
+        notes: bounded.notes,
+        usage: bounded.usage,
+        data: without_notes(outcome.data),
+        memory,
+        verdict: VerdictWord::from(&verdict),
+        detector: detector(&verdict),
+        notice: words(&verdict).map(str::to_owned),
+        recovery,
+        checkpoint,
+        question,
+        wanted,
+        overlap,
+        untrusted: source.into_iter().collect(),
+    }))
 }
 
-/// Returns the other worktrees in which agents changed the file that this call changed.
-fn overlap(workshop: &Workshop, project: &Workshop, told: &Value) -> Vec<String> {
-    let path = told.get("data").get("path").as_str().filter(|_| told.get("changes").as_i64() == Some(1));
-    match (&workshop.worktree, path) {
-        (Some(tree), Some(path)) => project.overlap(tree, path),
-        _ => Vec::new(),
-    }
+/// Reports that agents changed the file of this call in other worktrees, too.
+fn overlap_of(agent_services: &AgentServices, project: &AgentServices, path: &str) -> Vec<String> {
+    agent_services.worktree.as_ref().map(|tree| project.overlap(tree, &[path])).unwrap_or_default()
 }
 
 /// Returns the result of one of several calls that run at the same time. Everything that depends on their order is left
 /// to `work:collect`: loop detection, the limits of the turn, and the instructions of directories.
 fn beside(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     asked: &ToolUse,
     outcome: ToolOutcome,
     grant: &Grant,
     settings: &LoopSettings,
-) -> Result<Value, ServiceError> {
-    let result = (&*outcome.content, outcome.is_error);
-    let seen = value(&fingerprint_of(&asked.name, &asked.input, result, settings));
+) -> Result<GroupedResult, ServiceError> {
+    let seen = fingerprint_of(&asked.name, &asked.input, (&*outcome.content, outcome.is_error), settings);
     let outcome = advice::hinted(outcome, grant);
     let recovery = if outcome.is_error { advice::recovery(asked, &outcome, grant) } else { Vec::new() };
-    let source = untrust::source(workshop, asked, &outcome);
+    let source = untrust::source(agent_services, asked, &outcome);
     let outcome = untrust::marked(outcome, source.as_deref());
     if let Some(refusal) = &outcome.refusal {
-        return Err(refused(&outcome, &refusal.rule, &refusal.source, ("seen", seen), value(&recovery)));
+        let observed = CallFailure { seen: Some(seen), recovery: Some(recovery), ..CallFailure::default() };
+        return Err(refused(&outcome, refusal, observed));
     }
     let (outcome, attached) = bounded(outcome, &mut TurnUse::default());
+    let usage = outcome.facts().usage;
     let result = ToolResult { id: asked.id.clone(), content: outcome.content, is_error: outcome.is_error };
-    let given = Value::map([
-        ("result", value(&Part::ToolResult(result))),
-        ("images", value(&outcome.images)),
-        ("attached", attached.into_value()),
-        ("usage", outcome.data.get("usage").clone()),
-        ("recovery", value(&recovery)),
-        ("seen", seen),
-    ]);
-    Ok(untrust::noted(given, source))
+    Ok(GroupedResult {
+        result: result.into(),
+        images: outcome.images,
+        attached: attached.into_values(),
+        usage,
+        recovery,
+        seen,
+        untrusted: source.into_iter().collect(),
+    })
 }
 
 /// Reports the last line of a command's output to people who watch.
@@ -141,8 +160,8 @@ fn output_watch(call: &Call) -> OutputWatch {
 }
 
 /// Returns what fits into the turn, and the data of its images. The model reads which of them it does not see.
-fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) {
-    let (mut attached, mut images, mut missing) = (Attached::default(), Vec::new(), Vec::new());
+fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, AttachedImages) {
+    let (mut attached, mut images, mut missing) = (AttachedImages::default(), Vec::new(), Vec::new());
     for (number, image) in outcome.images.into_iter().enumerate() {
         let bytes = if let Part::Image { data, .. } = &image { data.len() } else { 0 };
         match turn.image(bytes) {
@@ -159,11 +178,16 @@ fn bounded(outcome: ToolOutcome, turn: &mut TurnUse) -> (ToolOutcome, Attached) 
 }
 
 /// Adds the instructions of the directories that a file tool works in, once in a conversation.
-fn noted(workshop: &Workshop, asked: &ToolUse, notes: &Value, mut outcome: ToolOutcome) -> ToolOutcome {
+fn noted(
+    agent_services: &AgentServices,
+    asked: &ToolUse,
+    notes: &Value,
+    mut outcome: ToolOutcome,
+) -> ToolOutcome {
     if outcome.refusal.is_some() {
         return outcome;
     }
-    let Some((text, notes)) = instructions(workshop, asked, notes) else { return outcome };
+    let Some((text, notes)) = instructions(agent_services, asked, notes) else { return outcome };
     outcome.content.push_str(&text);
     let mut data = outcome.data.as_map().cloned().unwrap_or_default();
     data.insert("notes".into(), notes);
@@ -171,17 +195,21 @@ fn noted(workshop: &Workshop, asked: &ToolUse, notes: &Value, mut outcome: ToolO
 }
 
 /// Returns instructions that the conversation does not have yet, and its notes with them.
-pub(super) fn instructions(workshop: &Workshop, asked: &ToolUse, notes: &Value) -> Option<(String, Value)> {
+pub(super) fn instructions(
+    agent_services: &AgentServices,
+    asked: &ToolUse,
+    notes: &Value,
+) -> Option<(String, Value)> {
     let is_file_tool = ["Read", "Write", "Edit", "Glob", "Grep"].contains(&asked.name.as_str());
     let path = asked.input.get("path").as_str().filter(|_| is_file_tool)?;
     let list = notes.get("words").as_list().unwrap_or_default();
     let mut told: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    let found = workshop.words.about(&workshop.root, path, &told);
+    let found = agent_services.words.about(&agent_services.root, path, &told);
     if found.is_empty() {
         return None;
     }
     let mut all_text = String::new();
-    let mut left = workshop.words.settings.bytes_max;
+    let mut left = agent_services.words.settings.bytes_max;
     for file in found {
         told.push(file.path.clone());
         let text = cut(file.text.clone(), left, "project instructions are limited");
@@ -231,11 +259,6 @@ pub(super) async fn attempt(
     (outcome, memory, verdict)
 }
 
-/// Parses the call history stored by the chart.
-pub(super) fn memory(input: &Value) -> Result<LoopMemory, ServiceError> {
-    if input.get("memory").is_null() { Ok(LoopMemory::default()) } else { part(input, "memory") }
-}
-
 /// Appends a notice to the content, where the model reads it.
 pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
     match verdict {
@@ -245,93 +268,39 @@ pub(super) fn noticed(content: String, verdict: &Verdict) -> String {
 }
 
 /// A state's loop settings only narrow.
-pub(super) fn settings(input: &Value, policy: &Value) -> Result<LoopSettings, ServiceError> {
-    let settings: LoopSettings = part(input, "loop")?;
-    let narrowed = settings.narrowed(policy.get("loop"));
+pub(super) fn settings(session: &LoopSettings, call: &Call) -> Result<LoopSettings, ServiceError> {
+    let narrowed = session.narrowed(&CallPolicy::of(call).loops);
     narrowed.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))
 }
 
-fn told(
-    asked: &ToolUse,
-    outcome: ToolOutcome,
-    changed: bool,
-    memory: &LoopMemory,
-    verdict: &Verdict,
-    (turn, attached): (TurnUse, Attached),
-) -> Value {
-    let notice = words(verdict);
-    let content = noticed(outcome.content, verdict);
-    let result = ToolResult { id: asked.id.clone(), content, is_error: outcome.is_error };
-    Value::map([
-        ("result", value(&Part::ToolResult(result))),
-        ("images", value(&outcome.images)),
-        ("attached", attached.into_value()),
-        ("plan", outcome.data.get("plan").clone()),
-        ("changes", Value::Int(i64::from(changed))),
-        ("taken", value(&turn)),
-        ("notes", outcome.data.get("notes").clone()),
-        ("usage", outcome.data.get("usage").clone()),
-        ("data", without_notes(outcome.data)),
-        ("memory", value(memory)),
-        ("verdict", Value::str(word(verdict))),
-        ("detector", detector(verdict)),
-        ("notice", notice.map_or(Value::Null, Value::str)),
-    ])
-}
-
-/// Builds a refusal, for the audit and the chart; the model reads `content`.
-fn refused(
-    outcome: &ToolOutcome,
-    rule: &str,
-    source: &str,
-    observed: (&'static str, Value),
-    recovery: Value,
-) -> ServiceError {
-    let details = Value::map([
-        ("content", Value::str(&outcome.content)),
-        ("rule", Value::str(rule)),
-        ("source", Value::str(source)),
-        observed,
-        ("recovery", recovery),
-    ]);
+/// Builds a refusal, for the audit and the chart; the model reads `content`. `observed` has what loop control noted.
+fn refused(outcome: &ToolOutcome, refusal: &Refusal, observed: CallFailure) -> ServiceError {
+    let details = CallFailure {
+        content: outcome.content.clone(),
+        rule: refusal.rule.clone(),
+        source: Some(refusal.source.clone()),
+        ..observed
+    };
     // The category already marks it as refused.
     let why = outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content);
-    ServiceError::new(Category::Refused, why).with_details(details)
+    ServiceError::new(Category::Refused, why).with_details(value(&details))
 }
 
-fn with(told: Value, key: &str, more: Value) -> Value {
-    let mut entries = told.as_map().cloned().unwrap_or_default();
-    entries.insert(key.into(), more);
-    Value::Map(entries.into())
-}
-
-/// Notes on each step of a changed plan which agent worked on it last: `agentUsed`.
-fn with_agent(told: Value, before: &Value, agent: &Value) -> Value {
-    let plan = told.get("plan");
-    let Some(steps) = plan.get("steps").as_list() else { return told };
-    let known = before.get("steps").as_list().unwrap_or_default();
-    let noted = steps.iter().map(|step| {
-        let old = known.iter().find(|old| old.get("id") == step.get("id"));
-        let is_begun = step.get("status").as_str().is_some_and(|status| status != "pending");
-        let is_changed = old.is_none_or(|old| old.get("status") != step.get("status"));
-        let used = match old {
-            _ if is_begun && is_changed => agent.clone(),
-            Some(old) => old.get("agentUsed").clone(),
-            None => Value::Null,
+/// Notes on each step of a changed plan which agent worked on it last.
+fn with_agent(plan: Value, before: &Value, agent: Option<&str>) -> Value {
+    let Ok(mut changed) = Plan::checked(&plan) else { return plan };
+    let before = Plan::of(before).unwrap_or_default();
+    for step in &mut changed.steps {
+        let old = before.steps.iter().find(|old| old.id == step.id);
+        let is_begun = step.status != StepStatus::Pending;
+        let is_changed = old.is_none_or(|old| old.status != step.status);
+        step.agent_used = match old {
+            _ if is_begun && is_changed => agent.map(str::to_owned),
+            Some(old) => old.agent_used.clone(),
+            None => None,
         };
-        if used.is_null() { step.clone() } else { with(step.clone(), "agentUsed", used) }
-    });
-    let plan = with(plan.clone(), "steps", Value::list(noted.collect()));
-    with(told, "plan", plan)
-}
-
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Fine => "fine",
-        Verdict::Notice { .. } => "notice",
-        Verdict::Block { .. } => "block",
-        Verdict::Doom { .. } => "doom",
     }
+    changed.to_value()
 }
 
 pub(super) fn words(verdict: &Verdict) -> Option<&str> {
@@ -341,9 +310,9 @@ pub(super) fn words(verdict: &Verdict) -> Option<&str> {
     }
 }
 
-pub(super) fn detector(verdict: &Verdict) -> Value {
+pub(super) fn detector(verdict: &Verdict) -> Option<Detector> {
     match verdict {
-        Verdict::Doom { detector, .. } => Value::str(detector.as_str()),
-        Verdict::Fine | Verdict::Notice { .. } | Verdict::Block { .. } => Value::Null,
+        Verdict::Doom { detector, .. } => Some(*detector),
+        Verdict::Fine | Verdict::Notice { .. } | Verdict::Block { .. } => None,
     }
 }

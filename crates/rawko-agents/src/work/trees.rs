@@ -4,21 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rawko_core::Value;
 use rawko_host::{Call, Settings, SettingsReader};
 use rawko_process::Confinement;
-use rawko_programs::checkpoints::{Author, CheckpointSettings, Checkpoints, Entry, EntryKind};
+use rawko_programs::checkpoints::{Author, CheckpointSettings, Checkpoints, EntryKind};
 use rawko_programs::worktrees::Worktrees;
 use rawko_settings::{Environment, StateDir};
 use rawko_tools::{LayeredTools, Toolbox};
 
 use super::settings::worktree_bytes_max;
-use super::{Workshop, permit};
+use super::types::CheckpointRecord;
+use super::{AgentServices, permit};
 
 /// The history, opened when it is first needed; or the reason why there is none.
 pub type History = OnceLock<Result<Checkpoints, String>>;
 
-impl Workshop {
+impl AgentServices {
     /// Returns the history of the project's files.
     pub(super) fn history(&self) -> Result<&Checkpoints, String> {
         let history = self.history.get_or_init(|| {
@@ -82,11 +82,11 @@ pub(super) fn worktrees_folder(environment: &Environment) -> Option<PathBuf> {
 
 /// Runs a call that may change files. Returns its result, and the checkpoint or the reason why there is none.
 pub(super) async fn recorded<T>(
-    workshop: &Workshop,
+    agent_services: &AgentServices,
     call: &Call,
     label: &str,
     running: impl Future<Output = T>,
-) -> (T, Value) {
+) -> (T, Option<CheckpointRecord>) {
     let author = Author {
         kind: EntryKind::Call,
         instance: call.instance.to_string(),
@@ -94,25 +94,25 @@ pub(super) async fn recorded<T>(
         label: label.to_owned(),
     };
     // A worktree is committed as a whole when its agent ends.
-    if workshop.worktree.is_some() {
-        return (running.await, Value::Null);
+    if agent_services.worktree.is_some() {
+        return (running.await, None);
     }
-    let problem = |why: String| Value::map([("problem", Value::from(format!("no checkpoint: {why}")))]);
-    let history = match workshop.history() {
+    let problem = |why: &str| Some(CheckpointRecord::missing(why));
+    let history = match agent_services.history() {
         Ok(history) => history,
-        Err(why) => return (running.await, problem(why)),
+        Err(why) => return (running.await, problem(&why)),
     };
-    history.hide(workshop.toolbox.hidden_files(&workshop.permissions));
+    history.hide(agent_services.toolbox.hidden_files(&agent_services.permissions));
     if let Err(error) = history.begin(&author).await {
-        return (running.await, problem(error.to_string()));
+        return (running.await, problem(&error.to_string()));
     }
     // A call that is cancelled does not come to its end.
     let _running = RunningCall { history, author: &author };
     let result = running.await;
     match history.end(&author).await {
-        Ok(None) => (result, Value::Null),
-        Ok(Some(entry)) => (result, named(&entry)),
-        Err(error) => (result, problem(error.to_string())),
+        Ok(None) => (result, None),
+        Ok(Some(entry)) => (result, Some(CheckpointRecord::of(&entry))),
+        Err(error) => (result, problem(&error.to_string())),
     }
 }
 
@@ -125,14 +125,4 @@ impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         self.history.abandon(self.author);
     }
-}
-
-/// Names a checkpoint in the journal.
-pub(super) fn named(entry: &Entry) -> Value {
-    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::str);
-    Value::map([
-        ("number", Value::Int(i64::try_from(entry.number).unwrap_or(i64::MAX))),
-        ("ref", text(&entry.reference)),
-        ("commit", text(&entry.commit)),
-    ])
 }

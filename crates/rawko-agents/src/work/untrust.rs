@@ -1,9 +1,7 @@
 //! Untrusted text: results of tools that read the outside world. The source is noted in the agent's context, where
 //! rules can refer to it, and the text is marked in the conversation, so that the mark goes wherever the text goes.
 
-use rawko_core::Value;
-
-use super::Workshop;
+use super::AgentServices;
 use rawko_model::{Message, Part, ToolUse};
 use rawko_tools::ToolOutcome;
 
@@ -12,11 +10,15 @@ const MARK: &str = "[untrusted text from ";
 const SOURCES_MAX: usize = 20;
 
 /// Returns the source of untrusted text in a result. A refused call has none.
-pub(super) fn source(workshop: &Workshop, asked: &ToolUse, outcome: &ToolOutcome) -> Option<String> {
+pub(super) fn source(
+    agent_services: &AgentServices,
+    asked: &ToolUse,
+    outcome: &ToolOutcome,
+) -> Option<String> {
     if outcome.refusal.is_some() {
         return None;
     }
-    workshop.toolbox.untrusted_result(&asked.name, &asked.input, outcome)
+    agent_services.toolbox.untrusted_result(&asked.name, &asked.input, outcome)
 }
 
 /// Marks the text of a result for the model.
@@ -30,21 +32,9 @@ pub(super) fn marked(mut outcome: ToolOutcome, source: Option<&str>) -> ToolOutc
     outcome
 }
 
-/// Adds the source to the result of a tool.
-pub(super) fn noted(told: Value, source: Option<String>) -> Value {
-    match (source, told.as_map()) {
-        (Some(source), Some(map)) => {
-            let mut map = map.clone();
-            map.insert("untrusted".into(), Value::list(vec![Value::from(source)]));
-            Value::Map(map.into())
-        }
-        (_, _) => told,
-    }
-}
-
 /// Returns the sources in a new session: those of its caller, and the marks in the conversation that it continues.
-pub(super) fn sources(known: &Value, messages: &[Message]) -> Vec<String> {
-    let known = known.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned);
+pub(super) fn sources(known: &[String], messages: &[Message]) -> Vec<String> {
+    let known = known.iter().cloned();
     let parts = messages.iter().flat_map(|message| &message.parts);
     let texts = parts.filter_map(|part| match part {
         Part::ToolResult(result) => Some(result.content.as_str()),
@@ -68,8 +58,8 @@ fn marks_in(text: &str) -> Option<String> {
 
 /// Returns the note for a summary of a conversation that contained untrusted text, so that its mark is not lost.
 pub(super) fn mark_of_summary(before: &[Message], after: &mut [Message]) {
-    let lost = sources(&Value::Null, before);
-    if lost.is_empty() || !sources(&Value::Null, after).is_empty() {
+    let lost = sources(&[], before);
+    if lost.is_empty() || !sources(&[], after).is_empty() {
         return;
     }
     let note = format!("{MARK}{}: a part of this summary is based on it.]", lost.join(", "));
@@ -88,10 +78,10 @@ mod tests {
         let outcome = marked(ToolOutcome::ok("hello"), Some("WebFetch example.com"));
         let result = ToolResult { id: "t".into(), content: outcome.content, is_error: false };
         let messages = [Message { role: Role::User, parts: vec![Part::ToolResult(result)] }];
-        assert_eq!(sources(&Value::Null, &messages), ["WebFetch example.com"]);
+        assert_eq!(sources(&[], &messages), ["WebFetch example.com"]);
         let mut summary = [Message::text(Role::User, "in short")];
         mark_of_summary(&messages, &mut summary);
-        assert_eq!(sources(&Value::Null, &summary), ["WebFetch example.com"]);
-        assert_eq!(sources(&Value::Null, &[Message::text(Role::User, "hello")]), [""; 0]);
+        assert_eq!(sources(&[], &summary), ["WebFetch example.com"]);
+        assert_eq!(sources(&[], &[Message::text(Role::User, "hello")]), [""; 0]);
     }
 }

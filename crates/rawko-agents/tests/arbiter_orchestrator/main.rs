@@ -120,7 +120,7 @@ fn every_state_and_event_has_a_stated_outcome() {
     expect![[r#"
                                 idle              preparing         selecting         executing         remembering       checking          evaluating        verifying         asking            backing_off
         START_TASK              → preparing       -                 -                 -                 -                 -                 -                 -                 -                 -
-        CANCEL                  → cancelled       → cancelled       → cancelled       → closing         → closing         → closing         → closing         → cancelled       → cancelled       → cancelled
+        CANCEL                  → cancelled       → cancelled       → cancelled       → cancelling      → cancelling      → cancelling      → cancelling      → cancelled       → cancelled       → cancelled
         RESET                   noted             → idle            → idle            → closing         → closing         → closing         → closing         → idle            → idle            → idle
         AGENT_SELECTED          -                 -                 -                 -                 -                 -                 -                 -                 -                 -
         AGENT_SELECTION_FAILED  -                 -                 -                 -                 -                 -                 -                 -                 -                 -
@@ -441,5 +441,5 @@ fn every_state_is_in_a_table_or_never_rests() {
     let paths = chart.node_ids().map(|node| chart.node(node).path.to_string());
     let missing: Vec<String> =
         paths.filter(|path| !path.is_empty() && !known.contains(&path.as_str())).collect();
-    expect!["error_handling closing closed"].assert_eq(&missing.join(" "));
+    expect!["error_handling closing cancelling closed"].assert_eq(&missing.join(" "));
 }

@@ -48,6 +48,11 @@ def update(session, **what):
     send({"method": "session/update", "params": {"sessionId": session, "update": what}})
 
 
+def end(session, call, status, result):
+    content = [{"type": "content", "content": {"type": "text", "text": result}}]
+    update(session, sessionUpdate="tool_call_update", toolCallId=call, status=status, content=content)
+
+
 def act(session, number, step):
     (kind, what), = step.items()
     if kind == "say":
@@ -59,6 +64,12 @@ def act(session, number, step):
         note(type="permission", answer=answer)
         if answer == "yes" and isinstance(what.get("rawInput", {}).get("command"), str):
             subprocess.run(what["rawInput"]["command"], shell=True)
+    elif kind == "run":
+        call, status, result = what
+        update(session, sessionUpdate="tool_call", toolCallId=f"t{number}", title="a tool", status="in_progress", **call)
+        end(session, f"t{number}", status, result)
+    elif kind == "end":
+        end(session, *what)
     elif kind == "write":
         path, content = what
         _, error = ask("fs/write_text_file", sessionId=session, path=os.path.abspath(path), content=content)

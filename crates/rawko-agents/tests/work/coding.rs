@@ -14,11 +14,11 @@ whenToUse: For code.
 You write code.
 ";
 
-fn coder(steps: &Json) -> Yard {
+pub(crate) fn coder(steps: &Json) -> Yard {
     coder_in("", steps)
 }
 
-fn coder_in(keys: &str, steps: &Json) -> Yard {
+pub(crate) fn coder_in(keys: &str, steps: &Json) -> Yard {
     let yard = yard("[]")
         .file("coder.py", include_str!("coder.py"))
         .file("steps.json", &steps.to_string())

@@ -2,8 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod behaviours;
 mod budgets;
 mod coding;
+mod custody;
+mod disguises;
+mod hooked;
 mod large;
 mod liars;
 mod looking;
@@ -18,6 +22,7 @@ mod prompts;
 mod puppet;
 mod real_model;
 mod reasoning;
+mod reported;
 mod reports;
 mod rounds;
 mod seed_fields;

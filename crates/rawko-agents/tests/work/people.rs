@@ -23,6 +23,7 @@ async fn a_person_is_asked_and_the_answer_comes_back() {
         approved: true,
         by: Some("ada".into()),
         claimed: None,
+        asked_ms: None,
         comment: Some("very".into()),
         data,
     };

@@ -32,13 +32,13 @@ pub(crate) enum Act {
 pub(crate) type Acting = fn(&Turn<'_>) -> Act;
 
 pub(crate) struct Puppet {
-    acting: Acting,
+    acting: Box<dyn Fn(&Turn<'_>) -> Act + Send + Sync>,
     counts: Mutex<HashMap<String, usize>>,
 }
 
 impl Puppet {
-    pub(crate) fn new(acting: Acting) -> Arc<Self> {
-        Arc::new(Self { acting, counts: Mutex::default() })
+    pub(crate) fn new(acting: impl Fn(&Turn<'_>) -> Act + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { acting: Box::new(acting), counts: Mutex::default() })
     }
 }
 

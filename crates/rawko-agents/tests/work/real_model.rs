@@ -1,9 +1,11 @@
-//! One turn of an agent with a small real model behind llama.cpp's server. Checks the protocol, not the quality.
+//! An agent and a whole task with a small real model behind llama.cpp's server. Checks the protocol, not the quality.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use rawko_host::Start;
 use serde_json::json;
 
 use crate::yard::yard;
@@ -81,4 +83,26 @@ async fn a_real_model_answers_by_a_schema() {
         ["planner", "developer"].contains(&output.get("data").get("agent").as_str().unwrap()),
         "{output}"
     );
+}
+
+/// A task with a check that the model passes only if it calls a tool. Both ends are honest: complete because the check
+/// passes, or not complete because it does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_model_runs_a_task_to_its_end() {
+    let (_server, url) = serve();
+    let settings = "phases: {validate: {checks: [{name: note, command: test -e note.txt}]}}\n";
+    let agent = SHORT.replace("tools: {allowed: [Read]}", "tools: {allowed: [Write]}");
+    let yard = yard("- text: never\n").settings(settings).file(".rawko/agents/worker.md", &agent).model(&url);
+    let input = json!({"task": "Write note.txt.", "remember": false, "maxIterations": 2, "backoffMs": 1});
+    let host = yard.host().await;
+    host.start(Start { chart: "rawko".into(), input: input.into(), id: Some("t".into()) }).await.unwrap();
+    // Several completions, each some seconds long on a busy machine.
+    host.settled("t", Duration::from_secs(900)).await.unwrap();
+    let output = host.results("t").unwrap().output;
+    host.close().await;
+    let outcome = output.get("outcome").as_str().unwrap_or_default();
+    let is_there = yard.read("note.txt").is_some();
+    assert!(["complete", "limit_reached", "failed", "stuck", "loop_detected"].contains(&outcome), "{output}");
+    assert_eq!(outcome == "complete", is_there, "{output}");
+    assert!(output.get("iterations").as_i64().is_some_and(|rounds| rounds >= 1), "{output}");
 }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::fs;
 
 use expect_test::expect;
-use rawko_agents::work::Workshop;
+use rawko_agents::work::AgentServices;
 use rawko_host::{Environment, Settings};
 
-fn read(files: &[(&str, &str)]) -> (Workshop, String) {
+fn read(files: &[(&str, &str)]) -> (AgentServices, String) {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = dir.path().join(name);
@@ -17,7 +17,7 @@ fn read(files: &[(&str, &str)]) -> (Workshop, String) {
     let environment: Environment = [("HOME", "/nonexistent")].into_iter().collect();
     let (settings, problems) = Settings::read_in(dir.path(), &environment);
     assert!(problems.is_empty(), "{problems:?}");
-    let (workshop, problems) = Workshop::read(dir.path(), &settings);
+    let (agent_services, problems) = AgentServices::read(dir.path(), &settings);
     let mut told = String::new();
     for (source, findings) in problems {
         for finding in findings {
@@ -25,7 +25,7 @@ fn read(files: &[(&str, &str)]) -> (Workshop, String) {
             writeln!(told, "{}: {:?}: {} ({help})", source.name, finding.severity, finding.message).unwrap();
         }
     }
-    (workshop, told)
+    (agent_services, told)
 }
 
 const AGENT: &str = "---\nname: developer\nwhenToUse: For code.\n---\nYou write code.\n";
@@ -42,14 +42,14 @@ memories: {remember: false, tokens_max: 50, model: demo/small}
         (".rawko/agents/developer.md", AGENT),
         (".rawko/prompts/evaluate.md", "How? {last}"),
     ];
-    let (workshop, told) = read(&files);
+    let (agent_services, told) = read(&files);
     assert_eq!(told, "");
-    assert_eq!(workshop.arbiter.model.as_deref(), Some("demo/judge"));
-    assert_eq!((workshop.arbiter.retries, workshop.arbiter.planner.as_str()), (1, "planner"));
-    assert_eq!((workshop.memories.remember, workshop.memories.tokens_max), (false, 50));
+    assert_eq!(agent_services.arbiter.model.as_deref(), Some("demo/judge"));
+    assert_eq!((agent_services.arbiter.retries, agent_services.arbiter.planner.as_str()), (1, "planner"));
+    assert_eq!((agent_services.memories.remember, agent_services.memories.tokens_max), (false, 50));
     expect![[r#"{"maxIterations":7,"maxFailures":2,"timeoutMs":3600000,"agentTimeoutMs":600000,"arbiterTimeoutMs":60000,"backoffMs":5}"#]]
-        .assert_eq(&rawko_core::Value::Map(workshop.task.input.clone().into()).to_string());
-    let names: Vec<String> = workshop.profiles().into_iter().map(|profile| profile.name).collect();
+        .assert_eq(&rawko_core::Value::Map(agent_services.task.input.clone().into()).to_string());
+    let names: Vec<String> = agent_services.profiles().into_iter().map(|profile| profile.name).collect();
     assert_eq!(names, ["developer"], "rawko's own agents step back");
     let names: Vec<String> = read(&[]).0.profiles().into_iter().map(|profile| profile.name).collect();
     assert_eq!(names, ["builder", "explorer", "planner"], "where there are no others");

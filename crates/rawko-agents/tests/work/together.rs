@@ -203,6 +203,7 @@ async fn an_approval_of_one_call_loses_no_other() {
             approved,
             by: Some("ada".into()),
             claimed: None,
+            asked_ms: None,
             comment: None,
             data: Value::Null,
         };

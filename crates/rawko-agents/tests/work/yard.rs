@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rawko_agents::work::{self, Workshop};
+use rawko_agents::work::{self, AgentServices};
 use rawko_core::Value;
 use rawko_host::{Edition, Environment, Host, Settings, Settled, Start};
 use rawko_model::provider::{Completing, CompletionRequest, Listener, Provider, Scripted};
@@ -126,7 +126,7 @@ impl Yard {
         std::fs::read_to_string(self.root().join(path)).ok()
     }
 
-    fn workshop(&self) -> Workshop {
+    pub(crate) fn agent_services(&self) -> AgentServices {
         let root = self.root();
         std::fs::create_dir_all(root.join(".rawko")).unwrap();
         std::fs::write(root.join(".rawko/config.yaml"), &self.settings).unwrap();
@@ -137,14 +137,15 @@ impl Yard {
             [("HOME", "/nonexistent"), ("PATH", &path)].into_iter().chain(state).collect();
         let (settings, problems) = Settings::read_in(&root, &environment);
         assert_eq!(told(&problems), "");
-        let (mut workshop, problems) = Workshop::read(&root, &settings);
+        let (mut agent_services, problems) = AgentServices::read(&root, &settings);
         assert_eq!(told(&problems), "");
         let script = Arc::clone(&self.script) as Arc<dyn Provider>;
         let model = self.model.clone().unwrap_or(script);
-        workshop.providers = std::mem::take(&mut workshop.providers).with("demo", model);
+        agent_services.providers = std::mem::take(&mut agent_services.providers).with("demo", model);
         // They write down what they receive, also where they may not write; the launcher has tests of its own.
-        workshop.confinement.unconfined = ["program", "coder"].map(|name| format!("agent:{name}")).into();
-        workshop
+        agent_services.confinement.unconfined =
+            ["program", "coder"].map(|name| format!("agent:{name}")).into();
+        agent_services
     }
 
     pub(crate) async fn host(&self) -> Host {
@@ -153,12 +154,12 @@ impl Yard {
 
     /// A host on a store that outlives it.
     pub(crate) async fn host_on(&self, store: Arc<dyn Store>) -> Host {
-        let workshop = Arc::new(self.workshop());
+        let agent_services = Arc::new(self.agent_services());
         let gate = Settings::read_in(&self.root(), &Environment::default()).0.gate();
         let mut builder = Host::builder()
             .store(store)
-            .services(workshop.join(rawko_host::Services::new()))
-            .agents(workshop)
+            .services(agent_services.join(rawko_host::Services::new()))
+            .agents(agent_services)
             .gate(gate);
         for edition in work::editions().unwrap() {
             builder = builder.chart(edition);

@@ -113,6 +113,7 @@ impl LoopMemory {
         self.recent.len()
     }
 
+    /// Returns true if no call has been recorded.
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty()
     }

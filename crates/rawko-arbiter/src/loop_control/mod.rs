@@ -21,22 +21,28 @@ pub use settings::{LoopSettings, NarrowingError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Verdict {
+    /// No loop.
     Fine,
     /// The agent gets a notice and continues.
     Notice {
+        /// Notice for the agent.
         text: String,
     },
     /// The call is not run; the agent reads this text instead of a result.
     Block {
+        /// Text for the agent, in place of a result.
         text: String,
     },
     /// The chart receives an event, which has its own transition.
     Doom {
+        /// Detector that found the loop.
         detector: Detector,
+        /// Description for the event and for people.
         text: String,
     },
 }
 
+/// The detector that found a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detector {
@@ -44,12 +50,14 @@ pub enum Detector {
     RepeatedCalls,
     /// Implement and validate alternate without progress.
     Oscillation,
+    /// The build phase exceeded its time.
     TimeInBuild,
     /// The error count has not fallen over several passes.
     ErrorsNotFalling,
 }
 
 impl Detector {
+    /// Returns the name used in events and journals.
     pub fn as_str(self) -> &'static str {
         match self {
             Detector::RepeatedCalls => "repeated_calls",

@@ -11,17 +11,22 @@ const PASSES_MAX: usize = 128;
 const NOTICE_NUMERATOR: u64 = 4;
 const NOTICE_DENOMINATOR: u64 = 5;
 
+/// The kind of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassKind {
+    /// An agent changes files.
     Implement,
+    /// The checks run.
     Validate,
 }
 
 /// One pass. `validate` counts errors; `None` if nothing counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pass {
+    /// Kind of the pass.
     pub kind: PassKind,
+    /// Errors that the checks counted.
     #[serde(default)]
     pub errors: Option<u64>,
 }
@@ -30,15 +35,19 @@ pub struct Pass {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassHistory {
+    /// Time of entering the build, in milliseconds since the Unix epoch.
     pub started_ms: i64,
+    /// The latest passes, oldest first.
     pub passes: Vec<Pass>,
 }
 
 impl PassHistory {
+    /// Creates an empty history.
     pub fn new(started_ms: i64) -> Self {
         Self { started_ms, passes: Vec::new() }
     }
 
+    /// Appends a pass and drops the oldest beyond the limit.
     #[must_use]
     pub fn with(mut self, pass: Pass) -> Self {
         self.passes.push(pass);

@@ -13,9 +13,23 @@ use super::{Detector, Verdict};
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// It ran, or a rule refused it: the agent has read this result.
-    Returned { name: &'a str, input: &'a Value, content: &'a str, is_error: bool },
+    Returned {
+        /// Tool name.
+        name: &'a str,
+        /// Arguments of the call.
+        input: &'a Value,
+        /// Text of the result.
+        content: &'a str,
+        /// True if the result reports an error.
+        is_error: bool,
+    },
     /// `check_before` blocked it, and it was not run.
-    Blocked { name: &'a str, input: &'a Value },
+    Blocked {
+        /// Tool name.
+        name: &'a str,
+        /// Arguments of the call.
+        input: &'a Value,
+    },
 }
 
 /// A cycle of calls at the end of the memory.

@@ -28,10 +28,13 @@ pub struct LoopSettings {
     pub polling_commands: Vec<String>,
     /// Alternations between implement and validate without progress.
     pub alternations_max: u32,
+    /// Longest time in the build phase, in milliseconds.
     pub build_time_max_ms: u64,
     /// Passes over which errors must fall.
     pub stalled_passes: u32,
+    /// Messages about missing parts to a model that stops early.
     pub challenges_max: u32,
+    /// Continuations of a truncated answer.
     pub continuations_max: u32,
     /// Completions per execution; an agent's own limit may be lower.
     pub completions_max: u32,
@@ -138,10 +141,13 @@ impl LimitsSoFar {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NarrowingError {
+    /// The value is not a map; holds its type.
     #[error("`loop` of a state must be a map, not {0}")]
     NoMap(&'static str),
+    /// The map has an unknown key; holds the key.
     #[error("`loop` of a state has no key `{0}`")]
     UnknownKey(String),
+    /// A threshold has the wrong type; holds the key and the value.
     #[error("`{0}` of `loop` must be a whole number, a duration or an amount, not `{1}`")]
     NoNumber(String, String),
 }

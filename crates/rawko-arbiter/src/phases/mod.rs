@@ -14,14 +14,21 @@ const KEYS: [&str; 9] =
 /// The settings of one phase. `None` leaves the agent's own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phase {
+    /// Only these tools.
     pub tools: Option<Vec<String>>,
+    /// Never these tools, even if allowed.
     pub blocked: Vec<String>,
+    /// Only commands that match one of these patterns.
     pub bash: Option<Vec<String>>,
+    /// Exit requirement as written in the settings; null has none.
     pub goal: Value,
+    /// Instructions added to the agent's system prompt.
     pub prompt: String,
+    /// Model in the form `provider/model`.
     pub model: Option<String>,
     /// How much the model thinks: `low`, `medium`, `high`, or a number of tokens.
     pub reasoning: Option<String>,
+    /// Limit on completions of one visit.
     pub completions_max: Option<u64>,
     /// The file of the last override.
     pub file: String,
@@ -54,10 +61,12 @@ impl Phases {
         self
     }
 
+    /// Returns a phase by name.
     pub fn find(&self, name: &str) -> Option<&Phase> {
         self.0.get(name)
     }
 
+    /// Iterates over the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

@@ -3,7 +3,7 @@
 
 use rawko_core::{Action, ActionKind, NodeId, Slot, Template, Value};
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::lowered::ActionPlaces;
 use crate::source::Span;
 
@@ -17,7 +17,7 @@ pub(crate) struct Assigned {
 }
 
 /// An event that an action sends to the chart's own instance.
-pub(crate) struct Raised<'a> {
+pub(crate) struct RaisedEvent<'a> {
     pub(crate) event: &'a str,
     pub(crate) how: How,
     pub(crate) span: Span,
@@ -35,11 +35,11 @@ pub(crate) struct ActionEffects<'a> {
     /// The transition whose actions are being collected.
     transition: Option<usize>,
     pub(crate) assigned: Vec<Assigned>,
-    pub(crate) raised: Vec<Raised<'a>>,
+    pub(crate) raised: Vec<RaisedEvent<'a>>,
 }
 
 impl<'a> ActionEffects<'a> {
-    pub(crate) fn new(index: &Index<'a>) -> Self {
+    pub(crate) fn new(index: &ChartIndex<'a>) -> Self {
         let mut doings = ActionEffects::default();
         for id in index.ids() {
             doings.collect_node(index, id);
@@ -47,7 +47,7 @@ impl<'a> ActionEffects<'a> {
         doings
     }
 
-    fn collect_node(&mut self, index: &Index<'a>, id: NodeId) {
+    fn collect_node(&mut self, index: &ChartIndex<'a>, id: NodeId) {
         let node = index.node(id);
         let places = index.places(id);
         let more = places.and_then(|places| places.more.as_deref());
@@ -111,7 +111,7 @@ impl<'a> ActionEffects<'a> {
 
     fn sent(&mut self, event: &'a Template, how: How, span: Span) {
         if let Template::Literal(Value::Str(event)) = event {
-            self.raised.push(Raised { event, how, span });
+            self.raised.push(RaisedEvent { event, how, span });
         }
     }
 }

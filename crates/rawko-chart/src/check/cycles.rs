@@ -30,7 +30,7 @@ const UNSEEN: u32 = u32::MAX;
 /// Returns the component of every vertex on a cycle; `None` for the others.
 pub(crate) fn components(graph: &Successors) -> Vec<Option<u32>> {
     let size = graph.len();
-    let mut search = Search {
+    let mut search = CycleSearch {
         graph,
         order: vec![UNSEEN; size],
         low: vec![0; size],
@@ -49,7 +49,7 @@ pub(crate) fn components(graph: &Successors) -> Vec<Option<u32>> {
 }
 
 /// Tarjan's algorithm with an explicit call stack.
-struct Search<'g> {
+struct CycleSearch<'g> {
     graph: &'g Successors,
     order: Vec<u32>,
     low: Vec<u32>,
@@ -60,7 +60,7 @@ struct Search<'g> {
     found: u32,
 }
 
-impl Search<'_> {
+impl CycleSearch<'_> {
     fn run(&mut self, root: u32) {
         let mut calls = vec![(root, 0)];
         self.open(root);

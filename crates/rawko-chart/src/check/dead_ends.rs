@@ -3,11 +3,11 @@
 
 use rawko_core::NodeKind;
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::codes::DEAD_END;
 use crate::finding::Finding;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let way_out = ways_out(index);
     for id in index.ids().skip(1) {
         let suspect = index.kind(id) == NodeKind::Atomic
@@ -27,7 +27,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// For every state: true if it or an enclosing one has any transition, or it is in a region beside others.
-fn ways_out(index: &Index<'_>) -> Vec<bool> {
+fn ways_out(index: &ChartIndex<'_>) -> Vec<bool> {
     let mut ways = Vec::with_capacity(index.nodes.len());
     for id in index.ids() {
         let inherited = index.parent(id).is_some_and(|parent| ways[parent.index()]);

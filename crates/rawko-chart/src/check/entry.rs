@@ -3,7 +3,7 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::index::Index;
+use super::index::ChartIndex;
 
 /// One consequence of entering a set of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,12 @@ pub(crate) enum Entered {
 }
 
 /// Visits everything that entering `targets` inside `domain` enters, down to default entries.
-pub(crate) fn enter(index: &Index<'_>, targets: &[NodeId], domain: NodeId, visit: &mut impl FnMut(Entered)) {
+pub(crate) fn enter(
+    index: &ChartIndex<'_>,
+    targets: &[NodeId],
+    domain: NodeId,
+    visit: &mut impl FnMut(Entered),
+) {
     for target in targets {
         match index.kind(*target) {
             NodeKind::History(_) => visit(Entered::History(*target)),
@@ -41,7 +46,11 @@ pub(crate) fn enter(index: &Index<'_>, targets: &[NodeId], domain: NodeId, visit
 
 /// Returns the regions of `parallel` that contain a target; `None` if a target covers all of them: the parallel state
 /// itself, or a history node of it.
-pub(crate) fn spoken_for(index: &Index<'_>, targets: &[NodeId], parallel: NodeId) -> Option<Vec<NodeId>> {
+pub(crate) fn spoken_for(
+    index: &ChartIndex<'_>,
+    targets: &[NodeId],
+    parallel: NodeId,
+) -> Option<Vec<NodeId>> {
     let mut regions = Vec::new();
     for target in targets.iter().filter(|target| index.within(**target, parallel)) {
         let chain = std::iter::once(*target).chain(index.ancestors(*target));

@@ -15,7 +15,7 @@ use super::actions::{ActionEffects, Assigned};
 use super::cycles::{Successors, components, cycle_through};
 use super::entry::{self, Entered};
 use super::guards;
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
 use crate::finding::Finding;
 
@@ -33,8 +33,8 @@ enum Ways {
     Possible,
 }
 
-pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
-    let always: Vec<&Edge<'_>> = index.edges.iter().filter(|edge| edge.is_always()).collect();
+pub(crate) fn analyse(index: &ChartIndex<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
+    let always: Vec<&TransitionEdge<'_>> = index.edges.iter().filter(|edge| edge.is_always()).collect();
     if always.is_empty() {
         return;
     }
@@ -61,8 +61,8 @@ impl Cycles {
 }
 
 struct Eventless<'i, 'a> {
-    index: &'i Index<'a>,
-    always: Vec<&'i Edge<'a>>,
+    index: &'i ChartIndex<'a>,
+    always: Vec<&'i TransitionEdge<'a>>,
     /// Index of each node's first eventless transition in `always`.
     number: Vec<u32>,
 }
@@ -136,7 +136,7 @@ impl Eventless<'_, '_> {
         }
     }
 
-    fn after_taking(&self, edge: &Edge<'_>, ways: Ways, next: &mut Vec<u32>) {
+    fn after_taking(&self, edge: &TransitionEdge<'_>, ways: Ways, next: &mut Vec<u32>) {
         match edge.domain {
             Some(domain) => self.enter_targets(edge.targets(), domain, next),
             // The same states are tried again, from the innermost: a guarded one there may leave the loop.

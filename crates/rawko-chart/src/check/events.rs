@@ -5,8 +5,8 @@
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::actions::{ActionEffects, How, Raised};
-use super::index::{Edge, Index};
+use super::actions::{ActionEffects, How, RaisedEvent};
+use super::index::{ChartIndex, TransitionEdge};
 use super::regions;
 use crate::codes::{EVENT_NEVER_HANDLED, EVENT_NEVER_SENT};
 use crate::finding::Finding;
@@ -16,7 +16,7 @@ const NAME_MAX: usize = 64;
 /// Searching for a similar name compares all names; beyond this many errors suggestions do not help.
 const SUGGESTIONS_MAX: usize = 20;
 
-pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
     completions(index, findings);
     if !doings.raised.is_empty() {
         let handled = Handled::new(index);
@@ -26,8 +26,8 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &
 }
 
 /// `done.state.x`, `done.invoke.x`, `error.invoke.x` and `timeout.invoke.x` require something named `x`.
-fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
-    let mut known: Option<Known<'_>> = None;
+fn completions(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
+    let mut known: Option<EventCache<'_>> = None;
     for edge in &index.edges {
         let Some(event) = edge.event().filter(|event| is_internal(event) && !event.ends_with('*')) else {
             continue;
@@ -35,7 +35,7 @@ fn completions(index: &Index<'_>, findings: &mut Vec<Finding>) {
         if !index.reached[edge.source.index()] {
             continue;
         }
-        let known = known.get_or_insert_with(|| Known::new(index));
+        let known = known.get_or_insert_with(|| EventCache::new(index));
         if let Some((why, help)) = impossible(index, known, edge, event) {
             let message = format!("`{event}` never occurs: {why}");
             let finding = EVENT_NEVER_SENT.at(index.trigger_span(edge), message).label("never taken");
@@ -52,7 +52,7 @@ fn is_internal(event: &str) -> bool {
 }
 
 /// Cached lookups.
-struct Known<'a> {
+struct EventCache<'a> {
     /// The states with an invoke, by its id and in document order.
     invokes: FxHashMap<&'a str, Vec<NodeId>>,
     /// True if a parallel state that cannot complete is left some other way.
@@ -60,13 +60,13 @@ struct Known<'a> {
     suggestions_left: usize,
 }
 
-impl<'a> Known<'a> {
-    fn new(index: &Index<'a>) -> Self {
+impl<'a> EventCache<'a> {
+    fn new(index: &ChartIndex<'a>) -> Self {
         let mut invokes: FxHashMap<&str, Vec<NodeId>> = FxHashMap::default();
         for (node, _, invoke) in index.invokes() {
             invokes.entry(&invoke.id).or_default().push(node);
         }
-        Known { invokes, left: FxHashMap::default(), suggestions_left: SUGGESTIONS_MAX }
+        EventCache { invokes, left: FxHashMap::default(), suggestions_left: SUGGESTIONS_MAX }
     }
 
     fn did_you_mean<'s>(&mut self, name: &str, known: impl Iterator<Item = &'s str>) -> Option<String> {
@@ -75,9 +75,14 @@ impl<'a> Known<'a> {
     }
 }
 
-type Reason = (String, Option<String>);
+type Impossibility = (String, Option<String>);
 
-fn impossible(index: &Index<'_>, known: &mut Known<'_>, edge: &Edge<'_>, event: &str) -> Option<Reason> {
+fn impossible(
+    index: &ChartIndex<'_>,
+    known: &mut EventCache<'_>,
+    edge: &TransitionEdge<'_>,
+    event: &str,
+) -> Option<Impossibility> {
     if let Some(name) = event.strip_prefix("done.state.") {
         if let Some(id) = index.names().get(name) {
             return never_done(index, known, *id);
@@ -98,7 +103,7 @@ fn impossible(index: &Index<'_>, known: &mut Known<'_>, edge: &Edge<'_>, event: 
 }
 
 /// Returns the reason why an existing state is never done. Leaves out reasons that another finding reports.
-fn never_done(index: &Index<'_>, known: &mut Known<'_>, id: NodeId) -> Option<Reason> {
+fn never_done(index: &ChartIndex<'_>, known: &mut EventCache<'_>, id: NodeId) -> Option<Impossibility> {
     if index.completes[id.index()] || !index.reached[id.index()] {
         return None;
     }
@@ -123,7 +128,12 @@ fn never_done(index: &Index<'_>, known: &mut Known<'_>, id: NodeId) -> Option<Re
 }
 
 /// An invoke stops with its state, so a state that is never active beside it cannot receive its events.
-fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]) -> Option<Reason> {
+fn never_running(
+    index: &ChartIndex<'_>,
+    listener: NodeId,
+    id: &str,
+    nodes: &[NodeId],
+) -> Option<Impossibility> {
     if any_beside(index, listener, nodes) {
         return None;
     }
@@ -133,7 +143,7 @@ fn never_running(index: &Index<'_>, listener: NodeId, id: &str, nodes: &[NodeId]
 }
 
 /// Returns true if one of `nodes`, in document order, can be active together with `listener`.
-fn any_beside(index: &Index<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
+fn any_beside(index: &ChartIndex<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
     let any_in = |first: NodeId, last: NodeId| {
         let start = nodes.partition_point(|node| *node < first);
         nodes.get(start).is_some_and(|node| *node <= last)
@@ -146,7 +156,7 @@ fn any_beside(index: &Index<'_>, listener: NodeId, nodes: &[NodeId]) -> bool {
 }
 
 /// `error.something` may be sent from anywhere, but `error.exection` is probably a typo.
-fn misspelt_error(event: &str) -> Option<Reason> {
+fn misspelt_error(event: &str) -> Option<Impossibility> {
     ["error.execution", "error.communication", "error.invoke", "done.state", "done.invoke"]
         .into_iter()
         .filter(|known| *known != event && event.len() <= NAME_MAX)
@@ -166,13 +176,13 @@ fn closest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s s
 
 /// The events that the chart's transitions handle.
 struct Handled<'i, 'a> {
-    exact: FxHashMap<&'i str, &'i Edge<'a>>,
+    exact: FxHashMap<&'i str, &'i TransitionEdge<'a>>,
     /// `foo` for `foo.*`; empty for `*`.
     patterns: Vec<&'i str>,
 }
 
 impl<'i, 'a> Handled<'i, 'a> {
-    fn new(index: &'i Index<'a>) -> Self {
+    fn new(index: &'i ChartIndex<'a>) -> Self {
         let mut handled = Handled { exact: FxHashMap::default(), patterns: Vec::new() };
         for edge in &index.edges {
             match edge.event() {
@@ -209,13 +219,13 @@ impl<'i, 'a> Handled<'i, 'a> {
 
 /// A transition for `Region_failed` beside a raised `REGION_FAILED`: one is a typo of the other.
 fn misspelt_handlers(
-    index: &Index<'_>,
+    index: &ChartIndex<'_>,
     doings: &ActionEffects<'_>,
     handled: &Handled<'_, '_>,
     findings: &mut Vec<Finding>,
 ) {
     let exact: FxHashSet<&str> = doings.raised.iter().map(|raised| raised.event).collect();
-    let folded: FxHashMap<u64, &Raised<'_>> = doings
+    let folded: FxHashMap<u64, &RaisedEvent<'_>> = doings
         .raised
         .iter()
         .filter(|raised| handled.handles(raised.event))
@@ -253,7 +263,7 @@ fn fold(name: &str) -> u64 {
 }
 
 fn never_handled(
-    index: &Index<'_>,
+    index: &ChartIndex<'_>,
     doings: &ActionEffects<'_>,
     handled: &Handled<'_, '_>,
     findings: &mut Vec<Finding>,

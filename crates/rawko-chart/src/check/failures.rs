@@ -6,19 +6,19 @@ use rawko_core::{NodeId, NodeKind, Template, Trigger, Value};
 use rustc_hash::FxHashMap;
 
 use super::guards;
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use super::words;
 use crate::codes::FAILURE_REPORTS_SUCCESS;
 use crate::finding::Finding;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let incoming = incoming(index);
     for id in index.ids().filter(|id| index.kind(*id) == NodeKind::Final) {
         let edges = incoming.get(&id).map(Vec::as_slice).unwrap_or_default();
         match verdict(index.node(id).output.as_deref()) {
-            Verdict::Success => claims_success(index, id, edges, findings),
-            Verdict::Silent => {}
-            Verdict::Other => continue,
+            ReportedOutcome::Success => claims_success(index, id, edges, findings),
+            ReportedOutcome::Silent => {}
+            ReportedOutcome::Other => continue,
         }
         if index.parent(id) == Some(NodeId::ROOT) && words::sound_like_success(&index.node(id).key) {
             joined_by_failures(index, id, edges, findings);
@@ -27,8 +27,8 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Returns the transitions into each final state.
-fn incoming<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<&'i Edge<'a>>> {
-    let mut incoming: FxHashMap<NodeId, Vec<&Edge<'_>>> = FxHashMap::default();
+fn incoming<'i, 'a>(index: &'i ChartIndex<'a>) -> FxHashMap<NodeId, Vec<&'i TransitionEdge<'a>>> {
+    let mut incoming: FxHashMap<NodeId, Vec<&TransitionEdge<'_>>> = FxHashMap::default();
     for edge in index.edges.iter().filter(|edge| index.reached[edge.source.index()]) {
         for target in edge.targets().iter().filter(|target| index.kind(**target) == NodeKind::Final) {
             incoming.entry(*target).or_default().push(edge);
@@ -39,7 +39,7 @@ fn incoming<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<&'i Edge<'a>>
 
 /// The outcome that an output reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum ReportedOutcome {
     Success,
     /// No outcome.
     Silent,
@@ -47,7 +47,7 @@ enum Verdict {
     Other,
 }
 
-fn verdict(output: Option<&Template>) -> Verdict {
+fn verdict(output: Option<&Template>) -> ReportedOutcome {
     let entries: Vec<(&str, Option<Value>)> = match output {
         Some(Template::Map(entries)) => {
             entries.iter().map(|(key, value)| (&**key, constant(value))).collect()
@@ -56,13 +56,13 @@ fn verdict(output: Option<&Template>) -> Verdict {
             map.iter().map(|(key, value)| (&**key, Some(value.clone()))).collect()
         }
         Some(Template::Literal(_)) | None => Vec::new(),
-        Some(Template::Expr(_) | Template::List(_)) => return Verdict::Other,
+        Some(Template::Expr(_) | Template::List(_)) => return ReportedOutcome::Other,
     };
     let verdicts = entries.iter().map(|(key, value)| entry_verdict(key, value.as_ref()));
-    verdicts.fold(Verdict::Silent, |so_far, next| match (so_far, next) {
-        (Verdict::Other, _) | (_, Verdict::Other) => Verdict::Other,
-        (Verdict::Success, _) | (_, Verdict::Success) => Verdict::Success,
-        (Verdict::Silent, Verdict::Silent) => Verdict::Silent,
+    verdicts.fold(ReportedOutcome::Silent, |so_far, next| match (so_far, next) {
+        (ReportedOutcome::Other, _) | (_, ReportedOutcome::Other) => ReportedOutcome::Other,
+        (ReportedOutcome::Success, _) | (_, ReportedOutcome::Success) => ReportedOutcome::Success,
+        (ReportedOutcome::Silent, ReportedOutcome::Silent) => ReportedOutcome::Silent,
     })
 }
 
@@ -74,19 +74,24 @@ fn constant(template: &Template) -> Option<Value> {
     }
 }
 
-fn entry_verdict(key: &str, value: Option<&Value>) -> Verdict {
+fn entry_verdict(key: &str, value: Option<&Value>) -> ReportedOutcome {
     let success = match key {
         "success" | "ok" | "succeeded" | "passed" => value.map(|value| *value == Value::Bool(true)),
         "status" | "result" | "outcome" => {
             value.map(|value| value.as_str().is_some_and(words::sound_like_success))
         }
-        _ => return Verdict::Silent,
+        _ => return ReportedOutcome::Silent,
     };
-    if success == Some(true) { Verdict::Success } else { Verdict::Other }
+    if success == Some(true) { ReportedOutcome::Success } else { ReportedOutcome::Other }
 }
 
 /// Reports an output of success if the state's name or every transition into it indicates otherwise.
-fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
+fn claims_success(
+    index: &ChartIndex<'_>,
+    id: NodeId,
+    edges: &[&TransitionEdge<'_>],
+    findings: &mut Vec<Finding>,
+) {
     let path = index.path(id);
     let finding = if words::sound_like_failure(&index.node(id).key) {
         FAILURE_REPORTS_SUCCESS.at(index.key_span(id), format!("final state `{path}` reports success"))
@@ -105,8 +110,13 @@ fn claims_success(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: 
 }
 
 /// Reports a failure or limit that leads directly to a final state for success.
-fn joined_by_failures(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findings: &mut Vec<Finding>) {
-    let failing = |edge: &&&Edge<'_>| why_failing(index, edge).is_some();
+fn joined_by_failures(
+    index: &ChartIndex<'_>,
+    id: NodeId,
+    edges: &[&TransitionEdge<'_>],
+    findings: &mut Vec<Finding>,
+) {
+    let failing = |edge: &&&TransitionEdge<'_>| why_failing(index, edge).is_some();
     let Some(success) = edges.iter().find(|edge| !failing(edge)) else { return };
     for edge in edges {
         if let Some(what) = why_failing(index, edge) {
@@ -124,7 +134,7 @@ fn joined_by_failures(index: &Index<'_>, id: NodeId, edges: &[&Edge<'_>], findin
     }
 }
 
-fn why_failing(index: &Index<'_>, edge: &Edge<'_>) -> Option<String> {
+fn why_failing(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>) -> Option<String> {
     let source = index.path(edge.source);
     if is_failure(edge) {
         return Some(format!("{} in `{source}`", index.trigger_text(edge)));
@@ -137,6 +147,6 @@ fn why_failing(index: &Index<'_>, edge: &Edge<'_>) -> Option<String> {
     guards::reaches_limit(index, guard).then(|| format!("the limit `{}` in `{source}`", guard.text))
 }
 
-fn is_failure(edge: &Edge<'_>) -> bool {
+fn is_failure(edge: &TransitionEdge<'_>) -> bool {
     edge.event().is_some_and(|event| event.starts_with("error.") || event.starts_with("timeout.invoke."))
 }

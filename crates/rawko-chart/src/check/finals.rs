@@ -2,12 +2,12 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::codes::FINAL_WITH_TRANSITIONS;
 use crate::finding::Finding;
 use crate::source::Span;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for id in index.ids().filter(|id| index.kind(*id) == NodeKind::Final) {
         if let Some((what, span)) = superfluous(index, id) {
             let path = index.path(id);
@@ -22,7 +22,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn superfluous(index: &Index<'_>, id: NodeId) -> Option<(&'static str, Span)> {
+fn superfluous(index: &ChartIndex<'_>, id: NodeId) -> Option<(&'static str, Span)> {
     if let Some(edge) = index.edges_of(id).first() {
         return Some(("a transition", index.trigger_span(edge)));
     }

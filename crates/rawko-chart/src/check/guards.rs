@@ -1,10 +1,10 @@
 //! Guards that can never hold: constant ones, and those with contradictory parts. Only plain comparisons are analysed;
 //! anything else is not reported.
 
-use rawko_core::expr::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
+use rawko_core::expr::{Claims, GuardClaim, Operand, Relation, Subject, SubjectRoot};
 use rawko_core::{Guard, Slot, Value};
 
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use super::words;
 use crate::codes::GUARD_ALWAYS_FALSE;
 use crate::finding::Finding;
@@ -12,7 +12,7 @@ use crate::finding::Finding;
 /// Limit for pairwise comparison; guards with more claims are not analysed.
 const CLAIMS_MAX: usize = 64;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for edge in &index.edges {
         if let Some(guard) = &edge.spec.guard
             && let Some(why) = why_never(guard)
@@ -40,7 +40,7 @@ fn why_never(guard: &Guard) -> Option<&'static str> {
     }
 }
 
-fn finding(index: &Index<'_>, edge: &Edge<'_>, guard: &Guard, why: &str) -> Finding {
+fn finding(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>, guard: &Guard, why: &str) -> Finding {
     GUARD_ALWAYS_FALSE
         .at(
             index.guard_span(edge),
@@ -57,7 +57,7 @@ fn finding(index: &Index<'_>, edge: &Edge<'_>, guard: &Guard, why: &str) -> Find
 
 /// Returns the context keys read by guards that can all hold together; `None` if they cannot, or if they read more.
 pub(crate) fn joint_reads(guards: &[&Guard]) -> Option<Vec<Slot>> {
-    let mut all: Vec<Claim> = Vec::new();
+    let mut all: Vec<GuardClaim> = Vec::new();
     for guard in guards {
         let Claims { list, never, more } = guard.expr.claims();
         if never || more {
@@ -74,7 +74,7 @@ pub(crate) fn joint_reads(guards: &[&Guard]) -> Option<Vec<Slot>> {
     (!contradict(&all)).then_some(slots)
 }
 
-fn subjects(claim: &Claim) -> impl Iterator<Item = &Subject> {
+fn subjects(claim: &GuardClaim) -> impl Iterator<Item = &Subject> {
     let other = match &claim.operand {
         Operand::Subject(other) => Some(other),
         Operand::Value(_) => None,
@@ -83,7 +83,7 @@ fn subjects(claim: &Claim) -> impl Iterator<Item = &Subject> {
 }
 
 /// Returns true if the guard holds when a count has reached a limit: `context.tries >= context.max_tries`.
-pub(crate) fn reaches_limit(index: &Index<'_>, guard: &Guard) -> bool {
+pub(crate) fn reaches_limit(index: &ChartIndex<'_>, guard: &Guard) -> bool {
     guard.expr.claims().list.iter().any(|claim| {
         let Operand::Subject(other) = &claim.operand else { return false };
         let limit = match claim.relation {
@@ -95,7 +95,7 @@ pub(crate) fn reaches_limit(index: &Index<'_>, guard: &Guard) -> bool {
     })
 }
 
-fn last_name<'s>(index: &'s Index<'_>, subject: &'s Subject) -> &'s str {
+fn last_name<'s>(index: &'s ChartIndex<'_>, subject: &'s Subject) -> &'s str {
     if let Some(name) = subject.path.last() {
         return name;
     }
@@ -108,14 +108,14 @@ fn last_name<'s>(index: &'s Index<'_>, subject: &'s Subject) -> &'s str {
 }
 
 /// Returns true if no data can satisfy all claims. Compares the claims of each subject pairwise.
-fn contradict(claims: &[Claim]) -> bool {
+fn contradict(claims: &[GuardClaim]) -> bool {
     let claims = &claims[..claims.len().min(CLAIMS_MAX)];
     claims.iter().enumerate().any(|(number, claim)| {
         against_itself(claim) || claims[..number].iter().any(|other| exclude(claim, other))
     })
 }
 
-fn against_itself(claim: &Claim) -> bool {
+fn against_itself(claim: &GuardClaim) -> bool {
     matches!(&claim.operand, Operand::Subject(other) if *other == claim.subject)
         && orders(claim.relation) & EQUAL == 0
 }
@@ -136,7 +136,7 @@ fn orders(relation: Relation) -> u8 {
     }
 }
 
-fn exclude(a: &Claim, b: &Claim) -> bool {
+fn exclude(a: &GuardClaim, b: &GuardClaim) -> bool {
     match (&a.operand, &b.operand) {
         (Operand::Subject(x), Operand::Subject(y)) if a.subject == b.subject && x == y => {
             orders(a.relation) & orders(b.relation) == 0

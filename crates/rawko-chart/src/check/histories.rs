@@ -5,11 +5,11 @@ use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashSet;
 
 use super::cycles::{Successors, components};
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::{CIRCULAR_HISTORY, HISTORY_ONLY_FROM_INSIDE};
 use crate::finding::Finding;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let is_history = |id: &NodeId| matches!(index.kind(*id), NodeKind::History(_));
     if !index.ids().any(|id| is_history(&id)) {
         return;
@@ -28,12 +28,12 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 
 /// A history is recorded when its parent is left. Transitions that stay inside the parent do not leave it, so that they
 /// restore an earlier visit or take the default.
-fn only_from_inside(index: &Index<'_>) -> Vec<Finding> {
+fn only_from_inside(index: &ChartIndex<'_>) -> Vec<Finding> {
     // The initial of a state is taken when the state is entered, from wherever that is.
     let initials = index.ids().filter_map(|id| index.node(id).initial.as_ref());
     let mut elsewhere: FxHashSet<NodeId> =
         initials.flat_map(|initial| initial.targets.iter().copied()).collect();
-    let mut inside: Vec<(NodeId, &Edge<'_>)> = Vec::new();
+    let mut inside: Vec<(NodeId, &TransitionEdge<'_>)> = Vec::new();
     for edge in &index.edges {
         for target in edge.targets() {
             let (NodeKind::History(_), Some(parent)) = (index.kind(*target), index.parent(*target)) else {
@@ -50,7 +50,7 @@ fn only_from_inside(index: &Index<'_>) -> Vec<Finding> {
     inside.into_iter().filter_map(|(id, edge)| inside_finding(index, id, edge)).collect()
 }
 
-fn inside_finding(index: &Index<'_>, id: NodeId, edge: &Edge<'_>) -> Option<Finding> {
+fn inside_finding(index: &ChartIndex<'_>, id: NodeId, edge: &TransitionEdge<'_>) -> Option<Finding> {
     let (path, parent) = (index.path(id), index.path(index.parent(id)?));
     let message =
         format!("history `{path}` is entered only from inside `{parent}`, which is never exited first");
@@ -65,7 +65,7 @@ fn inside_finding(index: &Index<'_>, id: NodeId, edge: &Edge<'_>) -> Option<Find
 }
 
 /// Returns the default entries of each node without recorded history.
-fn defaults(index: &Index<'_>) -> Successors {
+fn defaults(index: &ChartIndex<'_>) -> Successors {
     let mut graph = Successors::default();
     for id in index.ids() {
         let initial = index.node(id).initial.as_ref().map(|initial| &initial.targets[..]);
@@ -81,7 +81,7 @@ fn defaults(index: &Index<'_>) -> Successors {
     graph
 }
 
-fn finding(index: &Index<'_>, id: NodeId) -> Finding {
+fn finding(index: &ChartIndex<'_>, id: NodeId) -> Finding {
     let path = index.path(id);
     CIRCULAR_HISTORY
         .at(index.key_span(id), format!("history `{path}` leads back to itself when nothing is recorded"))

@@ -1,4 +1,4 @@
-//! `Index`: chart data shared by all analyses, computed once: subtree ranges, depths, a flat list of transitions with
+//! `ChartIndex`: chart data shared by all analyses, computed once: subtree ranges, depths, a flat list of transitions with
 //! their domains, and the states that can be entered and completed. Nothing here is worse than linear in chart × depth.
 
 use std::cell::OnceCell;
@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::strays::Strays;
 use super::{guards, reach};
-use crate::lowered::{InvokePlaces, Lowered, NodePlaces, TransitionPlaces};
+use crate::lowered::{InvokePlaces, LoweredChart, NodePlaces, TransitionPlaces};
 use crate::source::Span;
 
-pub(crate) struct Index<'a> {
-    pub(crate) lowered: &'a Lowered,
+pub(crate) struct ChartIndex<'a> {
+    pub(crate) lowered: &'a LoweredChart,
     pub(crate) nodes: &'a [NodeSpec],
     /// The last descendant of each node in preorder; itself for a leaf.
     last: Vec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Index<'a> {
     has_final: Vec<bool>,
     names: OnceCell<FxHashMap<&'a str, NodeId>>,
     /// All transitions, in document order.
-    pub(crate) edges: Vec<Edge<'a>>,
+    pub(crate) edges: Vec<TransitionEdge<'a>>,
     /// Index of each node's first transition in `edges`; one longer than `nodes`.
     first_edge: Vec<u32>,
     /// True if a state can ever be active (for history: if something targets it).
@@ -32,7 +32,7 @@ pub(crate) struct Index<'a> {
 }
 
 /// A transition with the data that analyses need.
-pub(crate) struct Edge<'a> {
+pub(crate) struct TransitionEdge<'a> {
     pub(crate) source: NodeId,
     /// Index among the transitions of its source.
     pub(crate) number: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Edge<'a> {
     pub(crate) unguarded: bool,
 }
 
-impl Edge<'_> {
+impl TransitionEdge<'_> {
     pub(crate) fn targets(&self) -> &[NodeId] {
         self.spec.targets.as_deref().unwrap_or_default()
     }
@@ -66,10 +66,10 @@ impl Edge<'_> {
     }
 }
 
-impl<'a> Index<'a> {
-    pub(crate) fn new(lowered: &'a Lowered, strays: &Strays<'_>) -> Self {
+impl<'a> ChartIndex<'a> {
+    pub(crate) fn new(lowered: &'a LoweredChart, strays: &Strays<'_>) -> Self {
         let nodes = &lowered.blueprint.nodes[..];
-        let mut index = Index {
+        let mut index = ChartIndex {
             lowered,
             nodes,
             last: last_descendants(nodes),
@@ -104,7 +104,7 @@ impl<'a> Index<'a> {
                 let source = NodeId(source as u32);
                 let domain = spec.targets.as_ref().map(|targets| self.domain(source, targets, spec.reenter));
                 let unguarded = spec.guard.as_ref().is_none_or(guards::always_true);
-                self.edges.push(Edge { source, number, spec, domain, unguarded });
+                self.edges.push(TransitionEdge { source, number, spec, domain, unguarded });
             }
         }
         self.first_edge.push(self.edges.len() as u32);
@@ -131,7 +131,7 @@ impl<'a> Index<'a> {
         self.first_edge[id.index()] as usize
     }
 
-    pub(crate) fn edges_of(&self, id: NodeId) -> &[Edge<'a>] {
+    pub(crate) fn edges_of(&self, id: NodeId) -> &[TransitionEdge<'a>] {
         &self.edges[self.first_edge(id)..self.first_edge[id.index() + 1] as usize]
     }
 
@@ -141,7 +141,7 @@ impl<'a> Index<'a> {
     }
 
     /// Returns the transitions of a node and its descendants.
-    pub(crate) fn edges_within(&self, id: NodeId) -> &[Edge<'a>] {
+    pub(crate) fn edges_within(&self, id: NodeId) -> &[TransitionEdge<'a>] {
         &self.edges[self.first_edge(id)..self.first_edge[self.last(id).index() + 1] as usize]
     }
 
@@ -243,20 +243,20 @@ impl<'a> Index<'a> {
         self.places(id).map(|places| places.key).unwrap_or_default()
     }
 
-    pub(crate) fn edge_places(&self, edge: &Edge<'_>) -> Option<&'a TransitionPlaces> {
+    pub(crate) fn edge_places(&self, edge: &TransitionEdge<'_>) -> Option<&'a TransitionPlaces> {
         self.places(edge.source)?.transitions.get(edge.number)
     }
 
-    pub(crate) fn trigger_span(&self, edge: &Edge<'_>) -> Span {
+    pub(crate) fn trigger_span(&self, edge: &TransitionEdge<'_>) -> Span {
         self.edge_places(edge).map(|places| places.trigger).unwrap_or_default()
     }
 
     /// Returns the location of the target, else of the trigger.
-    pub(crate) fn target_span(&self, edge: &Edge<'_>) -> Span {
+    pub(crate) fn target_span(&self, edge: &TransitionEdge<'_>) -> Span {
         self.edge_places(edge).map(|places| places.target.unwrap_or(places.trigger)).unwrap_or_default()
     }
 
-    pub(crate) fn guard_span(&self, edge: &Edge<'_>) -> Span {
+    pub(crate) fn guard_span(&self, edge: &TransitionEdge<'_>) -> Span {
         self.edge_places(edge).map(|places| places.guard.unwrap_or(places.trigger)).unwrap_or_default()
     }
 
@@ -272,7 +272,7 @@ impl<'a> Index<'a> {
     }
 
     /// Returns the trigger of a transition for messages.
-    pub(crate) fn trigger_text(&self, edge: &Edge<'_>) -> String {
+    pub(crate) fn trigger_text(&self, edge: &TransitionEdge<'_>) -> String {
         match &edge.spec.trigger {
             Trigger::Event(name) => format!("`{name}`"),
             Trigger::Always => "`always`".to_owned(),

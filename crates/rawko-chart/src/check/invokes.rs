@@ -4,12 +4,12 @@
 use rawko_core::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::codes::{DUPLICATE_INVOKE_ID, INVOKE_WITHOUT_ON_ERROR, UNBOUNDED_FAN_OUT};
 use crate::finding::Finding;
 use crate::source::Span;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     if index.invokes().next().is_some() {
         unhandled_failures(index, findings);
         duplicate_ids(index, findings);
@@ -19,7 +19,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 
 /// A list that comes from data may have any length. The default of `max_concurrent` bounds the items that run at once, but not
 /// the cost.
-fn unbounded_fan_outs(index: &Index<'_>, findings: &mut Vec<Finding>) {
+fn unbounded_fan_outs(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for (node, number, invoke) in index.invokes() {
         let Some(each) = &invoke.each else { continue };
         let Some(places) = index.invoke_places(node, number) else { continue };
@@ -39,7 +39,7 @@ fn unbounded_fan_outs(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn unhandled_failures(index: &Index<'_>, findings: &mut Vec<Finding>) {
+fn unhandled_failures(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let by_name: FxHashSet<&str> =
         index.edges.iter().filter_map(|edge| edge.event()?.strip_prefix("error.invoke.")).collect();
     let by_pattern = catches_any_error(index);
@@ -65,7 +65,7 @@ fn unhandled_failures(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// For every state: true if it or an enclosing one has a pattern that matches any invoke's failure.
-fn catches_any_error(index: &Index<'_>) -> Vec<bool> {
+fn catches_any_error(index: &ChartIndex<'_>) -> Vec<bool> {
     let mut catches = Vec::with_capacity(index.nodes.len());
     for id in index.ids() {
         let inherited = index.parent(id).is_some_and(|parent| catches[parent.index()]);
@@ -81,7 +81,7 @@ fn catches_any_error(index: &Index<'_>) -> Vec<bool> {
 }
 
 /// In document order, if any two states with the same id can be active together, then two neighbours in the list can.
-fn duplicate_ids(index: &Index<'_>, findings: &mut Vec<Finding>) {
+fn duplicate_ids(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let mut latest: FxHashMap<&str, (NodeId, Span)> = FxHashMap::default();
     for (node, number, invoke) in index.invokes() {
         let span = index.invoke_places(node, number).map(|places| places.body).unwrap_or_default();

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::codes::{EVENTLESS_CYCLE, GUARDED_EVENTLESS_CYCLE};
 use crate::finding::Finding;
-use crate::lowered::{Lowered, Places};
+use crate::lowered::{LoweredChart, Places};
 use crate::source::Span;
 
 /// Steps that are tried: enough for charts that people draw, and a fraction of a second at most.
@@ -23,7 +23,7 @@ pub(crate) struct Suspects {
     events: Vec<Event>,
 }
 
-pub(crate) fn suspects(lowered: &Lowered) -> Suspects {
+pub(crate) fn suspects(lowered: &LoweredChart) -> Suspects {
     let mut suspects = Suspects { guards: Vec::new(), events: Vec::new() };
     let mut seen: FxHashSet<&str> = FxHashSet::default();
     for (number, node) in lowered.blueprint.nodes.iter().enumerate() {

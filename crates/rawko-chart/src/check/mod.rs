@@ -31,19 +31,19 @@ mod words;
 mod zero_delays;
 
 use crate::finding::Finding;
-use crate::lowered::Lowered;
+use crate::lowered::LoweredChart;
 
 /// Returns the findings of all analyses, in the order of the source text.
-pub fn analyse(lowered: &Lowered) -> Vec<Finding> {
+pub fn analyse(lowered: &LoweredChart) -> Vec<Finding> {
     analyse_beside(lowered, "", &[])
 }
 
 /// Like [`analyse`], without the consequences of earlier findings in the same text.
-pub(crate) fn analyse_beside(lowered: &Lowered, text: &str, earlier: &[Finding]) -> Vec<Finding> {
+pub(crate) fn analyse_beside(lowered: &LoweredChart, text: &str, earlier: &[Finding]) -> Vec<Finding> {
     if lowered.blueprint.nodes.is_empty() {
         return Vec::new();
     }
-    let index = index::Index::new(lowered, &strays::Strays::new(text, earlier));
+    let index = index::ChartIndex::new(lowered, &strays::Strays::new(text, earlier));
     let doings = actions::ActionEffects::new(&index);
     let mut findings = Vec::new();
     orphans::analyse(&index, &mut findings);

@@ -2,11 +2,11 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::codes::UNREACHABLE_STATE;
 use crate::finding::Finding;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let mut id = NodeId::ROOT;
     while id.index() < index.nodes.len() {
@@ -23,11 +23,11 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// States inside a final state are reported there.
-fn is_orphan(index: &Index<'_>, id: NodeId) -> bool {
+fn is_orphan(index: &ChartIndex<'_>, id: NodeId) -> bool {
     !index.reached[id.index()] && index.parent(id).is_none_or(|parent| index.kind(parent) != NodeKind::Final)
 }
 
-fn finding(index: &Index<'_>, id: NodeId) -> Finding {
+fn finding(index: &ChartIndex<'_>, id: NodeId) -> Finding {
     let path = index.path(id);
     let (message, help) = match index.kind(id) {
         NodeKind::History(_) => (
@@ -43,7 +43,7 @@ fn finding(index: &Index<'_>, id: NodeId) -> Finding {
 }
 
 /// Points at transitions into an orphan, which start in an unreachable state as well.
-fn point_at_dead_transitions(index: &Index<'_>, findings: &mut [Finding]) {
+fn point_at_dead_transitions(index: &ChartIndex<'_>, findings: &mut [Finding]) {
     let mut orphans: Vec<usize> = vec![usize::MAX; index.nodes.len()];
     let mut number = 0;
     let mut id = 0;

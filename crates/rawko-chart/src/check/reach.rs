@@ -6,14 +6,14 @@ use rawko_core::{HistoryVariant, NodeId, NodeKind};
 use rustc_hash::FxHashMap;
 
 use super::entry::{self, Entered};
-use super::index::Index;
+use super::index::ChartIndex;
 use super::strays::Strays;
 
 /// For every node: true if it can be active; for a history node, if a reachable transition leads to it. States that an
 /// error elsewhere may have cut off count as reachable.
-pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
+pub(crate) fn reached(index: &ChartIndex<'_>, strays: &Strays<'_>) -> Vec<bool> {
     let size = index.nodes.len();
-    let mut search = Search {
+    let mut search = ReachSearch {
         index,
         active: vec![false; size],
         by_default: vec![false; size],
@@ -34,8 +34,8 @@ pub(crate) fn reached(index: &Index<'_>, strays: &Strays<'_>) -> Vec<bool> {
     search.active
 }
 
-struct Search<'i, 'a> {
-    index: &'i Index<'a>,
+struct ReachSearch<'i, 'a> {
+    index: &'i ChartIndex<'a>,
     active: Vec<bool>,
     by_default: Vec<bool>,
     /// A shallow history of this state is used: the recorded child starts by default.
@@ -45,7 +45,7 @@ struct Search<'i, 'a> {
     tasks: Vec<Entered>,
 }
 
-impl Search<'_, '_> {
+impl ReachSearch<'_, '_> {
     fn activate(&mut self, node: NodeId) {
         if std::mem::replace(&mut self.active[node.index()], true) {
             return;
@@ -141,7 +141,7 @@ impl Search<'_, '_> {
 
 /// For every node: true if it can be done: a compound state with a reachable final child, a parallel state all of whose
 /// regions can be.
-pub(crate) fn completes(index: &Index<'_>) -> Vec<bool> {
+pub(crate) fn completes(index: &ChartIndex<'_>) -> Vec<bool> {
     let mut completes = vec![false; index.nodes.len()];
     // Reverse preorder: children before their parents.
     for (number, node) in index.nodes.iter().enumerate().rev() {

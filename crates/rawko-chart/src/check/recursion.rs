@@ -12,10 +12,10 @@ use rawko_core::{
 use super::cycles::{Successors, components, cycle_through};
 use crate::codes::INVOKES_ITSELF;
 use crate::finding::Finding;
-use crate::lowered::{Lowered, Places};
+use crate::lowered::{LoweredChart, Places};
 use crate::registry::{Registry, Resolution};
 use crate::source::Span;
-use crate::version::{Range, Version};
+use crate::version::{ChartVersion, VersionRange};
 
 /// Limit of followed timers of 0 ms.
 const TIMERS_MAX: usize = 64;
@@ -33,12 +33,12 @@ pub struct ChartStart {
 }
 
 /// An invoke whose `src` is a literal chart reference.
-pub(crate) struct Reference {
+pub(crate) struct ChartInvoke {
     invoke: Arc<str>,
     start: ChartStart,
 }
 
-pub(crate) fn references(lowered: &Lowered) -> Vec<Reference> {
+pub(crate) fn references(lowered: &LoweredChart) -> Vec<ChartInvoke> {
     let mut found = Vec::new();
     for (number, node) in lowered.blueprint.nodes.iter().enumerate() {
         for (at, invoke) in node.invokes.iter().enumerate() {
@@ -47,7 +47,7 @@ pub(crate) fn references(lowered: &Lowered) -> Vec<Reference> {
             let (id, range) = name.split_once('@').unwrap_or((name, ""));
             let span = src_span(&lowered.places, NodeId(number as u32), at);
             let start = ChartStart { id: id.to_owned(), range: range.to_owned(), span };
-            found.push(Reference { invoke: Arc::clone(&invoke.id), start });
+            found.push(ChartInvoke { invoke: Arc::clone(&invoke.id), start });
         }
     }
     found
@@ -60,7 +60,7 @@ fn src_span(places: &Places, node: NodeId, number: usize) -> Span {
 }
 
 /// Returns the charts among these references that every instance invokes.
-pub(crate) fn starts(chart: &Chart, references: Vec<Reference>) -> Vec<ChartStart> {
+pub(crate) fn starts(chart: &Chart, references: Vec<ChartInvoke>) -> Vec<ChartStart> {
     if references.is_empty() {
         return Vec::new();
     }
@@ -139,7 +139,7 @@ pub(crate) fn invokes_itself(chart: &Chart, starts: &[ChartStart], registry: &Re
 }
 
 fn fits(range: &str, version: &str) -> bool {
-    match (Range::parse(range), Version::parse(version)) {
+    match (VersionRange::parse(range), ChartVersion::parse(version)) {
         (Some(range), Some(version)) => range.contains(&version),
         (Some(_), None) => range.is_empty() || range == "latest",
         (None, _) => false,

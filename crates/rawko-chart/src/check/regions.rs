@@ -3,14 +3,14 @@
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::REGION_WITHOUT_FINAL;
 use crate::finding::Finding;
 
 /// A state with more transitions than this is assumed to leave its enclosing states by one of them.
 const EDGES_MAX: usize = 64;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for parallel in index.ids() {
         let incomplete = index.kind(parallel) == NodeKind::Parallel && !index.completes[parallel.index()];
         if !incomplete || !index.reached[parallel.index()] || is_left(index, parallel) {
@@ -26,8 +26,8 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Returns true if a transition leaves the parallel state by an event, a delay or a condition.
-pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
-    let leaves = |edge: &Edge<'_>| {
+pub(crate) fn is_left(index: &ChartIndex<'_>, parallel: NodeId) -> bool {
+    let leaves = |edge: &TransitionEdge<'_>| {
         edge.is_stray()
             || edge.domain.is_some_and(|domain| domain < parallel && index.within(parallel, domain))
                 && !edge.targets().iter().any(|target| index.within(*target, parallel))
@@ -41,12 +41,12 @@ pub(crate) fn is_left(index: &Index<'_>, parallel: NodeId) -> bool {
 }
 
 /// Returns false for the completion of a state that cannot complete.
-fn can_occur(index: &Index<'_>, edge: &Edge<'_>) -> bool {
+fn can_occur(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>) -> bool {
     let Some(name) = edge.event().and_then(|event| event.strip_prefix("done.state.")) else { return true };
     index.names().get(name).is_some_and(|id| index.completes[id.index()])
 }
 
-fn finding(index: &Index<'_>, parallel: NodeId, region: NodeId) -> Finding {
+fn finding(index: &ChartIndex<'_>, parallel: NodeId, region: NodeId) -> Finding {
     let (region_path, parallel_path) = (index.path(region), index.path(parallel));
     let has_final = index.has_final(region);
     let (what, label) = if has_final {

@@ -4,14 +4,14 @@
 use rawko_core::{NodeId, NodeKind};
 
 use super::entry::spoken_for;
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::RESETS_SIBLING_REGIONS;
 use crate::finding::Finding;
 
 /// Limit of regions named in a message.
 const NAMED_MAX: usize = 3;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for edge in &index.edges {
         let Some(parallel) = edge.domain.filter(|domain| index.kind(*domain) == NodeKind::Parallel) else {
             continue;
@@ -27,8 +27,8 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn finding(
-    index: &Index<'_>,
-    edge: &Edge<'_>,
+    index: &ChartIndex<'_>,
+    edge: &TransitionEdge<'_>,
     parallel: NodeId,
     restarted: &[NodeId],
     count: usize,

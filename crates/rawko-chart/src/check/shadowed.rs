@@ -3,11 +3,11 @@
 
 use rawko_core::{NodeId, Trigger};
 
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::UNREACHABLE_TRANSITION;
 use crate::finding::Finding;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     for id in index.ids() {
         let edges = index.edges_of(id);
         if edges.len() > 1 {
@@ -17,11 +17,11 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn behind_unguarded(index: &Index<'_>, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
+fn behind_unguarded(index: &ChartIndex<'_>, edges: &[TransitionEdge<'_>], findings: &mut Vec<Finding>) {
     // Candidates for one event are usually neighbours, and lists are short; only long ones are worth sorting.
     let mut order: Vec<usize> = (0..edges.len()).collect();
     order.sort_by(|a, b| key(&edges[*a]).cmp(&key(&edges[*b])).then(a.cmp(b)));
-    let mut certain: Option<&Edge<'_>> = None;
+    let mut certain: Option<&TransitionEdge<'_>> = None;
     for edge in order.into_iter().map(|number| &edges[number]) {
         match certain.filter(|first| first.spec.trigger == edge.spec.trigger) {
             Some(first) => findings.push(shadowed(index, first, edge)),
@@ -30,7 +30,7 @@ fn behind_unguarded(index: &Index<'_>, edges: &[Edge<'_>], findings: &mut Vec<Fi
     }
 }
 
-fn key<'e>(edge: &'e Edge<'_>) -> (u8, &'e str, usize) {
+fn key<'e>(edge: &'e TransitionEdge<'_>) -> (u8, &'e str, usize) {
     match &edge.spec.trigger {
         Trigger::Event(name) => (0, name, 0),
         Trigger::Always => (1, "", 0),
@@ -39,7 +39,7 @@ fn key<'e>(edge: &'e Edge<'_>) -> (u8, &'e str, usize) {
     }
 }
 
-fn shadowed(index: &Index<'_>, first: &Edge<'_>, edge: &Edge<'_>) -> Finding {
+fn shadowed(index: &ChartIndex<'_>, first: &TransitionEdge<'_>, edge: &TransitionEdge<'_>) -> Finding {
     let trigger = index.trigger_text(edge);
     let why = if first.spec.guard.is_some() { "whose guard is always true" } else { "without a guard" };
     UNREACHABLE_TRANSITION
@@ -53,8 +53,15 @@ fn shadowed(index: &Index<'_>, first: &Edge<'_>, edge: &Edge<'_>) -> Finding {
 }
 
 /// Eventless transitions take precedence, so a state with an unconditional one never waits for an event.
-fn in_transient_state(index: &Index<'_>, id: NodeId, edges: &[Edge<'_>], findings: &mut Vec<Finding>) {
-    let leaves = |edge: &&Edge<'_>| edge.is_always() && edge.unguarded && edge.domain.is_some_and(|d| d < id);
+fn in_transient_state(
+    index: &ChartIndex<'_>,
+    id: NodeId,
+    edges: &[TransitionEdge<'_>],
+    findings: &mut Vec<Finding>,
+) {
+    let leaves = |edge: &&TransitionEdge<'_>| {
+        edge.is_always() && edge.unguarded && edge.domain.is_some_and(|d| d < id)
+    };
     let Some(leaving) = edges.iter().find(leaves) else { return };
     let Some(waiting) = edges.iter().find(|edge| !edge.is_always()) else { return };
     findings.push(

@@ -5,7 +5,7 @@ use rawko_core::{NodeId, NodeKind, Slot};
 use rustc_hash::FxHashMap;
 
 use super::actions::{ActionEffects, Assigned};
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::codes::REGIONS_ASSIGN_SAME_KEY;
 use crate::finding::Finding;
 
@@ -16,7 +16,7 @@ struct First<'d> {
     reported: bool,
 }
 
-pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, doings: &ActionEffects<'_>, findings: &mut Vec<Finding>) {
     let mut firsts: FxHashMap<(NodeId, Slot), First<'_>> = FxHashMap::default();
     for assigned in &doings.assigned {
         let mut region = assigned.node;
@@ -38,7 +38,7 @@ pub(crate) fn analyse(index: &Index<'_>, doings: &ActionEffects<'_>, findings: &
 }
 
 fn finding(
-    index: &Index<'_>,
+    index: &ChartIndex<'_>,
     (first, earlier): (NodeId, &Assigned),
     (second, later): (NodeId, &Assigned),
 ) -> Finding {

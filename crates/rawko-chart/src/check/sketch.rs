@@ -10,10 +10,10 @@
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
     Action, ActionKind, Blueprint, ContextKey, Delay, Guard, HistoryVariant, InitialSpec, InvokeSpec, NodeId,
-    NodeKind, NodeSpec, Slot, Targets, Template, TransitionSpec, Trigger, Unhandled, Value,
+    NodeKind, NodeSpec, Slot, Template, TransitionSpec, TransitionTargets, Trigger, Unhandled, Value,
 };
 
-use crate::lowered::{InvokePlaces, Lowered, MorePlaces, NodePlaces, Places};
+use crate::lowered::{InvokePlaces, LoweredChart, MorePlaces, NodePlaces, Places};
 
 /// The context of every sketch.
 const KEYS: [&str; 5] = ["x", "y", "ready", "tries", "max_tries"];
@@ -35,7 +35,7 @@ impl Names for Keys {
     }
 }
 
-struct Line<'t> {
+struct SketchLine<'t> {
     indent: usize,
     key: &'t str,
     kind: Option<&'t str>,
@@ -43,7 +43,7 @@ struct Line<'t> {
     items: Vec<&'t str>,
 }
 
-impl<'t> Line<'t> {
+impl<'t> SketchLine<'t> {
     fn parse(text: &'t str) -> Self {
         let indent = text.len() - text.trim_start().len();
         let (head, items) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
@@ -56,13 +56,14 @@ impl<'t> Line<'t> {
             None => (head.trim(), None),
         };
         let items = items.split(';').map(str::trim).filter(|item| !item.is_empty()).collect();
-        Line { indent, key, kind, initial, items }
+        SketchLine { indent, key, kind, initial, items }
     }
 }
 
 /// Builds the chart of a sketch, below a root named `chart`.
-pub(crate) fn lowered(text: &str) -> Lowered {
-    let lines: Vec<Line<'_>> = text.lines().filter(|line| !line.trim().is_empty()).map(Line::parse).collect();
+pub(crate) fn lowered(text: &str) -> LoweredChart {
+    let lines: Vec<SketchLine<'_>> =
+        text.lines().filter(|line| !line.trim().is_empty()).map(SketchLine::parse).collect();
     let margin = lines.iter().map(|line| line.indent).min().unwrap_or(0);
     let mut nodes = vec![node("", None)];
     let mut open: Vec<(usize, NodeId)> = Vec::new();
@@ -72,8 +73,8 @@ pub(crate) fn lowered(text: &str) -> Lowered {
         open.push((line.indent, NodeId(nodes.len() as u32)));
         nodes.push(node(line.key, Some(parent)));
     }
-    let root = Line { indent: margin, key: "", kind: None, initial: None, items: Vec::new() };
-    let all: Vec<&Line<'_>> = std::iter::once(&root).chain(&lines).collect();
+    let root = SketchLine { indent: margin, key: "", kind: None, initial: None, items: Vec::new() };
+    let all: Vec<&SketchLine<'_>> = std::iter::once(&root).chain(&lines).collect();
     for (number, line) in all.iter().enumerate() {
         finish(&mut nodes, number, line);
     }
@@ -93,7 +94,7 @@ pub(crate) fn lowered(text: &str) -> Lowered {
         events: None,
         context_schema: None,
     };
-    Lowered { blueprint, places: Places { nodes: places, context: Vec::new() } }
+    LoweredChart { blueprint, places: Places { nodes: places, context: Vec::new() } }
 }
 
 fn node(key: &str, parent: Option<NodeId>) -> NodeSpec {
@@ -120,7 +121,7 @@ fn places(node: &NodeSpec) -> NodePlaces {
     NodePlaces { more, ..NodePlaces::default() }
 }
 
-fn finish(nodes: &mut [NodeSpec], number: usize, line: &Line<'_>) {
+fn finish(nodes: &mut [NodeSpec], number: usize, line: &SketchLine<'_>) {
     let id = NodeId(number as u32);
     let first_child = nodes.iter().position(|node| node.parent == Some(id));
     nodes[number].kind = match line.kind {
@@ -191,7 +192,7 @@ fn add_transition(nodes: &mut [NodeSpec], number: usize, item: &str) {
         let expr = expr::parse(text).and_then(|ast| ast.resolve(&Keys)).expect("the guard parses");
         Guard { expr, text: text.into() }
     });
-    let targets: Targets =
+    let targets: TransitionTargets =
         targets.split(',').map(str::trim).filter(|key| !key.is_empty()).map(|key| find(nodes, key)).collect();
     let trigger = match trigger {
         "always" => Trigger::Always,

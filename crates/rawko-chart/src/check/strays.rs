@@ -3,7 +3,7 @@
 
 use rawko_core::NodeId;
 
-use super::index::Index;
+use super::index::ChartIndex;
 use crate::finding::Finding;
 
 /// Above this the file is probably not a chart.
@@ -39,7 +39,7 @@ impl<'t> Strays<'t> {
     }
 
     /// Returns the states that may have been meant.
-    pub(crate) fn meant(&self, index: &Index<'_>) -> Vec<NodeId> {
+    pub(crate) fn meant(&self, index: &ChartIndex<'_>) -> Vec<NodeId> {
         if self.misspelt.is_empty() && self.lost.is_empty() {
             return Vec::new();
         }

@@ -4,7 +4,7 @@
 use rawko_core::{NodeId, NodeKind};
 use rustc_hash::FxHashMap;
 
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::WILDCARD_SWALLOWS_COMPLETION;
 use crate::finding::Finding;
 
@@ -12,20 +12,21 @@ use crate::finding::Finding;
 const WAITING_MAX: usize = 64;
 
 /// A transition that waits for a completion or a failure.
-struct Waiting<'i, 'a> {
-    edge: &'i Edge<'a>,
+struct CompletionTransition<'i, 'a> {
+    edge: &'i TransitionEdge<'a>,
     event: &'i str,
-    what: Completion,
+    what: CompletionSource,
 }
 
 #[derive(Clone, Copy)]
-enum Completion {
+enum CompletionSource {
     Of(NodeId),
     OfInvokeIn(NodeId),
 }
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
-    let stars: Vec<&Edge<'_>> = index.edges.iter().filter(|edge| edge.event() == Some("*")).collect();
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
+    let stars: Vec<&TransitionEdge<'_>> =
+        index.edges.iter().filter(|edge| edge.event() == Some("*")).collect();
     if stars.is_empty() {
         return;
     }
@@ -41,33 +42,35 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn waiting_by_node<'i, 'a>(index: &'i Index<'a>) -> FxHashMap<NodeId, Vec<Waiting<'i, 'a>>> {
+fn waiting_by_node<'i, 'a>(
+    index: &'i ChartIndex<'a>,
+) -> FxHashMap<NodeId, Vec<CompletionTransition<'i, 'a>>> {
     let states = index.names();
     let invokes: FxHashMap<&str, NodeId> =
         index.invokes().map(|(node, _, invoke)| (&*invoke.id, node)).collect();
-    let mut waiting: FxHashMap<NodeId, Vec<Waiting<'_, '_>>> = FxHashMap::default();
+    let mut waiting: FxHashMap<NodeId, Vec<CompletionTransition<'_, '_>>> = FxHashMap::default();
     for edge in &index.edges {
         let Some(event) = edge.event() else { continue };
         let what = if let Some(name) = event.strip_prefix("done.state.") {
-            states.get(name).map(|id| Completion::Of(*id))
+            states.get(name).map(|id| CompletionSource::Of(*id))
         } else {
             let id = ["done.invoke.", "error.invoke.", "timeout.invoke."]
                 .into_iter()
                 .find_map(|prefix| event.strip_prefix(prefix));
-            id.and_then(|id| invokes.get(id)).map(|node| Completion::OfInvokeIn(*node))
+            id.and_then(|id| invokes.get(id)).map(|node| CompletionSource::OfInvokeIn(*node))
         };
         if let Some(what) = what {
-            waiting.entry(edge.source).or_default().push(Waiting { edge, event, what });
+            waiting.entry(edge.source).or_default().push(CompletionTransition { edge, event, what });
         }
     }
     waiting
 }
 
 fn find_swallowed<'w, 'i, 'a>(
-    index: &Index<'_>,
-    waiting: &'w FxHashMap<NodeId, Vec<Waiting<'i, 'a>>>,
-    star: &Edge<'_>,
-) -> Option<&'w Waiting<'i, 'a>> {
+    index: &ChartIndex<'_>,
+    waiting: &'w FxHashMap<NodeId, Vec<CompletionTransition<'i, 'a>>>,
+    star: &TransitionEdge<'_>,
+) -> Option<&'w CompletionTransition<'i, 'a>> {
     let mut beside_others = false;
     for above in index.ancestors(star.source) {
         beside_others |= index.kind(above) == NodeKind::Parallel;
@@ -86,27 +89,31 @@ fn find_swallowed<'w, 'i, 'a>(
 }
 
 /// Returns true if a state is active, and tried before its ancestors, when the completion occurs.
-fn hears(index: &Index<'_>, star: NodeId, what: Completion) -> bool {
+fn hears(index: &ChartIndex<'_>, star: NodeId, what: CompletionSource) -> bool {
     match what {
-        Completion::Of(done) if index.within(done, star) => true,
+        CompletionSource::Of(done) if index.within(done, star) => true,
         // Inside a done state only final states and the regions of parallel ones are active.
-        Completion::Of(done) => {
+        CompletionSource::Of(done) => {
             index.within(star, done)
                 && std::iter::once(star)
                     .chain(index.ancestors(star))
                     .take_while(|node| *node != done)
                     .all(|node| index.parent(node).is_some_and(|up| index.kind(up) == NodeKind::Parallel))
         }
-        Completion::OfInvokeIn(invoking) => index.coexist(star, invoking),
+        CompletionSource::OfInvokeIn(invoking) => index.coexist(star, invoking),
     }
 }
 
 /// Returns true if the state handles the event by name, which takes precedence over its `*`.
-fn answers(index: &Index<'_>, star: NodeId, event: &str) -> bool {
+fn answers(index: &ChartIndex<'_>, star: NodeId, event: &str) -> bool {
     index.edges_of(star).iter().any(|edge| edge.event() == Some(event) && edge.unguarded)
 }
 
-fn finding(index: &Index<'_>, star: &Edge<'_>, swallowed: &Waiting<'_, '_>) -> Finding {
+fn finding(
+    index: &ChartIndex<'_>,
+    star: &TransitionEdge<'_>,
+    swallowed: &CompletionTransition<'_, '_>,
+) -> Finding {
     let (inner, outer) = (index.path(star.source), index.path(swallowed.edge.source));
     WILDCARD_SWALLOWS_COMPLETION
         .at(

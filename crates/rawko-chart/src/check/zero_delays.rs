@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use super::cycles::{Successors, components, cycle_through};
 use super::entry::{self, Entered};
-use super::index::{Edge, Index};
+use super::index::{ChartIndex, TransitionEdge};
 use crate::codes::ZERO_DELAY_CYCLE;
 use crate::finding::Finding;
 
@@ -21,11 +21,11 @@ use crate::finding::Finding;
 const REGIONS_MAX: usize = 64;
 const ROUTE_MAX: usize = 8;
 
-pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
+pub(crate) fn analyse(index: &ChartIndex<'_>, findings: &mut Vec<Finding>) {
     if !index.edges.iter().any(|edge| is_zero_timer(index, edge)) {
         return;
     }
-    let chart = Timers::new(index);
+    let chart = ZeroDelayTimers::new(index);
     let graph = chart.graph();
     let component = components(&graph);
     let mut seen = FxHashSet::default();
@@ -36,7 +36,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let first = chart.take(0);
-        let cycle: Vec<&Edge<'_>> = cycle_through(&graph, &component, vertex)
+        let cycle: Vec<&TransitionEdge<'_>> = cycle_through(&graph, &component, vertex)
             .into_iter()
             .filter_map(|vertex| vertex.checked_sub(first).map(|number| &index.edges[number as usize]))
             .collect();
@@ -46,7 +46,7 @@ pub(crate) fn analyse(index: &Index<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn is_zero_timer(index: &Index<'_>, edge: &Edge<'_>) -> bool {
+fn is_zero_timer(index: &ChartIndex<'_>, edge: &TransitionEdge<'_>) -> bool {
     match edge.spec.trigger {
         Trigger::After(timer) => {
             matches!(index.node(edge.source).timers.get(timer), Some(Delay::Millis(0)))
@@ -55,21 +55,21 @@ fn is_zero_timer(index: &Index<'_>, edge: &Edge<'_>) -> bool {
     }
 }
 
-struct Timers<'i, 'a> {
-    index: &'i Index<'a>,
+struct ZeroDelayTimers<'i, 'a> {
+    index: &'i ChartIndex<'a>,
     /// The first eventless transition of this state or of the nearest enclosing one that has any.
     always: Vec<Option<usize>>,
 }
 
-impl<'i, 'a> Timers<'i, 'a> {
-    fn new(index: &'i Index<'a>) -> Self {
+impl<'i, 'a> ZeroDelayTimers<'i, 'a> {
+    fn new(index: &'i ChartIndex<'a>) -> Self {
         let mut always: Vec<Option<usize>> = Vec::with_capacity(index.nodes.len());
         for id in index.ids() {
-            let own = index.edges_of(id).iter().position(Edge::is_always);
+            let own = index.edges_of(id).iter().position(TransitionEdge::is_always);
             let inherited = index.parent(id).and_then(|parent| always[parent.index()]);
             always.push(own.map(|number| index.first_edge(id) + number).or(inherited));
         }
-        Timers { index, always }
+        ZeroDelayTimers { index, always }
     }
 
     fn enter(&self, id: NodeId) -> u32 {
@@ -119,14 +119,14 @@ impl<'i, 'a> Timers<'i, 'a> {
     fn add_timer(&self, id: NodeId, next: &mut Vec<u32>) {
         let own = self.index.edges_of(id);
         let Some(number) = own.iter().position(|edge| is_zero_timer(self.index, edge)) else { return };
-        let has_always =
-            self.always[id.index()].is_some() || self.index.edges_within(id).iter().any(Edge::is_always);
+        let has_always = self.always[id.index()].is_some()
+            || self.index.edges_within(id).iter().any(TransitionEdge::is_always);
         if own[number].unguarded && !has_always {
             next.push(self.take(self.index.first_edge(id) + number));
         }
     }
 
-    fn after_taking(&self, edge: &Edge<'_>, next: &mut Vec<u32>) {
+    fn after_taking(&self, edge: &TransitionEdge<'_>, next: &mut Vec<u32>) {
         if let Some(domain) = edge.domain.filter(|_| edge.unguarded) {
             self.enter_targets(edge.targets(), domain, next);
         }
@@ -151,14 +151,14 @@ impl<'i, 'a> Timers<'i, 'a> {
 
     /// Returns true if something may happen before the transition is taken that leads elsewhere: an event that its own
     /// state raises, or the completion of that state.
-    fn may_leave(&self, edge: &Edge<'_>) -> bool {
+    fn may_leave(&self, edge: &TransitionEdge<'_>) -> bool {
         let index = self.index;
         let raises_on_entry = (edge.source.0..=index.last(edge.source).0)
             .any(|node| index.node(NodeId(node)).entry.iter().any(raises));
         raises_on_entry || edge.spec.actions.iter().any(raises) || index.completes[edge.source.index()]
     }
 
-    fn finding(&self, cycle: &[&Edge<'_>]) -> Finding {
+    fn finding(&self, cycle: &[&TransitionEdge<'_>]) -> Finding {
         let mut names: Vec<String> =
             cycle.iter().map(|edge| format!("`{}`", self.index.path(edge.source))).collect();
         names.dedup();

@@ -6,7 +6,9 @@ mod kinds;
 mod records;
 mod shape;
 
-pub(crate) use chart::{ChartDef, DocsDef, InvokeDef, Part, PolicyDef, StateDef, TransitionDef, TriggerDef};
+pub(crate) use chart::{
+    ChartDef, DocsDef, InvokeDef, PolicyDef, StateDef, TransitionBlock, TransitionDef, TriggerDef,
+};
 pub(crate) use kinds::{kind_of_word, misplaced};
 pub(crate) use records::*;
-pub(crate) use shape::{Record, Shape, Tagged};
+pub(crate) use shape::{RecordShape, TaggedShape, ValueShape};

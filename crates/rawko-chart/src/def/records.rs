@@ -1,7 +1,7 @@
 //! Every key of the chart format, once. The most common keys come first, because lookup compares in order.
 
-use super::shape::{Field, Record, Shape, Tagged, records};
-use Shape::{
+use super::shape::{FieldShape, RecordShape, TaggedShape, ValueShape, records};
+use ValueShape::{
     Any, Bool, Either, List, MapBy, MapOf, Null, Number, Tagged as TaggedBy, Text, TextLike, Whole, Word,
 };
 
@@ -16,44 +16,45 @@ const BINDING: &str = r"^[A-Za-z_][A-Za-z0-9_]*$";
 /// Up to three numbers, perhaps a pre-release and a build.
 const VERSION: &str = r"^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?(\+.*)?$";
 
-static ACTION: Shape = Either(&[Text, TaggedBy(&ACTIONS)]);
-static ACTION_LIST: Shape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
-static TARGET: Shape = Either(&[Text, List(&Text), Null]);
-static GUARD_VALUE: Shape = Either(&[Text, Bool, Shape::Record(&EXPRESSION)]);
-static DELAY: Shape = Either(&[Text, Number, Shape::Record(&EXPRESSION)]);
-static FIXED_DELAY: Shape = Either(&[Text, Number]);
-static NAME_OR_EXPRESSION: Shape = Either(&[Text, Shape::Record(&EXPRESSION)]);
-static ONE_TRANSITION: Shape = Either(&[Text, Shape::Record(&TRANSITION)]);
-static TRANSITIONS: Shape = Either(&[Text, Shape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
-static ON: Shape =
-    Either(&[MapBy(EVENT, &TRANSITIONS, "an event's name"), List(&Shape::Record(&EVENT_TRANSITION))]);
-static AFTER: Shape = Either(&[MapOf(&TRANSITIONS, "a delay"), List(&Shape::Record(&DELAYED_TRANSITION))]);
-static JOIN_VALUE: Shape = Either(&[Word(&["all", "any", "settled"]), Shape::Record(&JOIN)]);
-static ONE_ITEM_HANDLER: Shape = Shape::Record(&ITEM_HANDLER);
-static ITEM_HANDLERS: Shape = Either(&[Shape::Record(&ITEM_HANDLER), List(&ONE_ITEM_HANDLER)]);
-static INVOKES: Shape = Either(&[Shape::Record(&INVOKE), List(&Shape::Record(&INVOKE))]);
-static STATES: Shape = MapBy(STATE_KEY, &STATE_OR_NOTHING, "a state's key");
+static ACTION: ValueShape = Either(&[Text, TaggedBy(&ACTIONS)]);
+static ACTION_LIST: ValueShape = Either(&[Text, TaggedBy(&ACTIONS), List(&ACTION)]);
+static TARGET: ValueShape = Either(&[Text, List(&Text), Null]);
+static GUARD_VALUE: ValueShape = Either(&[Text, Bool, ValueShape::Record(&EXPRESSION)]);
+static DELAY: ValueShape = Either(&[Text, Number, ValueShape::Record(&EXPRESSION)]);
+static FIXED_DELAY: ValueShape = Either(&[Text, Number]);
+static NAME_OR_EXPRESSION: ValueShape = Either(&[Text, ValueShape::Record(&EXPRESSION)]);
+static ONE_TRANSITION: ValueShape = Either(&[Text, ValueShape::Record(&TRANSITION)]);
+static TRANSITIONS: ValueShape = Either(&[Text, ValueShape::Record(&TRANSITION), List(&ONE_TRANSITION)]);
+static ON: ValueShape =
+    Either(&[MapBy(EVENT, &TRANSITIONS, "an event's name"), List(&ValueShape::Record(&EVENT_TRANSITION))]);
+static AFTER: ValueShape =
+    Either(&[MapOf(&TRANSITIONS, "a delay"), List(&ValueShape::Record(&DELAYED_TRANSITION))]);
+static JOIN_VALUE: ValueShape = Either(&[Word(&["all", "any", "settled"]), ValueShape::Record(&JOIN)]);
+static ONE_ITEM_HANDLER: ValueShape = ValueShape::Record(&ITEM_HANDLER);
+static ITEM_HANDLERS: ValueShape = Either(&[ValueShape::Record(&ITEM_HANDLER), List(&ONE_ITEM_HANDLER)]);
+static INVOKES: ValueShape = Either(&[ValueShape::Record(&INVOKE), List(&ValueShape::Record(&INVOKE))]);
+static STATES: ValueShape = MapBy(STATE_KEY, &STATE_OR_NOTHING, "a state's key");
 /// `done:` with an empty value is an atomic state.
-static STATE_OR_NOTHING: Shape = Either(&[Shape::Record(&STATE), Null]);
-static REGIONS: Shape =
-    Either(&[List(&Shape::Record(&REGION)), MapBy(STATE_KEY, &STATE_OR_NOTHING, "a region's key")]);
-static INITIAL_VALUE: Shape = Either(&[Text, List(&Text), Shape::Record(&INITIAL)]);
+static STATE_OR_NOTHING: ValueShape = Either(&[ValueShape::Record(&STATE), Null]);
+static REGIONS: ValueShape =
+    Either(&[List(&ValueShape::Record(&REGION)), MapBy(STATE_KEY, &STATE_OR_NOTHING, "a region's key")]);
+static INITIAL_VALUE: ValueShape = Either(&[Text, List(&Text), ValueShape::Record(&INITIAL)]);
 /// `NAME:` with nothing below it takes any data.
-static EVENT_OR_NOTHING: Shape = Either(&[Shape::Record(&EVENT_SPEC), Null]);
-static DATA_SCHEMA: Shape = Either(&[MapOf(&Any, "a JSON Schema keyword"), Bool]);
+static EVENT_OR_NOTHING: ValueShape = Either(&[ValueShape::Record(&EVENT_SPEC), Null]);
+static DATA_SCHEMA: ValueShape = Either(&[MapOf(&Any, "a JSON Schema keyword"), Bool]);
 /// The image of an old state: states, nothing, or a choice.
-static STATE_IMAGE: Shape = Either(&[Text, Null, List(&STATE_BRANCH)]);
-static STATE_BRANCH: Shape = Either(&[Text, Shape::Record(&SPLIT)]);
-static HEIR: Shape = Either(&[Text, Null]);
-static TIMER_HEIRS: Shape = Either(&[MapOf(&TIMER_HEIR, "a delay of the old chart"), Null]);
-static TIMER_HEIR: Shape = Either(&[Text, Number, Null]);
-static TAGS: Shape = Either(&[Text, List(&Text)]);
-static POLICY_LIST: Shape = Either(&[Text, List(&Text)]);
+static STATE_IMAGE: ValueShape = Either(&[Text, Null, List(&STATE_BRANCH)]);
+static STATE_BRANCH: ValueShape = Either(&[Text, ValueShape::Record(&SPLIT)]);
+static HEIR: ValueShape = Either(&[Text, Null]);
+static TIMER_HEIRS: ValueShape = Either(&[MapOf(&TIMER_HEIR, "a delay of the old chart"), Null]);
+static TIMER_HEIR: ValueShape = Either(&[Text, Number, Null]);
+static TAGS: ValueShape = Either(&[Text, List(&Text)]);
+static POLICY_LIST: ValueShape = Either(&[Text, List(&Text)]);
 
 /// The documents that are not a bare chart.
 pub(crate) static STATE_TYPES: &[&str] = &["atomic", "compound", "parallel", "final", "history"];
 
-pub(crate) static ACTIONS: Tagged = Tagged {
+pub(crate) static ACTIONS: TaggedShape = TaggedShape {
     name: "action",
     words: "an action",
     tag: "type",
@@ -72,8 +73,8 @@ pub(crate) static ACTIONS: Tagged = Tagged {
 
 records! {
     DocumentKey DOCUMENT "document" "a document" {
-        Statechart "statechart" Shape::Record(&CHART), "The chart.";
-        MachineRegistry "machine_registry" List(&Shape::Record(&REGISTRY_ENTRY)), "Charts by id and version.";
+        Statechart "statechart" ValueShape::Record(&CHART), "The chart.";
+        MachineRegistry "machine_registry" List(&ValueShape::Record(&REGISTRY_ENTRY)), "Charts by id and version.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
     }
 
@@ -107,11 +108,11 @@ records! {
         Description "description" Text, "What the chart is for.";
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
-        Tools "tools" Shape::Record(&TOOLS), "The tools agents may use.";
-        Budget "budget" Shape::Record(&BUDGET), "The budget of agents.";
+        Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use.";
+        Budget "budget" ValueShape::Record(&BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
-        Properties "properties" Either(&[MapOf(&Shape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
-        Migrations "migrations" Either(&[List(&Shape::Record(&MIGRATION)), Null]), "How `rawko migrate` moves instances of older versions to this one.";
+        Properties "properties" Either(&[MapOf(&ValueShape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
+        Migrations "migrations" Either(&[List(&ValueShape::Record(&MIGRATION)), Null]), "How `rawko migrate` moves instances of older versions to this one.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
     }
 
@@ -133,9 +134,9 @@ records! {
     PropertyKey PROPERTY "property" "a property" {
         Never "never" Text, "What must not hold in any configuration or step.";
         Always "always" Text, "What must hold in every configuration.";
-        Before "before" Shape::Record(&BEFORE), "`then` happens only after `first` did.";
-        Within "within" Shape::Record(&WITHIN), "`to` holds within `time` after each entry into `from`.";
-        LeadsTo "leads_to" Shape::Record(&LEADS_TO), "After `from`, `to` holds at some time.";
+        Before "before" ValueShape::Record(&BEFORE), "`then` happens only after `first` did.";
+        Within "within" ValueShape::Record(&WITHIN), "`to` holds within `time` after each entry into `from`.";
+        LeadsTo "leads_to" ValueShape::Record(&LEADS_TO), "After `from`, `to` holds at some time.";
         Assume "assume" Either(&[Text, List(&Word(&["people_answer", "events_arrive"]))]), "Who acts eventually, besides timers and services.";
         Description "description" Text, "Why it matters.";
     }
@@ -183,8 +184,8 @@ records! {
         Description "description" Text, "What it is for.";
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints: label, description, color, position.";
-        Tools "tools" Shape::Record(&TOOLS), "The tools agents may use here.";
-        Budget "budget" Shape::Record(&BUDGET), "The budget of agents here.";
+        Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use here.";
+        Budget "budget" ValueShape::Record(&BUDGET), "The budget of agents here.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents here.";
     }
 
@@ -219,7 +220,7 @@ records! {
         OnError "onError" TRANSITIONS, "Taken when it fails.";
         OnTimeout "onTimeout" TRANSITIONS, "Taken on timeout; without it, `onError` is taken.";
         Timeout "timeout" DELAY, "The timeout of one attempt.";
-        Retry "retry" Shape::Record(&RETRY), "The retry policy.";
+        Retry "retry" ValueShape::Record(&RETRY), "The retry policy.";
         Each "each" Any, "A list: it runs once per item; text is an expression.";
         As "as" TextLike(BINDING), "The name of the item in `src`, `input`, `timeout` and item handlers (default: `item`).";
         Index "index" TextLike(BINDING), "The name of the item's index, from 0 (default: `index`).";
@@ -312,7 +313,7 @@ records! {
 
     ChooseKey CHOOSE "choose" "a `choose` action" requires ["type", "branches"] {
         Type "type" Word(&["choose"]), "Run the first branch whose guard holds.";
-        Branches "branches" List(&Shape::Record(&BRANCH)), "The branches; one without a guard always holds.";
+        Branches "branches" List(&ValueShape::Record(&BRANCH)), "The branches; one without a guard always holds.";
         Description "description" Text, "What it is for.";
     }
 
@@ -333,32 +334,32 @@ records! {
 }
 
 /// An entry of a `regions:` list: a state with a required `id`, which is its key.
-pub(crate) static REGION: Record = Record {
+pub(crate) static REGION: RecordShape = RecordShape {
     name: "region",
     words: "a region",
-    fields: &[Field { key: "id", shape: &TextLike(STATE_KEY), doc: "The region's key." }],
+    fields: &[FieldShape { key: "id", shape: &TextLike(STATE_KEY), doc: "The region's key." }],
     extends: Some(&STATE),
     required: &["id"],
 };
 
 /// A handler of an item: a transition without a target.
-pub(crate) static ITEM_HANDLER: Record = Record {
+pub(crate) static ITEM_HANDLER: RecordShape = RecordShape {
     name: "item_handler",
     words: "an item handler",
     fields: &[
-        Field {
+        FieldShape {
             key: "actions",
             shape: &ACTION_LIST,
             doc: "The actions; `event.item` and `event.index` tell the item.",
         },
-        Field {
+        FieldShape {
             key: "guard",
             shape: &GUARD_VALUE,
             doc: "An expression, or the name of an entry in `guards`.",
         },
-        Field { key: "description", shape: &Text, doc: "What it is for." },
-        Field { key: "tags", shape: &TAGS, doc: "Keywords for searching." },
-        Field { key: "meta", shape: &MapOf(&Any, "a display hint"), doc: "Display hints." },
+        FieldShape { key: "description", shape: &Text, doc: "What it is for." },
+        FieldShape { key: "tags", shape: &TAGS, doc: "Keywords for searching." },
+        FieldShape { key: "meta", shape: &MapOf(&Any, "a display hint"), doc: "Display hints." },
     ],
     extends: None,
     required: &[],

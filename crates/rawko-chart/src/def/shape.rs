@@ -3,7 +3,7 @@
 
 /// The allowed contents of a value.
 #[derive(Debug)]
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     /// Any data.
     Any,
     Null,
@@ -17,55 +17,55 @@ pub(crate) enum Shape {
     Number,
     /// One of these words.
     Word(&'static [&'static str]),
-    List(&'static Shape),
+    List(&'static ValueShape),
     /// A map with any keys and values of one shape. The text describes the keys.
-    MapOf(&'static Shape, &'static str),
+    MapOf(&'static ValueShape, &'static str),
     /// Like `MapOf`, with keys of a form: see `TextLike`.
-    MapBy(&'static str, &'static Shape, &'static str),
-    Record(&'static Record),
+    MapBy(&'static str, &'static ValueShape, &'static str),
+    Record(&'static RecordShape),
     /// A record selected by the value of a key.
-    Tagged(&'static Tagged),
+    Tagged(&'static TaggedShape),
     /// The first one that fits the kind of value.
-    Either(&'static [Shape]),
+    Either(&'static [ValueShape]),
 }
 
 /// A map with known keys.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct RecordShape {
     /// Its name in the schema.
     pub(crate) name: &'static str,
     /// Its name in messages, with an article.
     pub(crate) words: &'static str,
-    pub(crate) fields: &'static [Field],
+    pub(crate) fields: &'static [FieldShape],
     /// Another record whose keys it includes.
-    pub(crate) extends: Option<&'static Record>,
+    pub(crate) extends: Option<&'static RecordShape>,
     pub(crate) required: &'static [&'static str],
 }
 
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct FieldShape {
     pub(crate) key: &'static str,
-    pub(crate) shape: &'static Shape,
+    pub(crate) shape: &'static ValueShape,
     pub(crate) doc: &'static str,
 }
 
 #[derive(Debug)]
-pub(crate) struct Tagged {
+pub(crate) struct TaggedShape {
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
     pub(crate) tag: &'static str,
-    pub(crate) variants: &'static [(&'static str, &'static Record)],
+    pub(crate) variants: &'static [(&'static str, &'static RecordShape)],
 }
 
-impl Record {
-    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
+impl RecordShape {
+    pub(crate) fn field(&self, key: &str) -> Option<&'static FieldShape> {
         let own = self.fields.iter().find(|field| field.key == key);
         own.or_else(|| self.extends.and_then(|record| record.field(key)))
     }
 
     /// Returns all fields, the record's own first.
-    pub(crate) fn all_fields(&self) -> Vec<&'static Field> {
-        let mut fields: Vec<&'static Field> = self.fields.iter().collect();
+    pub(crate) fn all_fields(&self) -> Vec<&'static FieldShape> {
+        let mut fields: Vec<&'static FieldShape> = self.fields.iter().collect();
         if let Some(record) = self.extends {
             fields.extend(record.all_fields().into_iter().filter(|field| !self.has_own(field.key)));
         }
@@ -97,10 +97,10 @@ macro_rules! records {
             }
         }
 
-        pub(crate) static $record: Record = Record {
+        pub(crate) static $record: RecordShape = RecordShape {
             name: $name,
             words: $words,
-            fields: &[$(Field { key: $key, shape: &$shape, doc: $doc },)*],
+            fields: &[$(FieldShape { key: $key, shape: &$shape, doc: $doc },)*],
             extends: records!(@base $($base)?),
             required: records!(@required $([$($required),*])?),
         };

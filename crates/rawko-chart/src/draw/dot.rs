@@ -5,10 +5,10 @@ use rawko_core::{NodeId, NodeKind};
 
 use super::color::readable_on;
 use super::names::names;
-use super::picture::{Arrow, Node, Picture};
+use super::picture::{Picture, PictureArrow, PictureNode};
 
 pub(crate) fn write(picture: &Picture) -> String {
-    let mut out = Writer { picture, names: names(picture), text: String::new() };
+    let mut out = DotWriter { picture, names: names(picture), text: String::new() };
     out.line(0, &format!("digraph \"{}\" {{", quote(&picture.id)));
     out.line(1, "compound=true; rankdir=TB; nodesep=0.4; ranksep=0.5; fontname=\"Helvetica\"; fontsize=12;");
     out.line(
@@ -29,13 +29,13 @@ pub(crate) fn write(picture: &Picture) -> String {
     out.text
 }
 
-struct Writer<'a> {
+struct DotWriter<'a> {
     picture: &'a Picture,
     names: Vec<String>,
     text: String,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> DotWriter<'a> {
     fn line(&mut self, depth: usize, line: &str) {
         self.text.push_str(&"  ".repeat(depth));
         self.text.push_str(line);
@@ -46,7 +46,7 @@ impl<'a> Writer<'a> {
         &self.names[id.index()]
     }
 
-    fn inside(&mut self, parent: &'a Node, depth: usize) {
+    fn inside(&mut self, parent: &'a PictureNode, depth: usize) {
         if !parent.initial.is_empty() {
             let dot = format!(
                 "\"{}.initial\" [shape=circle, style=filled, fillcolor=black, label=\"\", width=0.13];",
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn cluster(&mut self, node: &'a Node, depth: usize) {
+    fn cluster(&mut self, node: &'a PictureNode, depth: usize) {
         let name = self.name(node.id).to_owned();
         self.line(depth, &format!("subgraph \"cluster_{name}\" {{"));
         let style = if self.picture.is_region(node.id) { "rounded,dashed" } else { "rounded" };
@@ -89,7 +89,7 @@ impl<'a> Writer<'a> {
         self.line(depth, "}");
     }
 
-    fn node(&self, node: &Node) -> String {
+    fn node(&self, node: &PictureNode) -> String {
         let name = self.name(node.id);
         if let Some(mark) = node.history_mark() {
             return format!(
@@ -106,7 +106,7 @@ impl<'a> Writer<'a> {
         format!("\"{name}\" [{attributes}];")
     }
 
-    fn initial(&mut self, parent: &Node, target: NodeId, depth: usize) {
+    fn initial(&mut self, parent: &PictureNode, target: NodeId, depth: usize) {
         let from = format!("{}.initial", self.name(parent.id));
         let mut attributes = Vec::new();
         if let Some(label) = parent.initial_label() {
@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
         self.line(depth, &format!("\"{from}\" -> \"{to}\" [{}];", attributes.join(", ")));
     }
 
-    fn arrow(&mut self, arrow: &Arrow<'_>) {
+    fn arrow(&mut self, arrow: &PictureArrow<'_>) {
         let picture = self.picture;
         let (source, target) = (picture.node(arrow.from), picture.node(arrow.to));
         // From a cluster to a node inside there is no border to leave: the arrow starts at a separate point.
@@ -179,7 +179,7 @@ struct Anchor {
     inside: NodeId,
 }
 
-fn label_of(arrow: &Arrow<'_>) -> Vec<String> {
+fn label_of(arrow: &PictureArrow<'_>) -> Vec<String> {
     let mut attributes: Vec<String> = arrow.label.iter().map(|l| format!("label=\"{}\"", quote(l))).collect();
     match arrow.edge {
         Some(edge) => attributes.extend(edge.color.iter().map(|c| format!("color=\"{c}\""))),
@@ -189,7 +189,7 @@ fn label_of(arrow: &Arrow<'_>) -> Vec<String> {
 }
 
 /// Formats title and lines as an HTML-like label, with a rule between them.
-fn table(node: &Node, color: &str) -> String {
+fn table(node: &PictureNode, color: &str) -> String {
     let (open, close) =
         if color.is_empty() { (String::new(), "") } else { (format!("<font color=\"{color}\">"), "</font>") };
     let title = format!("{open}<b>{}</b>{close}", markup(&node.title));

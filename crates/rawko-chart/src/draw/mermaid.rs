@@ -5,10 +5,10 @@ use rawko_core::{NodeId, NodeKind};
 
 use super::color::readable_on;
 use super::names::names;
-use super::picture::{Arrow, Node, Picture};
+use super::picture::{Picture, PictureArrow, PictureNode};
 
 pub(crate) fn write(picture: &Picture) -> String {
-    let mut out = Writer { picture, names: names(picture), text: String::new() };
+    let mut out = MermaidWriter { picture, names: names(picture), text: String::new() };
     out.line(0, "stateDiagram-v2");
     let root = picture.root();
     if picture.root_is_drawn() {
@@ -23,13 +23,13 @@ pub(crate) fn write(picture: &Picture) -> String {
     out.text
 }
 
-struct Writer<'a> {
+struct MermaidWriter<'a> {
     picture: &'a Picture,
     names: Vec<String>,
     text: String,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> MermaidWriter<'a> {
     fn line(&mut self, depth: usize, line: &str) {
         if !line.is_empty() {
             self.text.push_str(&"    ".repeat(depth));
@@ -43,9 +43,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes one level in reading order: names, start, transitions, ends, then nested states.
-    fn inside(&mut self, parent: &'a Node, depth: usize) {
+    fn inside(&mut self, parent: &'a PictureNode, depth: usize) {
         let picture = self.picture;
-        let children: Vec<&Node> = parent.children.iter().map(|c| picture.node(*c)).collect();
+        let children: Vec<&PictureNode> = parent.children.iter().map(|c| picture.node(*c)).collect();
         for child in children.iter().filter(|c| !c.is_composite()) {
             self.simple(child, depth);
         }
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn composite(&mut self, node: &'a Node, depth: usize) {
+    fn composite(&mut self, node: &'a PictureNode, depth: usize) {
         let head = self.head(node);
         self.line(depth, &format!("{head} {{"));
         match node.kind {
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
         self.line(depth, "}");
     }
 
-    fn regions(&mut self, node: &'a Node, depth: usize) {
+    fn regions(&mut self, node: &'a PictureNode, depth: usize) {
         let picture = self.picture;
         for (i, region) in picture.states(node.id).enumerate() {
             if i > 0 {
@@ -93,14 +93,14 @@ impl<'a> Writer<'a> {
     }
 
     /// The history nodes of a parallel state belong to no region; they are placed in the first.
-    fn loose(&mut self, node: &'a Node, depth: usize) {
+    fn loose(&mut self, node: &'a PictureNode, depth: usize) {
         let picture = self.picture;
         for child in node.children.iter().map(|c| picture.node(*c)).filter(|c| c.is_history()) {
             self.simple(child, depth);
         }
     }
 
-    fn head(&self, node: &Node) -> String {
+    fn head(&self, node: &PictureNode) -> String {
         let name = self.name(node.id);
         let mut title = escape(&node.title);
         if !self.takes_note(node) {
@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Mermaid accepts a note at a nested parallel state, but then fails to draw it: there the title contains the note.
-    fn takes_note(&self, node: &Node) -> bool {
+    fn takes_note(&self, node: &PictureNode) -> bool {
         let mut outer = node.parent;
         while let Some(parent) = outer.filter(|_| node.kind == NodeKind::Parallel) {
             if self.picture.node(parent).kind == NodeKind::Parallel {
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A state that an arrow names at its own level needs no line of its own.
-    fn simple(&mut self, node: &Node, depth: usize) {
+    fn simple(&mut self, node: &PictureNode, depth: usize) {
         let name = self.name(node.id);
         let title = node.history_mark().map_or_else(|| escape(&node.title), str::to_owned);
         if title != name || !node.lines.is_empty() || !self.named(node) {
@@ -131,17 +131,18 @@ impl<'a> Writer<'a> {
         self.lines(node, depth);
     }
 
-    fn named(&self, node: &Node) -> bool {
+    fn named(&self, node: &PictureNode) -> bool {
         let picture = self.picture;
         let Some(parent) = node.parent.map(|p| picture.node(p)) else { return false };
-        let by_arrow = |a: Arrow| (a.from == node.id || a.to == node.id) && local(picture, &a).is_some();
+        let by_arrow =
+            |a: PictureArrow| (a.from == node.id || a.to == node.id) && local(picture, &a).is_some();
         parent.kind != NodeKind::Parallel
             && (node.kind == NodeKind::Final
                 || parent.initial.contains(&node.id)
                 || picture.arrows().any(by_arrow))
     }
 
-    fn lines(&mut self, node: &Node, depth: usize) {
+    fn lines(&mut self, node: &PictureNode, depth: usize) {
         let name = self.name(node.id);
         for line in &node.lines {
             self.line(depth, &format!("{name} : {}", escape(&line.text)));
@@ -149,7 +150,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the initial states; a start deep inside is shown at the child that contains it.
-    fn initials(&mut self, node: &Node, depth: usize) {
+    fn initials(&mut self, node: &PictureNode, depth: usize) {
         let picture = self.picture;
         let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
         for target in &node.initial {
@@ -159,7 +160,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn arrows(&mut self, depth: usize, wanted: impl Fn(&Arrow) -> bool) {
+    fn arrows(&mut self, depth: usize, wanted: impl Fn(&PictureArrow) -> bool) {
         let picture = self.picture;
         for arrow in picture.arrows().filter(|a| wanted(a)) {
             let (from, to) = (self.name(arrow.from), self.name(arrow.to));
@@ -168,7 +169,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn note(&mut self, node: &Node, depth: usize) {
+    fn note(&mut self, node: &PictureNode, depth: usize) {
         if node.lines.is_empty() || !self.takes_note(node) {
             return;
         }
@@ -198,7 +199,7 @@ impl<'a> Writer<'a> {
 
 /// Returns the state whose block contains an arrow: the parent of both its ends. A parallel state has no place between
 /// its regions.
-fn local(picture: &Picture, arrow: &Arrow<'_>) -> Option<NodeId> {
+fn local(picture: &Picture, arrow: &PictureArrow<'_>) -> Option<NodeId> {
     let parent = picture.node(arrow.from).parent?;
     let both = picture.node(arrow.to).parent == Some(parent);
     (both && picture.node(parent).kind != NodeKind::Parallel).then_some(parent)

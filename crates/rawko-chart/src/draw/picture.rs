@@ -2,7 +2,7 @@
 //! inside a state) and its tree queries, so that the four drawings of a chart agree.
 
 use rawko_core::{
-    Chart, Docs, EachSpec, HistoryVariant, Join, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo,
+    Chart, Docs, EachSpec, HistoryVariant, JoinRule, NodeId, NodeInfo, NodeKind, TransitionId, TransitionInfo,
 };
 
 use super::color::color;
@@ -13,13 +13,13 @@ pub(crate) struct Picture {
     pub(crate) id: String,
     pub(crate) version: String,
     pub(crate) description: Option<String>,
-    pub(crate) nodes: Vec<Node>,
-    pub(crate) edges: Vec<Edge>,
+    pub(crate) nodes: Vec<PictureNode>,
+    pub(crate) edges: Vec<PictureEdge>,
 }
 
 /// A state node.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct PictureNode {
     pub(crate) id: NodeId,
     pub(crate) key: String,
     pub(crate) path: String,
@@ -31,7 +31,7 @@ pub(crate) struct Node {
     pub(crate) initial: Vec<NodeId>,
     pub(crate) initial_actions: Vec<String>,
     /// The lines inside the state, in order: entry, exit, invokes, transitions without a target.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<StateLine>,
     /// True if it runs an invoke once per item of a list: drawn as a stack.
     pub(crate) is_stacked: bool,
     pub(crate) description: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Node {
 
 /// A line inside a state.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct StateLine {
     pub(crate) kind: LineKind,
     pub(crate) text: String,
 }
@@ -58,35 +58,35 @@ pub(crate) enum LineKind {
 
 /// A transition with at least one target.
 #[derive(Clone, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct PictureEdge {
     pub(crate) id: TransitionId,
     pub(crate) source: NodeId,
     pub(crate) targets: Vec<NodeId>,
-    pub(crate) label: Label,
+    pub(crate) label: ArrowLabel,
     pub(crate) description: Option<String>,
     pub(crate) color: Option<String>,
 }
 
 /// An arrow between two states: a transition to one of its targets, or a history node's default.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrow<'a> {
+pub(crate) struct PictureArrow<'a> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) label: Option<String>,
     /// The transition, if it is one.
-    pub(crate) edge: Option<&'a Edge>,
+    pub(crate) edge: Option<&'a PictureEdge>,
 }
 
 /// The parts of `EVENT [guard] / actions`. An author's own label replaces all three.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Label {
+pub(crate) struct ArrowLabel {
     pub(crate) trigger: String,
     pub(crate) guard: Option<String>,
     pub(crate) actions: Vec<String>,
     pub(crate) own: Option<String>,
 }
 
-impl Label {
+impl ArrowLabel {
     /// Returns the whole label of the transition, ignoring the author's own label.
     pub(crate) fn full(&self) -> String {
         let mut text = self.trigger.clone();
@@ -108,7 +108,7 @@ impl Label {
 
 impl Picture {
     pub(crate) fn of(chart: &Chart) -> Self {
-        let mut nodes: Vec<Node> = chart.node_ids().map(|id| node(id, chart)).collect();
+        let mut nodes: Vec<PictureNode> = chart.node_ids().map(|id| node(id, chart)).collect();
         let mut edges = Vec::new();
         for id in chart.transition_ids() {
             let info = chart.transition(id);
@@ -126,11 +126,11 @@ impl Picture {
         }
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &PictureNode {
         &self.nodes[id.index()]
     }
 
-    pub(crate) fn root(&self) -> &Node {
+    pub(crate) fn root(&self) -> &PictureNode {
         &self.nodes[0]
     }
 
@@ -143,13 +143,18 @@ impl Picture {
     }
 
     /// Returns all arrows but the initial ones: the defaults of history nodes, then transitions in document order.
-    pub(crate) fn arrows(&self) -> impl Iterator<Item = Arrow<'_>> {
+    pub(crate) fn arrows(&self) -> impl Iterator<Item = PictureArrow<'_>> {
         let defaults = self.nodes.iter().filter(|s| s.is_history()).flat_map(|s| {
-            s.initial.iter().map(|to| Arrow { from: s.id, to: *to, label: s.initial_label(), edge: None })
+            s.initial.iter().map(|to| PictureArrow {
+                from: s.id,
+                to: *to,
+                label: s.initial_label(),
+                edge: None,
+            })
         });
         let transitions = self.edges.iter().flat_map(|e| {
             let label = Some(e.label.shown());
-            e.targets.iter().map(move |to| Arrow {
+            e.targets.iter().map(move |to| PictureArrow {
                 from: e.source,
                 to: *to,
                 label: label.clone(),
@@ -178,12 +183,12 @@ impl Picture {
     }
 
     /// Returns the children without history nodes.
-    pub(crate) fn states(&self, id: NodeId) -> impl Iterator<Item = &Node> {
+    pub(crate) fn states(&self, id: NodeId) -> impl Iterator<Item = &PictureNode> {
         self.node(id).children.iter().map(|c| self.node(*c)).filter(|n| !n.is_history())
     }
 }
 
-impl Node {
+impl PictureNode {
     pub(crate) fn is_history(&self) -> bool {
         matches!(self.kind, NodeKind::History(_))
     }
@@ -211,10 +216,10 @@ impl Node {
     }
 }
 
-fn node(id: NodeId, chart: &Chart) -> Node {
+fn node(id: NodeId, chart: &Chart) -> PictureNode {
     let info = chart.node(id);
     let key = if id == NodeId::ROOT { one_line(chart.id()) } else { one_line(&info.key) };
-    Node {
+    PictureNode {
         id,
         title: label_of(&info.docs).unwrap_or_else(|| key.clone()),
         key,
@@ -233,9 +238,9 @@ fn node(id: NodeId, chart: &Chart) -> Node {
     }
 }
 
-fn lines(info: &NodeInfo, node: NodeId, chart: &Chart) -> Vec<Line> {
+fn lines(info: &NodeInfo, node: NodeId, chart: &Chart) -> Vec<StateLine> {
     let mut lines = Vec::new();
-    let mut add = |kind, text: String| lines.push(Line { kind, text });
+    let mut add = |kind, text: String| lines.push(StateLine { kind, text });
     if !info.entry.is_empty() {
         add(LineKind::Entry, format!("entry / {}", joined(&info.entry)));
     }
@@ -250,6 +255,7 @@ fn lines(info: &NodeInfo, node: NodeId, chart: &Chart) -> Vec<Line> {
         } else {
             format!("invoke {}", one_line(src))
         };
+        let text = if chart.is_isolated(node, number) { format!("{text} in a worktree") } else { text };
         let text = match chart.each(node, number) {
             Some(each) => format!("{text} × each {}", one_line(&each_words(each))),
             None => text,
@@ -262,16 +268,16 @@ fn lines(info: &NodeInfo, node: NodeId, chart: &Chart) -> Vec<Line> {
 /// Returns the list of an `each`, the number of items that run at the same time, and the join unless it is `all`.
 fn each_words(each: &EachSpec) -> String {
     let join = match each.join {
-        Join::All => String::new(),
-        Join::Any => ", any".to_owned(),
-        Join::Settled => ", settled".to_owned(),
-        Join::AtLeast(least) => format!(", at least {least}"),
+        JoinRule::All => String::new(),
+        JoinRule::Any => ", any".to_owned(),
+        JoinRule::Settled => ", settled".to_owned(),
+        JoinRule::AtLeast(least) => format!(", at least {least}"),
     };
     format!("{} ({} at once{join})", each.list.text(), each.max_concurrent)
 }
 
-fn edge(id: TransitionId, info: &TransitionInfo, targets: &[NodeId]) -> Edge {
-    Edge {
+fn edge(id: TransitionId, info: &TransitionInfo, targets: &[NodeId]) -> PictureEdge {
+    PictureEdge {
         id,
         source: info.source,
         targets: targets.to_vec(),
@@ -281,12 +287,12 @@ fn edge(id: TransitionId, info: &TransitionInfo, targets: &[NodeId]) -> Edge {
     }
 }
 
-fn inner(id: TransitionId, info: &TransitionInfo) -> Line {
-    Line { kind: LineKind::Inner(id), text: label(info).shown() }
+fn inner(id: TransitionId, info: &TransitionInfo) -> StateLine {
+    StateLine { kind: LineKind::Inner(id), text: label(info).shown() }
 }
 
-fn label(info: &TransitionInfo) -> Label {
-    Label {
+fn label(info: &TransitionInfo) -> ArrowLabel {
+    ArrowLabel {
         trigger: one_line(&info.label),
         guard: info.guard.as_deref().map(one_line),
         actions: info.actions.iter().map(|a| one_line(a)).collect(),

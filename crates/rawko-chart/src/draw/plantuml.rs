@@ -4,10 +4,10 @@
 use rawko_core::{NodeId, NodeKind};
 
 use super::names::names;
-use super::picture::{Node, Picture};
+use super::picture::{Picture, PictureNode};
 
 pub(crate) fn write(picture: &Picture) -> String {
-    let mut out = Writer { picture, names: names(picture), text: String::new() };
+    let mut out = PlantumlWriter { picture, names: names(picture), text: String::new() };
     out.line(0, "@startuml");
     out.line(0, "hide empty description");
     let root = picture.root();
@@ -21,20 +21,20 @@ pub(crate) fn write(picture: &Picture) -> String {
     out.text
 }
 
-struct Writer<'a> {
+struct PlantumlWriter<'a> {
     picture: &'a Picture,
     names: Vec<String>,
     text: String,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> PlantumlWriter<'a> {
     fn line(&mut self, depth: usize, line: &str) {
         self.text.push_str(&"  ".repeat(depth));
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    fn inside(&mut self, parent: &'a Node, depth: usize) {
+    fn inside(&mut self, parent: &'a PictureNode, depth: usize) {
         let picture = self.picture;
         let child = |id: &NodeId| picture.node(*id).parent == Some(parent.id);
         // PlantUML places a state where it is first mentioned: a nested one is named after its block.
@@ -49,7 +49,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn node(&mut self, node: &'a Node, depth: usize) {
+    fn node(&mut self, node: &'a PictureNode, depth: usize) {
         if node.is_history() {
             return self.history(node, depth);
         }
@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn composite(&mut self, node: &'a Node, depth: usize) {
+    fn composite(&mut self, node: &'a PictureNode, depth: usize) {
         let head = self.head(node);
         self.line(depth, &format!("{head} {{"));
         match node.kind {
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
         self.lines(node, depth);
     }
 
-    fn regions(&mut self, node: &'a Node, depth: usize) {
+    fn regions(&mut self, node: &'a PictureNode, depth: usize) {
         let picture = self.picture;
         let apart = separable(picture, node);
         for (i, region) in picture.states(node.id).enumerate() {
@@ -95,7 +95,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn head(&self, node: &Node) -> String {
+    fn head(&self, node: &PictureNode) -> String {
         let mut head = format!("state \"{}\" as {}", escape(&node.title), self.names[node.id.index()]);
         if let Some(color) = &node.color {
             head.push_str(&format!(" {color}"));
@@ -107,7 +107,7 @@ impl<'a> Writer<'a> {
         head
     }
 
-    fn lines(&mut self, node: &Node, depth: usize) {
+    fn lines(&mut self, node: &PictureNode, depth: usize) {
         for line in &node.lines {
             let name = &self.names[node.id.index()];
             let line = format!("{name} : {}", escape(&line.text));
@@ -115,14 +115,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn initial(&mut self, node: &Node, target: NodeId, depth: usize) {
+    fn initial(&mut self, node: &PictureNode, target: NodeId, depth: usize) {
         let label = node.initial_label().map_or_else(String::new, |l| format!(" : {}", escape(&l)));
         let target = self.reference(target, Some(node.id));
         self.line(depth, &format!("[*] --> {target}{label}"));
     }
 
     /// `[H]` has no name and appears where it is mentioned; every other history node is a state.
-    fn history(&mut self, node: &Node, depth: usize) {
+    fn history(&mut self, node: &PictureNode, depth: usize) {
         if let (Some(mark), false) = (node.history_mark(), self.built_in(node)) {
             let variant = mark.replace('H', "history");
             let line = format!("state \"{mark}\" as {} <<{variant}>>", self.names[node.id.index()]);
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
 
     /// Returns true if `[H]` can represent it: PlantUML has one in each composite state, and Debian's version no
     /// `[H*]`.
-    fn built_in(&self, node: &Node) -> bool {
+    fn built_in(&self, node: &PictureNode) -> bool {
         let Some(parent) = node.parent.map(|p| self.picture.node(p)) else { return false };
         let first = parent.children.iter().find(|c| self.picture.node(**c).history_mark() == Some("H"));
         parent.kind != NodeKind::Parallel && first == Some(&node.id)
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
 
 /// PlantUML rejects arrows that cross or touch the border of a `--` region, and has no place for a history node between
 /// regions; such regions are drawn as dashed states instead.
-fn separable(picture: &Picture, parallel: &Node) -> bool {
+fn separable(picture: &Picture, parallel: &PictureNode) -> bool {
     if parallel.children.iter().any(|c| picture.node(*c).is_history()) {
         return false;
     }

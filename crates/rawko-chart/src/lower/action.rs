@@ -7,7 +7,7 @@ use rawko_core::{Action, ActionKind, Foreach, Template, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Lowering;
-use super::template::Rule;
+use super::template::TextRule;
 use crate::def::{
     AssignKey, BranchKey, CallKey, CancelKey, ChooseKey, EmitKey, ForeachKey, LogKey, RaiseKey, SendKey,
 };
@@ -15,7 +15,7 @@ use crate::finding::{Finding, Severity};
 use crate::lowered::ActionPlaces;
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 const RECURSIVE_ACTION: &str = crate::codes::RECURSIVE_ACTION.name;
@@ -25,14 +25,14 @@ const ACTIONS_MAX: usize = 50_000;
 /// Length limit of a label.
 const ABOUT_CHARS_MAX: usize = 32;
 
-type Lowered = (Vec<Action>, Vec<ActionPlaces>);
+type LoweredActions = (Vec<Action>, Vec<ActionPlaces>);
 
 /// The entries of `actions:`, each lowered once.
 #[derive(Default)]
 pub(crate) struct ActionTable<'a> {
-    written: FxHashMap<&'a str, View<'a>>,
+    written: FxHashMap<&'a str, NodeView<'a>>,
     order: Vec<&'a str>,
-    lowered: FxHashMap<&'a str, Lowered>,
+    lowered: FxHashMap<&'a str, LoweredActions>,
     used: FxHashSet<&'a str>,
     /// The names being expanded.
     open: Vec<&'a str>,
@@ -40,9 +40,9 @@ pub(crate) struct ActionTable<'a> {
 }
 
 impl<'a> ActionTable<'a> {
-    pub(crate) fn new(block: Option<View<'a>>) -> Self {
+    pub(crate) fn new(block: Option<NodeView<'a>>) -> Self {
         let mut table = Self::default();
-        for pair in block.and_then(View::pairs).into_iter().flatten() {
+        for pair in block.and_then(NodeView::pairs).into_iter().flatten() {
             table.written.insert(pair.key, pair.value);
             table.order.push(pair.key);
         }
@@ -51,13 +51,13 @@ impl<'a> ActionTable<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(super) fn optional_actions(&mut self, view: Option<View<'a>>) -> Lowered {
+    pub(super) fn optional_actions(&mut self, view: Option<NodeView<'a>>) -> LoweredActions {
         view.map_or_else(Default::default, |view| self.actions(view))
     }
 
     /// One action or a list of them.
-    fn actions(&mut self, view: View<'a>) -> Lowered {
-        let mut out = Lowered::default();
+    fn actions(&mut self, view: NodeView<'a>) -> LoweredActions {
+        let mut out = LoweredActions::default();
         match view.items() {
             Some(items) => items.for_each(|item| self.action(item, &mut out)),
             None => self.action(view, &mut out),
@@ -65,7 +65,7 @@ impl<'a> Lowering<'a> {
         out
     }
 
-    fn action(&mut self, view: View<'a>, out: &mut Lowered) {
+    fn action(&mut self, view: NodeView<'a>, out: &mut LoweredActions) {
         if self.actions.count >= ACTIONS_MAX {
             self.report_too_many(view.span());
             return;
@@ -82,7 +82,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn named_action(&mut self, name: &'a str, span: Span, out: &mut Lowered) {
+    fn named_action(&mut self, name: &'a str, span: Span, out: &mut LoweredActions) {
         let Some(written) = self.actions.written.get(name).copied() else {
             self.report_unknown(name, span);
             return;
@@ -112,7 +112,7 @@ impl<'a> Lowering<'a> {
         out.1.append(&mut places);
     }
 
-    fn expand(&mut self, name: &'a str, written: View<'a>) -> Lowered {
+    fn expand(&mut self, name: &'a str, written: NodeView<'a>) -> LoweredActions {
         self.actions.open.push(name);
         let lowered = self.actions(written);
         self.actions.open.pop();
@@ -124,7 +124,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Lowers an inline action; empty if its type is missing or unknown, which was reported before.
-    fn written_action(&mut self, view: View<'a>) -> Option<(Action, Vec<ActionPlaces>)> {
+    fn written_action(&mut self, view: NodeView<'a>) -> Option<(Action, Vec<ActionPlaces>)> {
         let word = view.get("type")?.text()?;
         let mut nested = Vec::new();
         let kind = match word {
@@ -167,7 +167,7 @@ impl<'a> Lowering<'a> {
         format!("{word} {about}").into()
     }
 
-    fn assign(&mut self, view: View<'a>) -> ActionKind {
+    fn assign(&mut self, view: NodeView<'a>) -> ActionKind {
         let mut updates = Vec::new();
         for pair in view.each_pair() {
             match AssignKey::parse(pair.key) {
@@ -189,24 +189,24 @@ impl<'a> Lowering<'a> {
         ActionKind::Assign(updates)
     }
 
-    fn emit(&mut self, view: View<'a>) -> ActionKind {
+    fn emit(&mut self, view: NodeView<'a>) -> ActionKind {
         let (mut event, mut data) = (nothing(), nothing());
         for pair in view.each_pair() {
             match EmitKey::parse(pair.key) {
-                Some(EmitKey::Event) => event = self.template(pair.value, Rule::Literal),
-                Some(EmitKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(EmitKey::Event) => event = self.template(pair.value, TextRule::Literal),
+                Some(EmitKey::Data) => data = self.template(pair.value, TextRule::Data),
                 Some(EmitKey::Type | EmitKey::Description) | None => {}
             }
         }
         ActionKind::Emit { event, data }
     }
 
-    fn raise(&mut self, view: View<'a>) -> ActionKind {
+    fn raise(&mut self, view: NodeView<'a>) -> ActionKind {
         let (mut event, mut data) = (nothing(), nothing());
         for pair in view.each_pair() {
             match RaiseKey::parse(pair.key) {
-                Some(RaiseKey::Event) => event = self.template(pair.value, Rule::Literal),
-                Some(RaiseKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(RaiseKey::Event) => event = self.template(pair.value, TextRule::Literal),
+                Some(RaiseKey::Data) => data = self.template(pair.value, TextRule::Data),
                 Some(RaiseKey::Type | RaiseKey::Description) | None => {}
             }
         }
@@ -214,20 +214,20 @@ impl<'a> Lowering<'a> {
         ActionKind::Raise { event, data }
     }
 
-    fn send(&mut self, view: View<'a>) -> ActionKind {
+    fn send(&mut self, view: NodeView<'a>) -> ActionKind {
         // Without a target it goes to the instance itself, as in SCXML.
         let mut target = Template::Literal(Value::str("self"));
         let (mut event, mut data, mut delay, mut id) = (nothing(), nothing(), None, None);
         for pair in view.each_pair() {
             match SendKey::parse(pair.key) {
                 Some(SendKey::Target) => {
-                    target = self.template(pair.value, Rule::Data);
+                    target = self.template(pair.value, TextRule::Data);
                     self.note_recipient(&target, pair.value);
                 }
-                Some(SendKey::Event) => event = self.template(pair.value, Rule::Literal),
-                Some(SendKey::Data) => data = self.template(pair.value, Rule::Data),
+                Some(SendKey::Event) => event = self.template(pair.value, TextRule::Literal),
+                Some(SendKey::Data) => data = self.template(pair.value, TextRule::Data),
                 Some(SendKey::Delay) => delay = Some(self.delay(pair.value)),
-                Some(SendKey::Id) => id = Some(self.template(pair.value, Rule::Literal)),
+                Some(SendKey::Id) => id = Some(self.template(pair.value, TextRule::Literal)),
                 Some(SendKey::Type | SendKey::Description) | None => {}
             }
         }
@@ -237,18 +237,18 @@ impl<'a> Lowering<'a> {
         ActionKind::Send { target, event, data, delay, id }
     }
 
-    fn cancel(&mut self, view: View<'a>) -> ActionKind {
+    fn cancel(&mut self, view: NodeView<'a>) -> ActionKind {
         let mut id = nothing();
         for pair in view.each_pair() {
             match CancelKey::parse(pair.key) {
-                Some(CancelKey::Id) => id = self.template(pair.value, Rule::Literal),
+                Some(CancelKey::Id) => id = self.template(pair.value, TextRule::Literal),
                 Some(CancelKey::Type | CancelKey::Description) | None => {}
             }
         }
         ActionKind::Cancel { id }
     }
 
-    fn call(&mut self, view: View<'a>) -> ActionKind {
+    fn call(&mut self, view: NodeView<'a>) -> ActionKind {
         let (mut handler, mut params) = (Arc::from(""), nothing());
         for pair in view.each_pair() {
             match CallKey::parse(pair.key) {
@@ -257,25 +257,25 @@ impl<'a> Lowering<'a> {
                     self.check_handler(name, pair.value.span());
                     handler = name.into();
                 }
-                Some(CallKey::Params) => params = self.template(pair.value, Rule::Data),
+                Some(CallKey::Params) => params = self.template(pair.value, TextRule::Data),
                 Some(CallKey::Type | CallKey::Description) | None => {}
             }
         }
         ActionKind::Call { handler, params }
     }
 
-    fn log(&mut self, view: View<'a>) -> ActionKind {
+    fn log(&mut self, view: NodeView<'a>) -> ActionKind {
         let mut message = nothing();
         for pair in view.each_pair() {
             match LogKey::parse(pair.key) {
-                Some(LogKey::Message) => message = self.template(pair.value, Rule::Data),
+                Some(LogKey::Message) => message = self.template(pair.value, TextRule::Data),
                 Some(LogKey::Type | LogKey::Description) | None => {}
             }
         }
         ActionKind::Log { message }
     }
 
-    fn choose(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
+    fn choose(&mut self, view: NodeView<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
         let mut branches = Vec::new();
         for pair in view.each_pair() {
             match ChooseKey::parse(pair.key) {
@@ -292,7 +292,7 @@ impl<'a> Lowering<'a> {
 
     fn branch(
         &mut self,
-        view: View<'a>,
+        view: NodeView<'a>,
         nested: &mut Vec<ActionPlaces>,
     ) -> (Option<rawko_core::Guard>, Vec<Action>) {
         let (mut guard, mut actions) = (None, Vec::new());
@@ -310,7 +310,7 @@ impl<'a> Lowering<'a> {
         (guard, actions)
     }
 
-    fn foreach(&mut self, view: View<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
+    fn foreach(&mut self, view: NodeView<'a>, nested: &mut Vec<ActionPlaces>) -> ActionKind {
         let (mut array, mut item, mut index, mut block) = (None, "item", "index", None);
         for pair in view.each_pair() {
             match ForeachKey::parse(pair.key) {

@@ -11,11 +11,17 @@ use crate::codes::WRONG_DATA;
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 impl<'a> Lowering<'a> {
     /// Reports where a template cannot fit. `what` names the receiver: ``the input of `pay` ``.
-    pub(super) fn check_fits(&mut self, template: &Template, view: View<'a>, schema: &Schema, what: &str) {
+    pub(super) fn check_fits(
+        &mut self,
+        template: &Template,
+        view: NodeView<'a>,
+        schema: &Schema,
+        what: &str,
+    ) {
         match template {
             Template::Literal(value) => self.check_literal(value, view, schema, what),
             Template::Expr(expr) => match expr.constant() {
@@ -46,7 +52,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn check_entry(&mut self, key: &str, entry: &Template, map: View<'a>, schema: &Schema, what: &str) {
+    fn check_entry(&mut self, key: &str, entry: &Template, map: NodeView<'a>, schema: &Schema, what: &str) {
         let Some(pair) = map.each_pair().find(|pair| pair.key == key) else { return };
         match schema.field(key) {
             FieldLookup::Found(parts) => {
@@ -57,7 +63,7 @@ impl<'a> Lowering<'a> {
             FieldLookup::Open => {}
             FieldLookup::Absent { closed, known } => {
                 let close = nearest(key, known.iter().map(|name| &**name));
-                if closed || close.is_some() {
+                if closed || close.is_some() || self.registry.is_strict() {
                     let severity = if closed { Severity::Error } else { Severity::Warning };
                     let help = close.map(|close| format!("did you mean `{close}`?"));
                     self.wrong_data(pair.key_span, format!("{what} has no key `{key}`"), severity, help);
@@ -66,7 +72,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn check_literal(&mut self, value: &Value, view: View<'a>, schema: &Schema, what: &str) {
+    fn check_literal(&mut self, value: &Value, view: NodeView<'a>, schema: &Schema, what: &str) {
         for violation in schema.violations(value) {
             let span = place(view, &violation.path);
             let path = violation.path.trim_start_matches('.');
@@ -98,7 +104,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// The place of a part, as far as it is written out.
-fn place(view: View<'_>, path: &str) -> Span {
+fn place(view: NodeView<'_>, path: &str) -> Span {
     let keys = path.split(['.', '[', ']']).filter(|key| !key.is_empty());
     let mut at = match said(view) {
         Some(

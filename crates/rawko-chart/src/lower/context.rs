@@ -11,7 +11,7 @@ use crate::def::ChartDef;
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::{View, to_value};
+use crate::tree::{NodeView, to_value};
 
 pub(crate) const UNDECLARED: &str = crate::codes::UNDECLARED_CONTEXT_KEY.name;
 pub(crate) const UNKNOWN: &str = crate::codes::UNKNOWN_CONTEXT_KEY.name;
@@ -19,20 +19,20 @@ pub(crate) const TYPE_MISMATCH: &str = crate::codes::CONTEXT_TYPE_MISMATCH.name;
 
 /// Slots are assigned while expressions are resolved, behind a shared reference: hence the cell.
 #[derive(Default)]
-pub(crate) struct Context {
-    table: RefCell<Table>,
+pub(crate) struct ContextSlots {
+    table: RefCell<SlotTable>,
     /// True if the author declared any key: only then is an undeclared one an error.
     pub(crate) declares: bool,
 }
 
 #[derive(Default)]
-struct Table {
+struct SlotTable {
     slots: FxHashMap<Arc<str>, Slot>,
     keys: Vec<ContextKey>,
-    facts: Vec<Facts>,
+    facts: Vec<SlotFacts>,
 }
 
-struct Facts {
+struct SlotFacts {
     place: Span,
     kind: Type,
     /// The part of `context_schema` about it.
@@ -42,16 +42,16 @@ struct Facts {
     read: Option<Span>,
 }
 
-impl Context {
+impl ContextSlots {
     pub(crate) fn new(chart: &ChartDef<'_>, findings: &mut Vec<Finding>) -> Self {
-        let mut context = Context::default();
-        for pair in chart.context.and_then(View::pairs).into_iter().flatten() {
+        let mut context = ContextSlots::default();
+        for pair in chart.context.and_then(NodeView::pairs).into_iter().flatten() {
             let initial = to_value(pair.value);
             let kind = value_type(&initial);
             context.declare(pair.key, initial, kind, pair.key_span);
         }
         let properties = chart.context_schema.and_then(|schema| schema.get("properties"));
-        for pair in properties.and_then(View::pairs).into_iter().flatten() {
+        for pair in properties.and_then(NodeView::pairs).into_iter().flatten() {
             context.apply_schema(pair.key, pair.key_span, pair.value, findings);
         }
         context.declares = !context.table.borrow().keys.is_empty();
@@ -65,7 +65,7 @@ impl Context {
     }
 
     /// Applies a property of the schema: declares the key if `context` does not, and sets its type.
-    fn apply_schema(&mut self, name: &str, place: Span, schema: View<'_>, findings: &mut Vec<Finding>) {
+    fn apply_schema(&mut self, name: &str, place: Span, schema: NodeView<'_>, findings: &mut Vec<Finding>) {
         let kind = schema.get("type").map_or(Type::Any, schema_type);
         let known = self.slot(name);
         let slot = known.unwrap_or_else(|| {
@@ -96,7 +96,7 @@ impl Context {
         let slot = Slot(table.keys.len() as u32);
         table.slots.insert(name.clone(), slot);
         table.keys.push(ContextKey { name, initial, declared });
-        table.facts.push(Facts { place, kind: Type::Any, schema: None, assigned: false, read: None });
+        table.facts.push(SlotFacts { place, kind: Type::Any, schema: None, assigned: false, read: None });
         slot
     }
 
@@ -257,7 +257,7 @@ pub(crate) fn value_type(value: &Value) -> Type {
 }
 
 /// Parses a schema's `type`: one word, or a list in which `null` only means that it may be missing.
-fn schema_type(view: View<'_>) -> Type {
+fn schema_type(view: NodeView<'_>) -> Type {
     let types: Vec<Type> = view.one_or_many().into_iter().map(|word| word_type(word.text())).collect();
     let mut real = types.into_iter().filter(|kind| *kind != Type::Null);
     match (real.next(), real.next()) {

@@ -4,7 +4,7 @@ use rawko_core::{Docs, Value};
 
 use super::Lowering;
 use crate::def::DocsDef;
-use crate::tree::{View, to_value};
+use crate::tree::{NodeView, to_value};
 
 impl<'a> Lowering<'a> {
     pub(super) fn docs(&mut self, def: &DocsDef<'a>) -> Option<Box<Docs>> {
@@ -18,7 +18,7 @@ impl<'a> Lowering<'a> {
         Some(Box::new(Docs {
             description: def
                 .description
-                .and_then(View::text)
+                .and_then(NodeView::text)
                 .map(str::to_owned)
                 .or_else(|| text("description")),
             tags: def.tags.map_or_else(Vec::new, texts),
@@ -31,6 +31,6 @@ impl<'a> Lowering<'a> {
 }
 
 /// Reads a text or a list of texts.
-pub(super) fn texts(view: View<'_>) -> Vec<String> {
+pub(super) fn texts(view: NodeView<'_>) -> Vec<String> {
     view.one_or_many().into_iter().filter_map(|item| item.text().map(str::to_owned)).collect()
 }

@@ -1,13 +1,13 @@
 //! `each` of an invoke: its list, its names, its join and the handlers of its items.
 
 use rawko_core::expr::Type;
-use rawko_core::{EachSpec, InvokeSpec, Join, Schema, ServiceSpec, Template, Trigger, Value};
+use rawko_core::{EachSpec, InvokeSpec, JoinRule, Schema, Trigger, Value};
 
 use super::transition::Blocks;
 use super::{EventData, Lowering};
 use crate::codes::{INVALID_ITEM_NAME, JOIN_IMPOSSIBLE, NEEDS_EACH, ON_TIMEOUT_WITH_EACH, TYPE_MISMATCH};
 use crate::def::{InvokeDef, JoinKey};
-use crate::tree::{Data, View};
+use crate::tree::{Data, NodeView};
 
 const MAX_CONCURRENT_DEFAULT: u32 = 8;
 /// Names with a meaning of their own in expressions.
@@ -75,12 +75,12 @@ impl<'a> Lowering<'a> {
     fn check_join(&mut self, each: &EachSpec, invoke: &InvokeDef<'a>) {
         let Some(Value::List(list)) = each.list.constant() else { return };
         let wanted = match each.join {
-            Join::All | Join::Settled => return,
-            Join::Any => 1,
-            Join::AtLeast(wanted) => wanted as usize,
+            JoinRule::All | JoinRule::Settled => return,
+            JoinRule::Any => 1,
+            JoinRule::AtLeast(wanted) => wanted as usize,
         };
         if wanted > list.len() {
-            let span = invoke.join.map_or(invoke.body, View::span);
+            let span = invoke.join.map_or(invoke.body, NodeView::span);
             let plural = |number: usize| if number == 1 { "" } else { "s" };
             let message = format!(
                 "the join needs {wanted} result{}, and the list has {} item{}",
@@ -124,9 +124,10 @@ impl<'a> Lowering<'a> {
     /// Returns the schema of `event.data` in a handler of an item.
     pub(super) fn item_data(&self, invoke: &InvokeSpec, failed: bool) -> Option<EventData> {
         if failed {
-            return Some(EventData { schema: ServiceSpec::failure(), is_failure: true });
+            return Some(self.failure_data(&invoke.src));
         }
-        Some(EventData { schema: self.output_of(invoke)?, is_failure: false })
+        let spec = self.spec_of(&invoke.src)?;
+        Some(EventData { schema: spec.output.clone()?, is_open_ended: self.is_open_ended(spec) })
     }
 
     /// Returns the schema of `event.data` when the whole has ended.
@@ -134,56 +135,55 @@ impl<'a> Lowering<'a> {
         let each = invoke.each.as_deref()?;
         let item =
             each.list.items_with(&self.facts()).map_or_else(anything, |schema| schema.source().clone());
-        let error = ServiceSpec::failure().source().clone();
+        let error = self.failure_data(&invoke.src).schema.source().clone();
         let index = integer().source().clone();
         if word != "done" {
             let mut parts = vec![("index", index), ("item", item), ("error", error.clone())];
             let own = error.get("properties").as_map().into_iter().flatten();
             parts.extend(own.filter_map(|(key, schema)| Some((known_key(key)?, schema.clone()))));
-            return Some(EventData { schema: compiled(object(parts)), is_failure: true });
+            let is_open_ended = !self.registry.is_strict();
+            return Some(EventData { schema: compiled(object(parts)), is_open_ended });
         }
-        let data = self.output_of(invoke).map_or_else(anything, |schema| schema.source().clone());
+        let spec = self.spec_of(&invoke.src);
+        let is_open_ended = spec.is_some_and(|spec| self.is_open_ended(spec));
+        let output = spec.and_then(|spec| spec.output.as_ref());
+        let data = output.map_or_else(anything, |schema| schema.source().clone());
         let result = match each.join {
-            Join::Any => object(vec![("index", index), ("item", item), ("data", data)]),
-            Join::All if each.on_item_error => {
+            JoinRule::Any => object(vec![("index", index), ("item", item), ("data", data)]),
+            JoinRule::All if each.on_item_error => {
                 list_of(Value::map([("anyOf", Value::list(vec![data, type_of("null")]))]))
             }
-            Join::All => list_of(data),
-            Join::Settled | Join::AtLeast(_) => {
+            JoinRule::All => list_of(data),
+            JoinRule::Settled | JoinRule::AtLeast(_) => {
                 list_of(object(vec![("status", type_of("string")), ("data", data), ("error", error)]))
             }
         };
-        Some(EventData { schema: compiled(result), is_failure: false })
-    }
-
-    fn output_of(&self, invoke: &InvokeSpec) -> Option<Schema> {
-        let Template::Literal(Value::Str(src)) = &invoke.src else { return None };
-        self.registry.spec(src)?.output.clone()
+        Some(EventData { schema: compiled(result), is_open_ended })
     }
 }
 
 fn names<'a>(invoke: &InvokeDef<'a>) -> (&'a str, &'a str) {
-    let name = |view: Option<View<'a>>| view.and_then(View::text);
+    let name = |view: Option<NodeView<'a>>| view.and_then(NodeView::text);
     (name(invoke.item).unwrap_or("item"), name(invoke.index).unwrap_or("index"))
 }
 
-fn whole(view: Option<View<'_>>) -> Option<u32> {
+fn whole(view: Option<NodeView<'_>>) -> Option<u32> {
     match view?.data() {
         Data::Int(number) if number > 0 => Some(u32::try_from(number).unwrap_or(u32::MAX)),
         _ => None,
     }
 }
 
-fn join(view: Option<View<'_>>) -> Join {
-    let Some(view) = view else { return Join::All };
+fn join(view: Option<NodeView<'_>>) -> JoinRule {
+    let Some(view) = view else { return JoinRule::All };
     match view.text() {
-        Some("any") => return Join::Any,
-        Some("settled") => return Join::Settled,
-        Some(_) => return Join::All,
+        Some("any") => return JoinRule::Any,
+        Some("settled") => return JoinRule::Settled,
+        Some(_) => return JoinRule::All,
         None => {}
     }
     let mut pairs = view.each_pair().filter(|pair| JoinKey::parse(pair.key) == Some(JoinKey::AtLeast));
-    pairs.next().map_or(Join::All, |pair| Join::AtLeast(whole(Some(pair.value)).unwrap_or(1)))
+    pairs.next().map_or(JoinRule::All, |pair| JoinRule::AtLeast(whole(Some(pair.value)).unwrap_or(1)))
 }
 
 /// The keys that a failure of the whole shares with the failure of a call.

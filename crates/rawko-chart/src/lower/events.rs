@@ -10,7 +10,7 @@ use crate::codes::{INVALID_EVENT, UNDECLARED_EVENT};
 use crate::def::EventSpecKey;
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::{Data, View};
+use crate::tree::{Data, NodeView};
 
 /// Events that rawko itself raises need no declaration.
 const RESERVED: [&str; 3] = ["done.", "error.", "timeout."];
@@ -30,7 +30,7 @@ impl<'a> Lowering<'a> {
         Some(declared)
     }
 
-    fn event_spec(&mut self, name: &str, body: View<'a>) -> EventSpec {
+    fn event_spec(&mut self, name: &str, body: NodeView<'a>) -> EventSpec {
         let mut spec = EventSpec { name: name.into(), description: None, data: None, internal: false };
         for pair in body.each_pair() {
             match EventSpecKey::parse(pair.key) {
@@ -69,8 +69,8 @@ impl<'a> Lowering<'a> {
     /// Checks an event that the chart raises or sends to itself: its name, and its data against the declaration.
     pub(super) fn check_own_event(
         &mut self,
-        event: (&Template, Option<View<'a>>),
-        data: (&Template, Option<View<'a>>),
+        event: (&Template, Option<NodeView<'a>>),
+        data: (&Template, Option<NodeView<'a>>),
     ) {
         let (Template::Literal(Value::Str(name)), Some(at)) = event else { return };
         let name: Arc<str> = Arc::clone(name);

@@ -26,7 +26,7 @@ const SLIP_BYTES_MIN: usize = 5;
 
 /// The use of an expression; decides codes and help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum ExpressionUse {
     Guard,
     /// `context_updates`, `input`, `output`: text is an expression, so plain words need quotes.
     Value,
@@ -37,7 +37,7 @@ pub(crate) enum Use {
 
 impl<'a> Lowering<'a> {
     /// Parses and resolves; on a failure reports it and returns `null`.
-    pub(crate) fn expression(&mut self, text: &str, span: Span, purpose: Use) -> Expr {
+    pub(crate) fn expression(&mut self, text: &str, span: Span, purpose: ExpressionUse) -> Expr {
         match self.parse(text) {
             Ok(ast) => self.resolve(&ast, text, span, purpose),
             Err(problems) => {
@@ -57,9 +57,9 @@ impl<'a> Lowering<'a> {
         language::parse(&without_context(text, is_local))
     }
 
-    pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: Use) -> Expr {
+    pub(crate) fn resolve(&mut self, ast: &Ast, text: &str, span: Span, purpose: ExpressionUse) -> Expr {
         let keys = self.context.len();
-        let names = ChartNames { lowering: self, text, span, reads: RefCell::default() };
+        let names = LoweringNames { lowering: self, text, span, reads: RefCell::default() };
         match language::resolve(ast, &names) {
             Ok(expr) => {
                 let problems = expr.problems_with(&self.facts());
@@ -76,40 +76,40 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns the schemas of the data that expressions read here.
-    pub(super) fn facts(&self) -> language::Facts<'_> {
-        language::Facts {
+    pub(super) fn facts(&self) -> language::DataSchemas<'_> {
+        language::DataSchemas {
             context: &self.context,
             event: self.event_data.as_ref().map(|data| &data.schema),
             locals: &self.local_schemas,
         }
     }
 
-    fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: Use) {
-        let is_failure = self.event_data.as_ref().is_some_and(|data| data.is_failure);
+    fn report_problems(&mut self, problems: &[ExprProblem], text: &str, span: Span, purpose: ExpressionUse) {
+        let is_open_ended = self.event_data.as_ref().is_some_and(|data| data.is_open_ended);
         for problem in problems {
             // Services add to their failures what they know; a short key is close to too many others.
             let is_slip =
                 problem.kind == ExprProblemKind::UnknownField && problem.span.len() >= SLIP_BYTES_MIN;
             let is_field =
                 matches!(problem.kind, ExprProblemKind::UnknownField | ExprProblemKind::UnmentionedField);
-            if is_failure && is_field && !is_slip {
+            if is_open_ended && is_field && !is_slip {
                 continue;
             }
             let place = locate(self.text, span, text, problem.span.clone());
             let mut finding = self.problem(problem, text, purpose, place);
-            if is_failure && is_field {
+            if is_open_ended && is_field {
                 finding.severity = Severity::Warning;
             }
             self.report(finding);
         }
     }
 
-    fn problem(&self, problem: &ExprProblem, text: &str, purpose: Use, place: Span) -> Finding {
+    fn problem(&self, problem: &ExprProblem, text: &str, purpose: ExpressionUse, place: Span) -> Finding {
         let bare_word = is_bare_word(text);
         let code = match problem.kind {
-            ExprProblemKind::Syntax if purpose == Use::Guard => GUARD_SYNTAX,
+            ExprProblemKind::Syntax if purpose == ExpressionUse::Guard => GUARD_SYNTAX,
             ExprProblemKind::Syntax => EXPRESSION_SYNTAX,
-            ExprProblemKind::UnknownName if purpose == Use::Guard && bare_word => UNKNOWN_GUARD,
+            ExprProblemKind::UnknownName if purpose == ExpressionUse::Guard && bare_word => UNKNOWN_GUARD,
             ExprProblemKind::UnknownName => UNKNOWN_NAME,
             ExprProblemKind::UnknownContextKey => super::context::UNKNOWN,
             ExprProblemKind::UnknownState => UNKNOWN_STATE,
@@ -142,18 +142,18 @@ impl<'a> Lowering<'a> {
         &self,
         problem: &ExprProblem,
         text: &str,
-        purpose: Use,
+        purpose: ExpressionUse,
         bare_word: bool,
     ) -> Option<String> {
         match (purpose, problem.kind) {
-            (Use::Guard, ExprProblemKind::UnknownName) if bare_word => {
+            (ExpressionUse::Guard, ExprProblemKind::UnknownName) if bare_word => {
                 let close = crate::suggest::nearest(text, self.guards.names());
                 Some(close.map_or_else(
                     || format!("add `{text}` to `guards`, or write an expression such as `context.{text}`"),
                     |close| format!("did you mean `{close}`?"),
                 ))
             }
-            (Use::Value, ExprProblemKind::UnknownName | ExprProblemKind::Syntax)
+            (ExpressionUse::Value, ExprProblemKind::UnknownName | ExprProblemKind::Syntax)
                 if !reads_bindings(text) && (problem.help.is_none() || bare_word) =>
             {
                 if self.context.slot(text).is_some() {
@@ -162,7 +162,7 @@ impl<'a> Lowering<'a> {
                 Some(format!("text here is an expression; for the text itself write `\"'{text}'\"`"))
                     .filter(|_| !text.contains(['\'', '\n']) && text.len() < 60)
             }
-            (Use::Data, ExprProblemKind::UnknownName) => {
+            (ExpressionUse::Data, ExprProblemKind::UnknownName) => {
                 Some("if this is meant as plain text, write it as `{literal: …}`".to_owned())
             }
             _ => None,
@@ -171,14 +171,14 @@ impl<'a> Lowering<'a> {
 }
 
 /// Resolves the names in a chart's expressions.
-struct ChartNames<'l, 'a> {
+struct LoweringNames<'l, 'a> {
     lowering: &'l Lowering<'a>,
     text: &'l str,
     span: Span,
     reads: RefCell<usize>,
 }
 
-impl Names for ChartNames<'_, '_> {
+impl Names for LoweringNames<'_, '_> {
     fn context_key(&self, key: &str) -> Option<Slot> {
         if let Some(slot) = self.lowering.context.declared_slot(key) {
             return Some(slot);
@@ -201,8 +201,23 @@ impl Names for ChartNames<'_, '_> {
     }
 
     fn state(&self, path: &str) -> Option<NodeId> {
-        self.lowering.index.state_in(path)
+        let node = self.lowering.index.state_in(path)?;
+        if let Some(recorder) = self.lowering.recorder {
+            for quote in ['\'', '"'] {
+                for (at, _) in self.text.match_indices(&format!("{quote}{path}{quote}")) {
+                    if is_argument_of_state_in(&self.text[..at]) {
+                        recorder.record(self.span, self.text, at + 1..at + 1 + path.len(), node);
+                    }
+                }
+            }
+        }
+        Some(node)
     }
+}
+
+/// Returns true if a text ends with `stateIn(`.
+fn is_argument_of_state_in(before: &str) -> bool {
+    before.trim_end().strip_suffix('(').is_some_and(|call| call.trim_end().ends_with("stateIn"))
 }
 
 /// Returns true if a text is certainly meant as an expression.

@@ -3,24 +3,24 @@
 use rawko_core::{Guard, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::expression::Use;
+use super::expression::ExpressionUse;
 use super::template::{ExplicitValue, said};
 use super::{Lowering, language};
-use crate::tree::{Data, View, to_value};
+use crate::tree::{Data, NodeView, to_value};
 
 /// The entries of `guards:`, each lowered once.
 #[derive(Default)]
 pub(crate) struct GuardTable<'a> {
-    written: FxHashMap<&'a str, View<'a>>,
+    written: FxHashMap<&'a str, NodeView<'a>>,
     order: Vec<&'a str>,
     lowered: FxHashMap<&'a str, Guard>,
     used: FxHashSet<&'a str>,
 }
 
 impl<'a> GuardTable<'a> {
-    pub(crate) fn new(block: Option<View<'a>>) -> Self {
+    pub(crate) fn new(block: Option<NodeView<'a>>) -> Self {
         let mut table = Self::default();
-        for pair in block.and_then(View::pairs).into_iter().flatten() {
+        for pair in block.and_then(NodeView::pairs).into_iter().flatten() {
             table.written.insert(pair.key, pair.value);
             table.order.push(pair.key);
         }
@@ -33,14 +33,14 @@ impl<'a> GuardTable<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(crate) fn guard(&mut self, view: View<'a>) -> Guard {
+    pub(crate) fn guard(&mut self, view: NodeView<'a>) -> Guard {
         if let Some((name, written)) = view.text().and_then(|text| self.guards.written.get_key_value(text)) {
             return self.named_guard(name, *written);
         }
         self.written_guard(view)
     }
 
-    fn named_guard(&mut self, name: &'a str, written: View<'a>) -> Guard {
+    fn named_guard(&mut self, name: &'a str, written: NodeView<'a>) -> Guard {
         self.guards.used.insert(name);
         // If the schema of the event's data is known, the guard is checked against it each time.
         if let Some(guard) = self.guards.lowered.get(name).filter(|_| self.event_data.is_none()) {
@@ -53,10 +53,10 @@ impl<'a> Lowering<'a> {
         guard
     }
 
-    fn written_guard(&mut self, view: View<'a>) -> Guard {
+    fn written_guard(&mut self, view: NodeView<'a>) -> Guard {
         match view.data() {
             Data::Str(text) => {
-                let expr = self.expression(text, view.span(), Use::Guard);
+                let expr = self.expression(text, view.span(), ExpressionUse::Guard);
                 Guard { expr, text: text.into() }
             }
             Data::Map { .. } => match said(view) {

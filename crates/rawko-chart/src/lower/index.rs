@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::def::{ChartDef, StateDef};
 
 /// Names of all state nodes, hashed once.
-pub(crate) struct Index<'a> {
+pub(crate) struct StateIndex<'a> {
     states: &'a [StateDef<'a>],
     /// Explicit `id:`s, and the chart's own id for the root.
     ids: FxHashMap<&'a str, u32>,
@@ -20,13 +20,13 @@ pub(crate) struct Index<'a> {
 
 /// A name without a matching state node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingState {
     Unknown,
     /// `#key` where several nodes have that key.
     Ambiguous,
 }
 
-impl<'a> Index<'a> {
+impl<'a> StateIndex<'a> {
     pub(crate) fn new(chart: &'a ChartDef<'a>) -> Self {
         let states = &chart.states[..];
         let mut index = Self {
@@ -88,9 +88,9 @@ impl<'a> Index<'a> {
     }
 
     /// Resolves the target `text` of a transition of `source`.
-    pub(crate) fn target(&self, source: u32, text: &str) -> Result<NodeId, Missing> {
+    pub(crate) fn target(&self, source: u32, text: &str) -> Result<NodeId, MissingState> {
         if let Some(path) = text.strip_prefix('.') {
-            return self.below(source, path).ok_or(Missing::Unknown);
+            return self.below(source, path).ok_or(MissingState::Unknown);
         }
         if let Some(path) = text.strip_prefix('#') {
             return self.anywhere(path);
@@ -102,11 +102,11 @@ impl<'a> Index<'a> {
             }
             scope = self.states[node as usize].parent;
         }
-        Err(Missing::Unknown)
+        Err(MissingState::Unknown)
     }
 
     /// Resolves `initial` of `source`: a child, a path below it, or any descendant by id.
-    pub(crate) fn initial(&self, source: u32, text: &str) -> Result<NodeId, Missing> {
+    pub(crate) fn initial(&self, source: u32, text: &str) -> Result<NodeId, MissingState> {
         if let Some(path) = text.strip_prefix('#') {
             return self.anywhere(path);
         }
@@ -141,18 +141,18 @@ impl<'a> Index<'a> {
 
     /// Resolves an explicit id or a unique key, optionally followed by keys below it. Ids may contain dots: longest
     /// first.
-    fn anywhere(&self, path: &str) -> Result<NodeId, Missing> {
-        let mut missing = Missing::Unknown;
+    fn anywhere(&self, path: &str) -> Result<NodeId, MissingState> {
+        let mut missing = MissingState::Unknown;
         let mut end = path.len();
         loop {
             let (name, rest) = (&path[..end], path[end..].strip_prefix('.'));
             let start = self.ids.get(name).copied().map(Some).or_else(|| self.keys.get(name).copied());
             match (start, rest) {
                 // The chart itself is never a target.
-                (Some(Some(0)), None) => return Err(Missing::Unknown),
+                (Some(Some(0)), None) => return Err(MissingState::Unknown),
                 (Some(Some(node)), None) => return Ok(NodeId(node)),
-                (Some(Some(node)), Some(rest)) => return self.below(node, rest).ok_or(Missing::Unknown),
-                (Some(None), _) => missing = Missing::Ambiguous,
+                (Some(Some(node)), Some(rest)) => return self.below(node, rest).ok_or(MissingState::Unknown),
+                (Some(None), _) => missing = MissingState::Ambiguous,
                 (None, _) => {}
             }
             match path[..end].rfind('.') {

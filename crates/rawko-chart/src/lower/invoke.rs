@@ -7,11 +7,11 @@ use rawko_core::{Backoff, Delay, InvokeSpec, Retry, ServiceClass, ServiceName, T
 use super::Lowering;
 use super::delay::parse_delay;
 use super::docs::texts;
-use super::template::Rule;
+use super::template::TextRule;
 use crate::codes::TYPE_MISMATCH;
 use crate::def::{InvokeDef, RetryKey};
 use crate::lowered::InvokePlaces;
-use crate::tree::{Data, View};
+use crate::tree::{Data, NodeView};
 
 const RETRY_DEFAULT: Retry =
     Retry { max_attempts: 3, backoff: Backoff::Exponential, initial_delay_ms: 1000, max_delay_ms: 60_000 };
@@ -26,13 +26,13 @@ impl<'a> Lowering<'a> {
         let id = self.invoke_id(node, invoke, earlier);
         let each = self.each(invoke);
         self.enter_each(each.as_deref(), invoke);
-        let src = self.optional_template(invoke.src, Rule::Data);
+        let src = self.optional_template(invoke.src, TextRule::Data);
         if let (Template::Literal(value), Some(view)) = (&src, invoke.src)
             && let Some(text) = value.as_str()
         {
             self.check_service(text, view.span());
         }
-        let input = self.optional_template(invoke.input, Rule::Expression);
+        let input = self.optional_template(invoke.input, TextRule::Expression);
         self.check_input(&src, &input, invoke);
         let input = self.isolated(input, &src, invoke);
         let spec = InvokeSpec {
@@ -48,9 +48,9 @@ impl<'a> Lowering<'a> {
         self.leave_each();
         let places = InvokePlaces {
             body: invoke.body,
-            src: invoke.src.map_or(invoke.body, View::span),
+            src: invoke.src.map_or(invoke.body, NodeView::span),
             on_error: invoke.on_error.is_some(),
-            each: invoke.each.map(View::span),
+            each: invoke.each.map(NodeView::span),
             max_concurrent: invoke.max_concurrent.is_some(),
         };
         (spec, places)
@@ -87,10 +87,13 @@ impl<'a> Lowering<'a> {
 
     /// The input against the spec of the service, where the service is known.
     fn check_input(&mut self, src: &Template, input: &Template, invoke: &InvokeDef<'a>) {
-        let Template::Literal(Value::Str(src)) = src else { return };
-        let Some(schema) = self.registry.spec(src).and_then(|spec| spec.input.clone()) else { return };
-        let Some(view) = invoke.input.or(invoke.src) else { return };
-        self.check_fits(input, view, &schema, &format!("the input of `{src}`"));
+        let Some(spec) = self.spec_of(src) else { return };
+        let Some((schema, view)) = spec.input.clone().zip(invoke.input.or(invoke.src)) else { return };
+        let name = match src {
+            Template::Literal(Value::Str(src)) => src.to_string(),
+            _ => format!("{}…", spec.name),
+        };
+        self.check_fits(input, view, &schema, &format!("the input of `{name}`"));
     }
 
     /// The author's id, or the node's path with a number from the second on.
@@ -103,7 +106,7 @@ impl<'a> Lowering<'a> {
         id.into()
     }
 
-    fn retry(&mut self, view: View<'a>) -> Retry {
+    fn retry(&mut self, view: NodeView<'a>) -> Retry {
         let mut retry = RETRY_DEFAULT;
         for pair in view.each_pair() {
             match RetryKey::parse(pair.key) {
@@ -122,7 +125,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Parses a delay that cannot be an expression.
-    pub(super) fn fixed_delay(&mut self, view: View<'a>) -> u64 {
+    pub(super) fn fixed_delay(&mut self, view: NodeView<'a>) -> u64 {
         if let Some(text) = view.text() {
             return parse_delay(text).unwrap_or_else(|| {
                 self.invalid_delay(&format!("`{text}`"), view.span());
@@ -133,7 +136,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-fn backoff(view: View<'_>) -> Backoff {
+fn backoff(view: NodeView<'_>) -> Backoff {
     match view.text() {
         Some("fixed") => Backoff::Fixed,
         Some("linear") => Backoff::Linear,

@@ -3,7 +3,7 @@
 use rawko_core::expr::{Ast, Expr, ExprProblem, KnownTypes, Names, SchemaRoot, Type};
 use rawko_core::{Schema, Slot, Value};
 
-use super::context::Context;
+use super::context::ContextSlots;
 
 pub(super) fn parse(text: &str) -> Result<Ast, Vec<ExprProblem>> {
     rawko_core::expr::parse(text)
@@ -27,15 +27,15 @@ pub(super) fn null() -> Expr {
 }
 
 /// Schemas of the data that expressions of a chart read.
-pub(super) struct Facts<'l> {
-    pub(super) context: &'l Context,
+pub(super) struct DataSchemas<'l> {
+    pub(super) context: &'l ContextSlots,
     /// The schema of `event.data` here.
     pub(super) event: Option<&'l Schema>,
     /// The schemas of the item and the index of an `each`.
     pub(super) locals: &'l [Option<Schema>],
 }
 
-impl KnownTypes for Facts<'_> {
+impl KnownTypes for DataSchemas<'_> {
     fn slot(&self, slot: Slot) -> Type {
         self.context.slot_type(slot)
     }

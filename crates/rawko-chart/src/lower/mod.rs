@@ -1,4 +1,4 @@
-//! From definitions to `Lowered`: resolves every name, parses every expression and collects the findings.
+//! From definitions to `LoweredChart`: resolves every name, parses every expression and collects the findings.
 
 mod action;
 mod conform;
@@ -23,20 +23,21 @@ mod transition;
 
 use std::sync::Arc;
 
-use rawko_core::{Blueprint, EventSpec, Schema, Unhandled};
+use rawko_core::{Blueprint, EventSpec, NodeId, Schema, Unhandled};
 use rustc_hash::FxHashMap;
 
 use crate::def::ChartDef;
 use crate::finding::{FINDINGS_MAX, Finding, Severity};
-use crate::lowered::{Lowered, Places};
+use crate::lowered::{LoweredChart, Places};
+use crate::references::ReferenceRecorder;
 use crate::registry::Registry;
 use crate::source::Span;
-use crate::tree::{Data, View, content_hash};
+use crate::tree::{Data, NodeView, content_hash};
 
 use action::ActionTable;
-use context::Context;
+use context::ContextSlots;
 use guard::GuardTable;
-use index::Index;
+pub(crate) use index::StateIndex;
 
 const MISSING_ID: &str = crate::codes::MISSING_ID.name;
 const INVALID_VERSION: &str = crate::codes::INVALID_VERSION.name;
@@ -47,8 +48,8 @@ pub(crate) struct Lowering<'a> {
     text: &'a str,
     chart: &'a ChartDef<'a>,
     registry: &'a Registry,
-    index: Index<'a>,
-    context: Context,
+    index: StateIndex<'a>,
+    context: ContextSlots,
     actions: ActionTable<'a>,
     guards: GuardTable<'a>,
     /// Names of the locals of the enclosing `foreach`es: item, index, item, index …
@@ -64,29 +65,32 @@ pub(crate) struct Lowering<'a> {
     /// Schema of `event.data` at the current place, if known.
     event_data: Option<EventData>,
     findings: Vec<Finding>,
+    /// Keeps the locations of state names, for editors.
+    recorder: Option<&'a ReferenceRecorder<'a>>,
 }
 
 /// The schema of an event's data.
 pub(crate) struct EventData {
     schema: Schema,
-    /// A failure may carry more than its schema mentions.
-    is_failure: bool,
+    /// True if it may have more than its schema mentions, as failures and results of agents do.
+    is_open_ended: bool,
 }
 
 /// Lowers a chart. Findings may be fatal; the result is then only good for drawing and for further checks.
-pub(crate) fn lower(
-    text: &str,
-    chart: &ChartDef<'_>,
+pub(crate) fn lower<'a>(
+    text: &'a str,
+    chart: &'a ChartDef<'a>,
     file_stem: &str,
-    registry: &Registry,
+    registry: &'a Registry,
     findings: &mut Vec<Finding>,
-) -> Lowered {
+    recorder: Option<&'a ReferenceRecorder<'a>>,
+) -> LoweredChart {
     let mut lowering = Lowering {
         text,
         chart,
         registry,
-        index: Index::new(chart),
-        context: Context::new(chart, findings),
+        index: StateIndex::new(chart),
+        context: ContextSlots::new(chart, findings),
         actions: ActionTable::new(chart.actions),
         guards: GuardTable::new(chart.guards),
         locals: Vec::new(),
@@ -96,19 +100,20 @@ pub(crate) fn lower(
         declared: None,
         event_data: None,
         findings: std::mem::take(findings),
+        recorder,
     };
     let lowered = lowering.chart(file_stem);
     let Lowering { context, findings: mut all, .. } = lowering;
     let (keys, places) = context.finish(&mut all);
     *findings = all;
-    let Lowered { mut blueprint, places: mut node_places } = lowered;
+    let LoweredChart { mut blueprint, places: mut node_places } = lowered;
     blueprint.context = keys;
     node_places.context = places;
-    Lowered { blueprint, places: node_places }
+    LoweredChart { blueprint, places: node_places }
 }
 
 impl<'a> Lowering<'a> {
-    fn chart(&mut self, file_stem: &str) -> Lowered {
+    fn chart(&mut self, file_stem: &str) -> LoweredChart {
         self.check_context();
         let context_schema = self.context_schema();
         self.declared = self.declared_events();
@@ -137,7 +142,7 @@ impl<'a> Lowering<'a> {
             events: self.declared.take(),
             context_schema,
         };
-        Lowered { blueprint, places: Places { nodes: places, context: Vec::new() } }
+        LoweredChart { blueprint, places: Places { nodes: places, context: Vec::new() } }
     }
 
     fn chart_id(&mut self, file_stem: &str) -> String {
@@ -154,7 +159,7 @@ impl<'a> Lowering<'a> {
     fn version(&mut self) -> String {
         let Some(view) = self.chart.version else { return "0.0.0".into() };
         let text = view.text().map_or_else(|| crate::tree::to_value(view).to_string(), str::to_owned);
-        if crate::version::Version::parse(&text).is_none() {
+        if crate::version::ChartVersion::parse(&text).is_none() {
             let message = format!("`{text}` is not a valid version");
             let finding = Finding::new(INVALID_VERSION, Severity::Error, view.span(), message);
             self.report(finding.help("write three numbers, as in `version: \"1.2.0\"`"));
@@ -163,7 +168,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn unhandled(&self) -> Unhandled {
-        match self.chart.unhandled.and_then(View::text) {
+        match self.chart.unhandled.and_then(NodeView::text) {
             Some("error") => Unhandled::Error,
             Some("defer") => Unhandled::Defer,
             _ => Unhandled::Ignore,
@@ -171,7 +176,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn microsteps_max(&self) -> u32 {
-        match self.chart.max_microsteps.map(View::data) {
+        match self.chart.max_microsteps.map(NodeView::data) {
             Some(Data::Int(number)) => u32::try_from(number).unwrap_or(u32::MAX),
             _ => MICROSTEPS_DEFAULT,
         }
@@ -179,7 +184,7 @@ impl<'a> Lowering<'a> {
 
     /// Initial values are plain data; reports one that looks like an expression.
     fn check_context(&mut self) {
-        for pair in self.chart.context.and_then(View::pairs).into_iter().flatten() {
+        for pair in self.chart.context.and_then(NodeView::pairs).into_iter().flatten() {
             if let Some(text) = pair.value.text() {
                 self.warn_initial_value(text, pair.value.span());
             }
@@ -199,6 +204,13 @@ impl<'a> Lowering<'a> {
                         .help("ids must be unique in a chart"),
                 );
             }
+        }
+    }
+
+    /// Keeps the location of a name that was resolved, if an editor wants them.
+    fn record(&self, span: Span, text: &str, node: NodeId) {
+        if let Some(recorder) = self.recorder {
+            recorder.record(span, text, 0..text.len(), node);
         }
     }
 

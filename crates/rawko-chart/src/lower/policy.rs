@@ -7,7 +7,7 @@ use super::docs::texts;
 use crate::def::{BudgetKey, PolicyDef, ToolsKey};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
-use crate::tree::{View, to_value};
+use crate::tree::{NodeView, to_value};
 
 const POLICY_WIDENS: &str = crate::codes::POLICY_WIDENS.name;
 
@@ -25,7 +25,7 @@ impl<'a> Lowering<'a> {
         Value::map(parts.into_iter().filter(|(_, part)| !part.is_null()))
     }
 
-    fn tools(&mut self, view: Option<View<'a>>, outer: &Value) -> Value {
+    fn tools(&mut self, view: Option<NodeView<'a>>, outer: &Value) -> Value {
         let Some(view) = view else { return outer.clone() };
         let (mut allowed, mut blocked) = (None, strings(outer.get("blocked")));
         for pair in view.each_pair() {
@@ -73,7 +73,7 @@ impl<'a> Lowering<'a> {
         inner.chain(narrower).cloned().collect()
     }
 
-    fn budget(&mut self, view: Option<View<'a>>, outer: &Value) -> Value {
+    fn budget(&mut self, view: Option<NodeView<'a>>, outer: &Value) -> Value {
         let Some(view) = view else { return outer.clone() };
         let mut budget = outer.as_map().cloned().unwrap_or_default();
         for pair in view.each_pair() {
@@ -101,7 +101,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Numbers narrow, everything else is replaced.
-fn loop_settings(view: Option<View<'_>>, outer: &Value) -> Value {
+fn loop_settings(view: Option<NodeView<'_>>, outer: &Value) -> Value {
     let Some(view) = view else { return outer.clone() };
     let mut settings = outer.as_map().cloned().unwrap_or_default();
     for pair in view.each_pair() {

@@ -9,14 +9,14 @@ use crate::codes::UNKNOWN_RECIPIENT;
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 /// Targets that every instance has.
 const FIXED: [&str; 2] = ["self", "parent"];
 
 impl<'a> Lowering<'a> {
     /// Remembers a target written as plain text. `{literal: id}` states that it is the id of an instance.
-    pub(super) fn note_recipient(&mut self, target: &Template, view: View<'a>) {
+    pub(super) fn note_recipient(&mut self, target: &Template, view: NodeView<'a>) {
         if let Template::Literal(Value::Str(name)) = target
             && view.text().is_some()
         {

@@ -5,11 +5,11 @@ use rawko_core::{Schema, SchemaProblemKind};
 use super::Lowering;
 use crate::codes::INVALID_SCHEMA;
 use crate::finding::{Finding, Severity};
-use crate::tree::{View, to_value};
+use crate::tree::{NodeView, to_value};
 
 impl<'a> Lowering<'a> {
     /// Compiles the schema at a place.
-    pub(super) fn schema(&mut self, view: View<'a>) -> Schema {
+    pub(super) fn schema(&mut self, view: NodeView<'a>) -> Schema {
         let (schema, problems) = Schema::compile(&to_value(view));
         for problem in problems {
             let severity = match problem.kind {
@@ -34,6 +34,6 @@ impl<'a> Lowering<'a> {
     }
 }
 
-pub(super) fn step<'a>(view: View<'a>, key: &str) -> Option<View<'a>> {
+pub(super) fn step<'a>(view: NodeView<'a>, key: &str) -> Option<NodeView<'a>> {
     view.get(key).or_else(|| view.each_item().nth(key.parse().ok()?))
 }

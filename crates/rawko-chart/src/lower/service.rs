@@ -1,6 +1,6 @@
 //! Rule 8: the target of an invoke must exist, as far as the registry knows.
 
-use rawko_core::{ServiceClass, ServiceName};
+use rawko_core::{ServiceClass, ServiceName, ServiceSpec, Template, Value};
 
 use super::Lowering;
 use crate::finding::{Finding, Severity};
@@ -11,6 +11,20 @@ use crate::suggest::nearest;
 const UNKNOWN_SERVICE: &str = crate::codes::UNKNOWN_SERVICE.name;
 
 impl Lowering<'_> {
+    /// Returns the spec of the service that a `src` names; for `'tool:' ~ item.name`, that of the family.
+    pub(super) fn spec_of(&self, src: &Template) -> Option<&ServiceSpec> {
+        match src {
+            Template::Literal(Value::Str(src)) => self.registry.spec(src),
+            Template::Expr(src) => self.registry.spec(src.prefix().filter(|text| text.contains(':'))?),
+            Template::Literal(_) | Template::List(_) | Template::Map(_) => None,
+        }
+    }
+
+    /// Returns true if a result may have more than its schema mentions: agents are also people and charts.
+    pub(super) fn is_open_ended(&self, spec: &ServiceSpec) -> bool {
+        spec.class == ServiceClass::Agent && !self.registry.is_strict()
+    }
+
     pub(super) fn check_service(&mut self, src: &str, span: Span) {
         let ServiceName { class, member } = ServiceName::of(src);
         match class {

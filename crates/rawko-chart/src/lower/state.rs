@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rawko_core::{NodeId, NodeKind, NodeSpec, Value};
 
 use super::Lowering;
-use super::template::Rule;
+use super::template::TextRule;
 use crate::lowered::{MorePlaces, NodePlaces};
 
 impl<'a> Lowering<'a> {
@@ -33,7 +33,7 @@ impl<'a> Lowering<'a> {
             transitions: blocks.transitions,
             timers: blocks.timers,
             invokes: blocks.invokes,
-            output: more.output.map(|output| Box::new(self.template(output, Rule::Expression))),
+            output: more.output.map(|output| Box::new(self.template(output, TextRule::Expression))),
             docs: self.docs(&more.docs),
             policy: self.policy(&more.policy, inherited),
         };

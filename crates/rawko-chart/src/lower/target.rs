@@ -1,14 +1,14 @@
 //! Targets and initial states: resolves names to state nodes, and reports unknown ones (rules 1 and 2).
 
-use rawko_core::{InitialSpec, NodeId, NodeKind, Targets};
+use rawko_core::{InitialSpec, NodeId, NodeKind, TransitionTargets};
 
 use super::Lowering;
-use super::index::Missing;
+use super::index::MissingState;
 use crate::def::InitialKey;
 use crate::finding::{Finding, Severity};
 use crate::lowered::ActionPlaces;
 use crate::source::Span;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 const UNKNOWN_TARGET: &str = crate::codes::UNKNOWN_TARGET.name;
 const AMBIGUOUS_TARGET: &str = crate::codes::AMBIGUOUS_TARGET.name;
@@ -18,8 +18,8 @@ const UNKNOWN_INITIAL: &str = crate::codes::UNKNOWN_INITIAL.name;
 
 impl<'a> Lowering<'a> {
     /// Resolves the targets of a transition of `source`.
-    pub(super) fn targets(&mut self, source: u32, view: View<'a>) -> Targets {
-        let mut found = Targets::new();
+    pub(super) fn targets(&mut self, source: u32, view: NodeView<'a>) -> TransitionTargets {
+        let mut found = TransitionTargets::new();
         if let Some(text) = view.text() {
             found.extend(self.target(source, text, view.span()));
             return found;
@@ -36,7 +36,10 @@ impl<'a> Lowering<'a> {
 
     fn target(&mut self, source: u32, text: &str, span: Span) -> Option<NodeId> {
         match self.index.target(source, text) {
-            Ok(node) => Some(node),
+            Ok(node) => {
+                self.record(span, text, node);
+                Some(node)
+            }
             Err(missing) => {
                 let finding = self.missing_target(source, text, span, missing);
                 self.report(finding);
@@ -45,9 +48,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn missing_target(&self, source: u32, text: &str, span: Span, missing: Missing) -> Finding {
+    fn missing_target(&self, source: u32, text: &str, span: Span, missing: MissingState) -> Finding {
         match missing {
-            Missing::Unknown => {
+            MissingState::Unknown => {
                 let finding = Finding::new(
                     UNKNOWN_TARGET,
                     Severity::Fatal,
@@ -61,7 +64,7 @@ impl<'a> Lowering<'a> {
                     ),
                 }
             }
-            Missing::Ambiguous => self.ambiguous(text, span),
+            MissingState::Ambiguous => self.ambiguous(text, span),
         }
     }
 
@@ -104,13 +107,14 @@ impl<'a> Lowering<'a> {
         (Some(Box::new(InitialSpec { targets, actions })), places)
     }
 
-    fn initial_targets(&mut self, node: u32, view: View<'a>) -> Vec<NodeId> {
+    fn initial_targets(&mut self, node: u32, view: NodeView<'a>) -> Vec<NodeId> {
         let mut found = Vec::new();
         for item in view.one_or_many() {
             let Some(text) = item.text() else { continue };
             let resolved = self.index.initial(node, text).ok();
             match resolved.filter(|target| self.index.is_below(*target, node)) {
                 Some(target) => {
+                    self.record(item.span(), text, target);
                     self.check_orthogonal(&found, target, item.span());
                     found.push(target);
                 }
@@ -165,7 +169,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Splits `initial`: a target alone, or `{target, actions}`.
-fn initial_parts<'a>(view: View<'a>) -> (Option<View<'a>>, Option<View<'a>>) {
+fn initial_parts<'a>(view: NodeView<'a>) -> (Option<NodeView<'a>>, Option<NodeView<'a>>) {
     let Some(pairs) = view.pairs() else { return (Some(view), None) };
     let (mut target, mut actions) = (None, None);
     for pair in pairs {

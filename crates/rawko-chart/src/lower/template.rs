@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rawko_core::expr::Expr;
 use rawko_core::{Template, Value};
 
-use super::expression::{Use, is_bare_word};
+use super::expression::{ExpressionUse, is_bare_word};
 use super::{Lowering, language};
 use crate::def::ExpressionKey;
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
-use crate::tree::{Data, View, locate, to_value};
+use crate::tree::{Data, NodeView, locate, to_value};
 
 const LOOKS_LIKE_EXPRESSION: &str = crate::codes::LOOKS_LIKE_EXPRESSION.name;
 const LOOKS_LIKE_LITERAL: &str = crate::codes::LOOKS_LIKE_LITERAL.name;
@@ -19,7 +19,7 @@ const ROOTS: &[&str] = &["context", "event", "input", "env", "agents"];
 
 /// The interpretation of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum TextRule {
     /// As an expression (`context_updates`, `input`, `output`).
     Expression,
     /// As an expression if it parses and starts with a binding root (`data`, `params`, `message`).
@@ -30,12 +30,12 @@ pub(crate) enum Rule {
 
 /// `{expr: …}` or `{literal: …}`: an explicit choice by the author.
 pub(super) enum ExplicitValue<'a> {
-    Expr(View<'a>),
-    Literal(View<'a>),
+    Expr(NodeView<'a>),
+    Literal(NodeView<'a>),
 }
 
 /// Returns it for a map with only one of these keys; any other map is data.
-pub(super) fn said<'a>(view: View<'a>) -> Option<ExplicitValue<'a>> {
+pub(super) fn said<'a>(view: NodeView<'a>) -> Option<ExplicitValue<'a>> {
     let mut pairs = view.pairs()?;
     let (only, None) = (pairs.next()?, pairs.next()) else { return None };
     match ExpressionKey::parse(only.key)? {
@@ -46,7 +46,7 @@ pub(super) fn said<'a>(view: View<'a>) -> Option<ExplicitValue<'a>> {
 
 impl<'a> Lowering<'a> {
     /// Returns the template for a value. Parts without expressions become one literal.
-    pub(crate) fn template(&mut self, view: View<'a>, rule: Rule) -> Template {
+    pub(crate) fn template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
         match view.data() {
             Data::Str(text) => self.text_template(text, view.span(), rule),
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => Template::Literal(to_value(view)),
@@ -55,11 +55,11 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(crate) fn optional_template(&mut self, view: Option<View<'a>>, rule: Rule) -> Template {
+    pub(crate) fn optional_template(&mut self, view: Option<NodeView<'a>>, rule: TextRule) -> Template {
         view.map_or(Template::Literal(Value::Null), |view| self.template(view, rule))
     }
 
-    fn list_template(&mut self, view: View<'a>, rule: Rule) -> Template {
+    fn list_template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
         let items: Vec<Template> = view.each_item().map(|item| self.template(item, rule)).collect();
         if items.iter().all(is_literal) {
             return Template::Literal(to_value_plain(&items));
@@ -67,7 +67,7 @@ impl<'a> Lowering<'a> {
         Template::List(items)
     }
 
-    fn map_template(&mut self, view: View<'a>, rule: Rule) -> Template {
+    fn map_template(&mut self, view: NodeView<'a>, rule: TextRule) -> Template {
         match said(view) {
             Some(ExplicitValue::Expr(value)) => return self.said_expression(value),
             Some(ExplicitValue::Literal(value)) => return Template::Literal(to_value(value)),
@@ -86,20 +86,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// `{expr: "…"}`.
-    fn said_expression(&mut self, view: View<'a>) -> Template {
+    fn said_expression(&mut self, view: NodeView<'a>) -> Template {
         let Some(text) = view.text() else {
             let message = format!("expected an expression as text, found {}", view.kind_words());
             self.report(Finding::new(WRONG_TYPE, Severity::Fatal, view.span(), message));
             return Template::Literal(Value::Null);
         };
-        Template::Expr(self.expression(text, view.span(), Use::Value))
+        Template::Expr(self.expression(text, view.span(), ExpressionUse::Value))
     }
 
-    fn text_template(&mut self, text: &str, span: Span, rule: Rule) -> Template {
+    fn text_template(&mut self, text: &str, span: Span, rule: TextRule) -> Template {
         match rule {
-            Rule::Expression => Template::Expr(self.expression(text, span, Use::Value)),
-            Rule::Literal => Template::Literal(Value::str(text)),
-            Rule::Data => self.data_template(text, span),
+            TextRule::Expression => Template::Expr(self.expression(text, span, ExpressionUse::Value)),
+            TextRule::Literal => Template::Literal(Value::str(text)),
+            TextRule::Data => self.data_template(text, span),
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
                 if ROOTS.contains(&text.trim()) {
                     self.warn_literal(text, span);
                 }
-                Template::Expr(self.resolve(&ast, text, span, Use::Data))
+                Template::Expr(self.resolve(&ast, text, span, ExpressionUse::Data))
             }
             _ => {
                 if self.reads_like_expression(text) {
@@ -185,11 +185,11 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns a template as one expression, for positions that require one.
-    pub(crate) fn as_expression(&mut self, view: View<'a>) -> Expr {
+    pub(crate) fn as_expression(&mut self, view: NodeView<'a>) -> Expr {
         match view.data() {
-            Data::Str(text) => self.expression(text, view.span(), Use::Value),
+            Data::Str(text) => self.expression(text, view.span(), ExpressionUse::Value),
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => language::literal(to_value(view)),
-            Data::List { .. } | Data::Map { .. } => match self.template(view, Rule::Expression) {
+            Data::List { .. } | Data::Map { .. } => match self.template(view, TextRule::Expression) {
                 Template::Literal(value) => language::literal(value),
                 Template::Expr(expr) => expr,
                 Template::List(_) | Template::Map(_) => self.composed(view),
@@ -198,14 +198,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// Writes lists and maps with expressions inside in the language's own notation.
-    fn composed(&mut self, view: View<'a>) -> Expr {
+    fn composed(&mut self, view: NodeView<'a>) -> Expr {
         let mut text = String::new();
         compose(view, &mut text);
         let failed = self.findings.iter().any(|finding| within(finding.span, view.span()));
         if failed {
             return language::null();
         }
-        self.expression(&text, view.span(), Use::Value)
+        self.expression(&text, view.span(), ExpressionUse::Value)
     }
 }
 
@@ -219,7 +219,7 @@ fn within(inner: Span, outer: Span) -> bool {
     inner.start >= outer.start && inner.end <= outer.end
 }
 
-fn compose(view: View<'_>, out: &mut String) {
+fn compose(view: NodeView<'_>, out: &mut String) {
     match view.data() {
         Data::Str(text) => {
             out.push('(');
@@ -242,7 +242,7 @@ fn compose(view: View<'_>, out: &mut String) {
     }
 }
 
-fn compose_map(view: View<'_>, out: &mut String) {
+fn compose_map(view: NodeView<'_>, out: &mut String) {
     match said(view) {
         Some(ExplicitValue::Expr(value)) => return compose(value, out),
         Some(ExplicitValue::Literal(value)) => return out.push_str(&to_value(value).to_json().to_string()),

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Delay, InvokeSpec, ServiceSpec, Template, TransitionSpec, Trigger, Value};
+use rawko_core::{Delay, InvokeSpec, Template, TransitionSpec, Trigger};
 
 use super::delay::{looks_like_delay, parse_delay};
-use super::expression::Use;
+use super::expression::ExpressionUse;
 use super::template::{ExplicitValue, said};
 use super::{EventData, Lowering};
-use crate::def::{Part, TransitionDef, TriggerDef};
+use crate::def::{TransitionBlock, TransitionDef, TriggerDef};
 use crate::finding::{Finding, Severity};
 use crate::lowered::{InvokePlaces, TransitionPlaces};
 use crate::read::{read_delayed, read_event_list, read_invoke, read_transitions};
 use crate::source::Span;
-use crate::tree::{Data, View};
+use crate::tree::{Data, NodeView};
 
 const INVALID_EVENT: &str = crate::codes::INVALID_EVENT.name;
 const INVALID_DELAY: &str = crate::codes::INVALID_DELAY.name;
@@ -34,11 +34,13 @@ impl<'a> Lowering<'a> {
         let mut blocks = Blocks::default();
         for part in chart.states[node as usize].parts.iter() {
             match part {
-                Part::On(view) => self.on(node, view, &mut blocks),
-                Part::Always(span, view) => self.transitions(node, Trigger::Always, span, view, &mut blocks),
-                Part::After(view) => self.after(node, view, &mut blocks),
-                Part::Invoke(view) => self.invokes(node, view, &mut blocks),
-                Part::Done(span, view) => {
+                TransitionBlock::On(view) => self.on(node, view, &mut blocks),
+                TransitionBlock::Always(span, view) => {
+                    self.transitions(node, Trigger::Always, span, view, &mut blocks)
+                }
+                TransitionBlock::After(view) => self.after(node, view, &mut blocks),
+                TransitionBlock::Invoke(view) => self.invokes(node, view, &mut blocks),
+                TransitionBlock::Done(span, view) => {
                     let trigger = Trigger::Event(format!("done.state.{}", self.index.name(node)).into());
                     self.transitions(node, trigger, span, view, &mut blocks);
                 }
@@ -47,7 +49,7 @@ impl<'a> Lowering<'a> {
         blocks
     }
 
-    fn on(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+    fn on(&mut self, node: u32, view: NodeView<'a>, blocks: &mut Blocks) {
         if let Some(pairs) = view.pairs() {
             blocks.transitions.reserve_exact(pairs.len());
             blocks.transition_places.reserve_exact(pairs.len());
@@ -79,7 +81,7 @@ impl<'a> Lowering<'a> {
         shared
     }
 
-    fn after(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+    fn after(&mut self, node: u32, view: NodeView<'a>, blocks: &mut Blocks) {
         for pair in view.each_pair() {
             let trigger = self.timer(TriggerDef::DelayKey(pair.key), pair.key_span, blocks);
             self.transitions(node, trigger, pair.key_span, pair.value, blocks);
@@ -99,7 +101,7 @@ impl<'a> Lowering<'a> {
         Trigger::After(blocks.timers.len() - 1)
     }
 
-    fn invokes(&mut self, node: u32, view: View<'a>, blocks: &mut Blocks) {
+    fn invokes(&mut self, node: u32, view: NodeView<'a>, blocks: &mut Blocks) {
         for item in view.one_or_many() {
             let invoke = read_invoke(item);
             let (spec, places) = self.invoke(node, &invoke, &blocks.invokes);
@@ -126,7 +128,7 @@ impl<'a> Lowering<'a> {
         node: u32,
         trigger: Trigger,
         span: Span,
-        view: View<'a>,
+        view: NodeView<'a>,
         blocks: &mut Blocks,
     ) {
         // One transition is the common case and needs no copy of the trigger.
@@ -163,8 +165,8 @@ impl<'a> Lowering<'a> {
         blocks.transition_places.push(TransitionPlaces {
             trigger: def.trigger,
             body: def.body,
-            guard: def.guard.map(View::span),
-            target: def.target.map(View::span),
+            guard: def.guard.map(NodeView::span),
+            target: def.target.map(NodeView::span),
             actions: action_places,
         });
     }
@@ -180,20 +182,25 @@ impl<'a> Lowering<'a> {
             Some((word, invokes.iter().find(|invoke| &*invoke.id == id)?))
         });
         let Some((word, invoke)) = result else {
-            return self.declared_data(name).map(|schema| EventData { schema, is_failure: false });
+            return self.declared_data(name).map(|schema| EventData { schema, is_open_ended: false });
         };
         if invoke.each.is_some() {
             return self.each_data(invoke, word);
         }
         if word != "done" {
-            return Some(EventData { schema: ServiceSpec::failure(), is_failure: true });
+            return Some(self.failure_data(&invoke.src));
         }
-        let Template::Literal(Value::Str(src)) = &invoke.src else { return None };
-        let schema = self.registry.spec(src)?.output.clone()?;
-        Some(EventData { schema, is_failure: false })
+        let spec = self.spec_of(&invoke.src)?;
+        Some(EventData { schema: spec.output.clone()?, is_open_ended: self.is_open_ended(spec) })
     }
 
-    pub(super) fn delay(&mut self, view: View<'a>) -> Delay {
+    /// Returns the schema of `event.data` after a failure of a service.
+    pub(super) fn failure_data(&self, src: &Template) -> EventData {
+        let schema = self.registry.failure_of(self.spec_of(src));
+        EventData { schema, is_open_ended: !self.registry.is_strict() }
+    }
+
+    pub(super) fn delay(&mut self, view: NodeView<'a>) -> Delay {
         match view.data() {
             Data::Str(text) => self.delay_text(text, view.span()),
             Data::Int(millis) if millis >= 0 => Delay::Millis(millis as u64),
@@ -229,7 +236,7 @@ impl<'a> Lowering<'a> {
         if negative.is_some_and(|rest| parse_delay(rest).is_some_and(|millis| millis > 0)) {
             return self.negative_delay(text, span);
         }
-        Delay::Expr(self.expression(text, span, Use::Delay), text.into())
+        Delay::Expr(self.expression(text, span, ExpressionUse::Delay), text.into())
     }
 
     fn negative_delay(&mut self, text: &str, span: Span) -> Delay {

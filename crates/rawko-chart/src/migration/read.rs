@@ -11,8 +11,8 @@ use crate::def::{MigrationKey, SplitKey};
 use crate::finding::Finding;
 use crate::source::{Source, Span};
 use crate::suggest::nearest;
-use crate::tree::{Data, Tree, View, to_value};
-use crate::version::Range;
+use crate::tree::{Data, NodeView, TextTree, to_value};
+use crate::version::VersionRange;
 
 const KEYS: [&str; 6] = ["states", "context", "invokes", "timers", "events", "description"];
 
@@ -22,7 +22,7 @@ pub fn migrations_of_chart(source: &Source, chart: &Chart) -> (Vec<MigrationEntr
         return (Vec::new(), Vec::new());
     }
     // A text that is not readable has been reported by the chart's reader.
-    let Ok(tree) = Tree::read(&source.text) else { return (Vec::new(), Vec::new()) };
+    let Ok(tree) = TextTree::read(&source.text) else { return (Vec::new(), Vec::new()) };
     let body = tree.root().get("statechart").unwrap_or(tree.root());
     let mut reader = MigrationReader { chart, is_file: false, findings: Vec::new() };
     let entries = body.get("migrations").map(|block| reader.entries(block)).unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn migrations_of_chart(source: &Source, chart: &Chart) -> (Vec<MigrationEntr
 
 /// Reads a file with one mapping: an entry of `migrations:` without `from`. `None` if it cannot be used.
 pub fn migration_of_file(source: &Source, chart: &Chart) -> (Option<Migration>, Vec<Finding>) {
-    match Tree::read(&source.text) {
+    match TextTree::read(&source.text) {
         Ok(tree) => {
             let mut reader = MigrationReader { chart, is_file: true, findings: Vec::new() };
             let migration = reader.migration(tree.root());
@@ -53,20 +53,20 @@ impl MigrationReader<'_> {
         self.findings.push(INVALID_MIGRATION.at(span, message));
     }
 
-    fn misshapen(&mut self, view: View<'_>, expected: &str) {
+    fn misshapen(&mut self, view: NodeView<'_>, expected: &str) {
         if self.is_file {
             let message = format!("expected {expected}, found {}", view.kind_words());
             self.report(view.span(), message);
         }
     }
 
-    fn entries(&mut self, block: View<'_>) -> Vec<MigrationEntry> {
+    fn entries(&mut self, block: NodeView<'_>) -> Vec<MigrationEntry> {
         let mut entries = Vec::new();
         for item in block.each_item() {
             let migration = self.migration(item);
             let Some(from) = item.get("from") else { continue };
             let text = from.text().map_or_else(|| to_value(from).to_string(), str::to_owned);
-            match Range::parse(&text).filter(|_| !text.trim().is_empty()) {
+            match VersionRange::parse(&text).filter(|_| !text.trim().is_empty()) {
                 Some(range) => {
                     let migration = Arc::new(migration);
                     entries.push(MigrationEntry { from: text, range, migration, span: item.span() });
@@ -80,7 +80,7 @@ impl MigrationReader<'_> {
         entries
     }
 
-    fn migration(&mut self, body: View<'_>) -> Migration {
+    fn migration(&mut self, body: NodeView<'_>) -> Migration {
         let mut migration = Migration { source: to_value(body), ..Migration::default() };
         if body.pairs().is_none() && !body.is_null() {
             self.misshapen(body, "a map with `states`, `context`, `invokes`, `timers` or `events`");
@@ -114,13 +114,13 @@ impl MigrationReader<'_> {
     }
 
     /// Reports a value that is not a map from names.
-    fn expect_map(&mut self, value: View<'_>, what: &str) {
+    fn expect_map(&mut self, value: NodeView<'_>, what: &str) {
         if value.pairs().is_none() && !value.is_null() {
             self.misshapen(value, what);
         }
     }
 
-    fn states(&mut self, value: View<'_>, migration: &mut Migration) {
+    fn states(&mut self, value: NodeView<'_>, migration: &mut Migration) {
         self.expect_map(value, "a map from old states to new ones");
         for pair in value.each_pair() {
             let image = self.image(pair.value);
@@ -128,7 +128,7 @@ impl MigrationReader<'_> {
         }
     }
 
-    fn image(&mut self, value: View<'_>) -> StateImage {
+    fn image(&mut self, value: NodeView<'_>) -> StateImage {
         match value.data() {
             Data::Null => StateImage::default(),
             Data::Str(_) => StateImage { branches: vec![self.branch(None, value)] },
@@ -148,7 +148,7 @@ impl MigrationReader<'_> {
     }
 
     /// Reads one branch of a split: `{guard, target}`.
-    fn split(&mut self, item: View<'_>) -> StateBranch {
+    fn split(&mut self, item: NodeView<'_>) -> StateBranch {
         if item.pairs().is_none() {
             return self.branch(None, item);
         }
@@ -175,7 +175,7 @@ impl MigrationReader<'_> {
         }
     }
 
-    fn branch(&mut self, guard: Option<Expr>, target: View<'_>) -> StateBranch {
+    fn branch(&mut self, guard: Option<Expr>, target: NodeView<'_>) -> StateBranch {
         let mut targets = Vec::new();
         for item in target.one_or_many() {
             let Some(path) = item.text() else {
@@ -193,7 +193,7 @@ impl MigrationReader<'_> {
         StateBranch { guard, targets }
     }
 
-    fn context(&mut self, value: View<'_>, migration: &mut Migration) {
+    fn context(&mut self, value: NodeView<'_>, migration: &mut Migration) {
         self.expect_map(value, "a map from context keys to expressions");
         for pair in value.each_pair() {
             let names = self.chart.context_names();
@@ -210,7 +210,7 @@ impl MigrationReader<'_> {
     }
 
     /// Compiles an expression over `old`. Anything but text is a value.
-    fn expression(&mut self, view: View<'_>) -> Option<Expr> {
+    fn expression(&mut self, view: NodeView<'_>) -> Option<Expr> {
         let text = match view.text() {
             Some(text) => text.to_owned(),
             None => to_value(view).to_string(),
@@ -227,7 +227,7 @@ impl MigrationReader<'_> {
         }
     }
 
-    fn invokes(&mut self, value: View<'_>, migration: &mut Migration) {
+    fn invokes(&mut self, value: NodeView<'_>, migration: &mut Migration) {
         self.expect_map(value, "a map from old invoke ids to new ones");
         for pair in value.each_pair() {
             let Some(heir) = self.heir(pair.value, "the id of an invoke") else { continue };
@@ -244,7 +244,7 @@ impl MigrationReader<'_> {
         }
     }
 
-    fn timers(&mut self, value: View<'_>, migration: &mut Migration) {
+    fn timers(&mut self, value: NodeView<'_>, migration: &mut Migration) {
         self.expect_map(value, "a map from old states to their timers");
         for pair in value.each_pair() {
             let state = state_path(pair.key);
@@ -261,7 +261,7 @@ impl MigrationReader<'_> {
         }
     }
 
-    fn events(&mut self, value: View<'_>, migration: &mut Migration) {
+    fn events(&mut self, value: NodeView<'_>, migration: &mut Migration) {
         self.expect_map(value, "a map from old events to new ones");
         for pair in value.each_pair() {
             let Some(heir) = self.heir(pair.value, "the name of an event") else { continue };
@@ -279,7 +279,7 @@ impl MigrationReader<'_> {
     }
 
     /// Returns a name, `Some(None)` for `null`, and `None` for anything else.
-    fn heir(&mut self, value: View<'_>, what: &str) -> Option<Option<Arc<str>>> {
+    fn heir(&mut self, value: NodeView<'_>, what: &str) -> Option<Option<Arc<str>>> {
         match value.data() {
             Data::Null => Some(None),
             Data::Str(text) => Some(Some(text.into())),

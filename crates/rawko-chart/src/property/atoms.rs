@@ -1,6 +1,8 @@
 //! The functions that only property expressions have: `in`, `event`, `invoked`, `called`, `ended`. Each call becomes a
 //! local variable, and the rest is the expression language unchanged.
 
+use std::ops::Range;
+
 use rawko_core::expr::{self, Names};
 use rawko_core::{Chart, NodeId, Slot};
 
@@ -38,7 +40,35 @@ pub(super) fn compile(text: &str, chart: &Chart) -> Result<PropertyExpr, String>
 
 /// Replaces each call of a property function by the name of a local.
 fn rewrite(text: &str, chart: &Chart) -> Result<(String, Vec<Atom>), String> {
-    let (mut out, mut atoms) = (String::new(), Vec::new());
+    let mut atoms = Vec::new();
+    let out = replace_calls(text, |word, argument| {
+        let local = local_name(atoms.len());
+        atoms.push(atom(word, argument, chart)?);
+        Ok(local)
+    })?;
+    Ok((out, atoms))
+}
+
+/// Returns the locations of the names in all `in('…')` of a property expression.
+pub(crate) fn state_names(text: &str) -> Vec<Range<usize>> {
+    let mut names = Vec::new();
+    // The calls before a mistake count, too: the text may be half typed.
+    let _: Result<String, String> = replace_calls(text, |word, argument| {
+        if let Some(name) = argument.filter(|_| word == "in") {
+            let start = name.as_ptr() as usize - text.as_ptr() as usize;
+            names.push(start..start + name.len());
+        }
+        Ok(local_name(0))
+    });
+    names
+}
+
+/// Replaces each call of a property function, given its name and its argument, which is a part of the text.
+fn replace_calls(
+    text: &str,
+    mut replace: impl FnMut(&str, Option<&str>) -> Result<String, String>,
+) -> Result<String, String> {
+    let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if first == '\'' || first == '"' {
@@ -51,8 +81,7 @@ fn rewrite(text: &str, chart: &Chart) -> Result<(String, Vec<Atom>), String> {
             let is_call = FUNCTIONS.contains(&word) && after.trim_start().starts_with('(');
             if is_call && !(word == "in" && follows_operand(&out)) && !out.trim_end().ends_with('.') {
                 let (argument, tail) = argument(word, after)?;
-                out.push_str(&local_name(atoms.len()));
-                atoms.push(atom(word, argument, chart)?);
+                out.push_str(&replace(word, argument)?);
                 rest = tail;
             } else {
                 out.push_str(word);
@@ -63,7 +92,7 @@ fn rewrite(text: &str, chart: &Chart) -> Result<(String, Vec<Atom>), String> {
             rest = &rest[first.len_utf8()..];
         }
     }
-    Ok((out, atoms))
+    Ok(out)
 }
 
 fn local_name(number: usize) -> String {

@@ -9,7 +9,7 @@ use crate::def::{BeforeKey, LeadsToKey, PropertyKey, WithinKey};
 use crate::finding::Finding;
 use crate::source::{Source, Span};
 use crate::suggest::nearest;
-use crate::tree::{Data, Tree, View};
+use crate::tree::{Data, NodeView, TextTree};
 
 const KEYS: [&str; 7] = ["never", "always", "before", "within", "leads_to", "assume", "description"];
 
@@ -19,7 +19,7 @@ pub fn properties_of_chart(source: &Source, chart: &Chart) -> (Vec<Property>, Ve
         return (Vec::new(), Vec::new());
     }
     // A text that is not readable has been reported by the chart's reader.
-    let Ok(tree) = Tree::read(&source.text) else { return (Vec::new(), Vec::new()) };
+    let Ok(tree) = TextTree::read(&source.text) else { return (Vec::new(), Vec::new()) };
     let body = tree.root().get("statechart").unwrap_or(tree.root());
     let read = |block| read_block(block, chart, Structure::Checked);
     body.get("properties").map(read).unwrap_or_default()
@@ -27,7 +27,7 @@ pub fn properties_of_chart(source: &Source, chart: &Chart) -> (Vec<Property>, Ve
 
 /// Reads a file of properties: a map of them, or one below `properties:`.
 pub fn properties_of_file(source: &Source, chart: &Chart) -> (Vec<Property>, Vec<Finding>) {
-    match Tree::read(&source.text) {
+    match TextTree::read(&source.text) {
         Ok(tree) => {
             let block = tree.root().get("properties").unwrap_or(tree.root());
             read_block(block, chart, Structure::Unchecked)
@@ -43,7 +43,7 @@ enum Structure {
     Unchecked,
 }
 
-fn read_block(block: View<'_>, chart: &Chart, structure: Structure) -> (Vec<Property>, Vec<Finding>) {
+fn read_block(block: NodeView<'_>, chart: &Chart, structure: Structure) -> (Vec<Property>, Vec<Finding>) {
     let (mut properties, mut findings) = (Vec::new(), Vec::new());
     if block.is_null() {
         return (properties, findings);
@@ -70,7 +70,7 @@ struct PropertyReader<'c> {
 }
 
 impl PropertyReader<'_> {
-    fn report<T>(&mut self, view: View<'_>, message: impl Into<String>) -> Option<T> {
+    fn report<T>(&mut self, view: NodeView<'_>, message: impl Into<String>) -> Option<T> {
         self.findings.push(INVALID_PROPERTY.at(view.span(), message));
         None
     }
@@ -83,7 +83,7 @@ impl PropertyReader<'_> {
         None
     }
 
-    fn property(&mut self, body: View<'_>) -> Option<(PropertyKind, Assumptions)> {
+    fn property(&mut self, body: NodeView<'_>) -> Option<(PropertyKind, Assumptions)> {
         const HELP: &str = "write one of `never`, `always`, `before`, `within` and `leads_to`";
         if body.pairs().is_none() {
             let message = format!("a property is a map, not {}; {HELP}", body.kind_words());
@@ -112,7 +112,7 @@ impl PropertyReader<'_> {
         }
     }
 
-    fn kind(&mut self, key: PropertyKey, value: View<'_>) -> Option<PropertyKind> {
+    fn kind(&mut self, key: PropertyKey, value: NodeView<'_>) -> Option<PropertyKind> {
         match key {
             PropertyKey::Never => self.expression(value).map(PropertyKind::Never),
             PropertyKey::Always => self.expression(value).map(PropertyKind::Always),
@@ -139,10 +139,10 @@ impl PropertyReader<'_> {
 
     fn fields<'v, const N: usize>(
         &mut self,
-        value: View<'v>,
+        value: NodeView<'v>,
         names: [&str; N],
         is_known: fn(&str) -> bool,
-    ) -> Option<[View<'v>; N]> {
+    ) -> Option<[NodeView<'v>; N]> {
         let example = names.map(|name| format!("{name}: …")).join(", ");
         for pair in value.each_pair() {
             if !is_known(pair.key) {
@@ -150,8 +150,8 @@ impl PropertyReader<'_> {
                 self.misshapen::<()>(pair.key_span, message);
             }
         }
-        let found: Vec<View<'v>> = names.iter().filter_map(|name| value.get(name)).collect();
-        match <[View<'v>; N]>::try_from(found) {
+        let found: Vec<NodeView<'v>> = names.iter().filter_map(|name| value.get(name)).collect();
+        match <[NodeView<'v>; N]>::try_from(found) {
             Ok(found) => Some(found),
             Err(_) => {
                 self.misshapen(value.span(), format!("the property is incomplete; write `{{{example}}}`"))
@@ -159,7 +159,7 @@ impl PropertyReader<'_> {
         }
     }
 
-    fn expression(&mut self, view: View<'_>) -> Option<PropertyExpr> {
+    fn expression(&mut self, view: NodeView<'_>) -> Option<PropertyExpr> {
         let Some(text) = view.text() else {
             let message = format!("expected an expression, not {}", view.kind_words());
             return self.misshapen(view.span(), message);
@@ -170,7 +170,7 @@ impl PropertyReader<'_> {
         }
     }
 
-    fn time(&mut self, view: View<'_>) -> Option<u64> {
+    fn time(&mut self, view: NodeView<'_>) -> Option<u64> {
         match view.data() {
             Data::Int(ms) if ms >= 0 => u64::try_from(ms).ok(),
             Data::Str(text) => match duration::parse_ms(text) {
@@ -181,7 +181,7 @@ impl PropertyReader<'_> {
         }
     }
 
-    fn assumptions(&mut self, view: View<'_>) -> Assumptions {
+    fn assumptions(&mut self, view: NodeView<'_>) -> Assumptions {
         let mut assume = Assumptions::default();
         for item in view.one_or_many() {
             match item.text() {

@@ -1,12 +1,12 @@
 //! The chart's own keys. Its root is a state node like the others, so half of them go there.
 
 use super::state::StateReader;
-use crate::def::{ChartDef, ChartKey, Part, StateDef};
+use crate::def::{ChartDef, ChartKey, StateDef, TransitionBlock};
 use crate::finding::Finding;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 /// Reads a chart; parts that do not match the format were reported before and are skipped.
-pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> ChartDef<'a> {
+pub(crate) fn read_chart<'a>(body: NodeView<'a>, findings: &mut Vec<Finding>) -> ChartDef<'a> {
     let mut chart = ChartDef {
         body,
         id: None,
@@ -40,12 +40,12 @@ pub(crate) fn read_chart<'a>(body: View<'a>, findings: &mut Vec<Finding>) -> Cha
             ChartKey::Type => kind = Some(value),
             ChartKey::Actions => chart.actions = Some(value),
             ChartKey::Guards => chart.guards = Some(value),
-            ChartKey::On => root.parts.push(Part::On(value)),
-            ChartKey::Always => root.parts.push(Part::Always(pair.key_span, value)),
-            ChartKey::After => root.parts.push(Part::After(value)),
+            ChartKey::On => root.parts.push(TransitionBlock::On(value)),
+            ChartKey::Always => root.parts.push(TransitionBlock::Always(pair.key_span, value)),
+            ChartKey::After => root.parts.push(TransitionBlock::After(value)),
             ChartKey::Entry => root.more_mut().entry = Some(value),
             ChartKey::Exit => root.more_mut().exit = Some(value),
-            ChartKey::Invoke => root.parts.push(Part::Invoke(value)),
+            ChartKey::Invoke => root.parts.push(TransitionBlock::Invoke(value)),
             ChartKey::Unhandled => chart.unhandled = Some(value),
             ChartKey::MaxMicrosteps => chart.max_microsteps = Some(value),
             ChartKey::Description => root.more_mut().docs.description = Some(value),

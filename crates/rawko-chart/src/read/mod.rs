@@ -9,6 +9,6 @@ mod structure;
 mod transition;
 
 pub(crate) use chart::read_chart;
-pub(crate) use document::{Document, classify, registry_instead};
+pub(crate) use document::{ReadDocument, classify, registry_instead};
 pub(crate) use structure::check_shape;
 pub(crate) use transition::{read_delayed, read_event_list, read_invoke, read_transitions};

@@ -3,10 +3,10 @@
 use rawko_core::{HistoryVariant, NodeKind};
 use rustc_hash::FxHashMap;
 
-use crate::def::{Part, StateDef, StateKey, kind_of_word, misplaced};
+use crate::def::{StateDef, StateKey, TransitionBlock, kind_of_word, misplaced};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
-use crate::tree::{DUPLICATE_KEY, View};
+use crate::tree::{DUPLICATE_KEY, NodeView};
 
 const MISPLACED_KEY: &str = crate::codes::MISPLACED_KEY.name;
 const TYPE_CONFLICT: &str = crate::codes::TYPE_CONFLICT.name;
@@ -22,10 +22,10 @@ pub(super) struct StateReader<'a, 'f> {
 /// The keys that determine a node's kind.
 #[derive(Clone, Copy, Default)]
 struct Below<'a> {
-    kind: Option<View<'a>>,
-    states: Option<View<'a>>,
-    regions: Option<View<'a>>,
-    variant: Option<View<'a>>,
+    kind: Option<NodeView<'a>>,
+    states: Option<NodeView<'a>>,
+    regions: Option<NodeView<'a>>,
+    variant: Option<NodeView<'a>>,
 }
 
 impl<'a, 'f> StateReader<'a, 'f> {
@@ -36,9 +36,9 @@ impl<'a, 'f> StateReader<'a, 'f> {
     pub(super) fn read(
         mut self,
         mut root: StateDef<'a>,
-        kind: Option<View<'a>>,
-        states: Option<View<'a>>,
-        regions: Option<View<'a>>,
+        kind: Option<NodeView<'a>>,
+        states: Option<NodeView<'a>>,
+        regions: Option<NodeView<'a>>,
     ) -> Vec<StateDef<'a>> {
         let below = Below { kind, states, regions, variant: None };
         // A chart without states is still a chart to report on.
@@ -50,7 +50,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 
     /// Recursion is bounded by the tree's depth.
-    fn state(&mut self, key: &'a str, key_span: Span, body: View<'a>, parent: u32, listed: bool) {
+    fn state(&mut self, key: &'a str, key_span: Span, body: NodeView<'a>, parent: u32, listed: bool) {
         let number = self.states.len() as u32;
         let mut state = StateDef::new(key, key_span, body.span(), Some(parent));
         let mut below = Below::default();
@@ -59,16 +59,18 @@ impl<'a, 'f> StateReader<'a, 'f> {
             let value = pair.value;
             match name {
                 StateKey::Type => below.kind = Some(value),
-                StateKey::On => state.parts.push(Part::On(value)),
+                StateKey::On => state.parts.push(TransitionBlock::On(value)),
                 StateKey::Entry => state.more_mut().entry = Some(value),
                 StateKey::Exit => state.more_mut().exit = Some(value),
-                StateKey::Always => state.parts.push(Part::Always(pair.key_span, value)),
-                StateKey::After => state.parts.push(Part::After(value)),
-                StateKey::Invoke => state.parts.push(Part::Invoke(value)),
+                StateKey::Always => state.parts.push(TransitionBlock::Always(pair.key_span, value)),
+                StateKey::After => state.parts.push(TransitionBlock::After(value)),
+                StateKey::Invoke => state.parts.push(TransitionBlock::Invoke(value)),
                 StateKey::Initial => state.more_mut().initial = Some(value),
                 StateKey::States => below.states = Some(value),
                 StateKey::Regions => below.regions = Some(value),
-                StateKey::OnDone | StateKey::OnAllDone => state.parts.push(Part::Done(pair.key_span, value)),
+                StateKey::OnDone | StateKey::OnAllDone => {
+                    state.parts.push(TransitionBlock::Done(pair.key_span, value))
+                }
                 StateKey::Id if listed => {}
                 StateKey::Id => state.more_mut().id = value.text().map(|id| (id, value.span())),
                 StateKey::Variant => below.variant = Some(value),
@@ -94,7 +96,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     fn children(&mut self, parent: u32, below: Below<'a>) {
         let kind = self.states[parent as usize].kind;
         if matches!(kind, NodeKind::Compound | NodeKind::Parallel) {
-            let mut blocks: Vec<View<'a>> = below.states.into_iter().chain(below.regions).collect();
+            let mut blocks: Vec<NodeView<'a>> = below.states.into_iter().chain(below.regions).collect();
             blocks.sort_by_key(|block| block.span());
             blocks.into_iter().for_each(|block| self.block(parent, block));
         } else if let Some(block) = below.states.filter(|block| !is_empty(*block)).or(below.regions) {
@@ -104,7 +106,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 
     /// The states of a `states:` map, a `regions:` map or a `regions:` list.
-    fn block(&mut self, parent: u32, block: View<'a>) {
+    fn block(&mut self, parent: u32, block: NodeView<'a>) {
         let count = block.pairs().map_or(0, |pairs| pairs.len());
         self.states.reserve(count);
         self.states[parent as usize].children.reserve(count);
@@ -121,11 +123,11 @@ impl<'a, 'f> StateReader<'a, 'f> {
 
     /// Returns the explicit kind, or the one implied by the other keys.
     fn kind(&self, below: &Below<'a>) -> NodeKind {
-        let variant = match below.variant.and_then(View::text) {
+        let variant = match below.variant.and_then(NodeView::text) {
             Some("deep") => HistoryVariant::Deep,
             _ => HistoryVariant::Shallow,
         };
-        match below.kind.and_then(View::text).and_then(|word| kind_of_word(word, variant)) {
+        match below.kind.and_then(NodeView::text).and_then(|word| kind_of_word(word, variant)) {
             Some(kind) => kind,
             None if below.regions.is_some() => NodeKind::Parallel,
             None if below.states.is_some_and(|states| !is_empty(states)) => NodeKind::Compound,
@@ -144,7 +146,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
         }
     }
 
-    fn report_conflict(&mut self, node: u32, block: View<'a>) {
+    fn report_conflict(&mut self, node: u32, block: NodeView<'a>) {
         let state = &self.states[node as usize];
         let word = kind_word(state.kind);
         let message = format!("`{}` is {word} but has child states", state.key);
@@ -213,7 +215,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 
     /// Reports keys that are invalid on this kind of state: often a sign of wrong indentation.
-    fn report_misplaced(&mut self, state: &StateDef<'a>, body: View<'a>) {
+    fn report_misplaced(&mut self, state: &StateDef<'a>, body: NodeView<'a>) {
         let wrong = misplaced(state.kind);
         for pair in body.each_pair().filter(|pair| wrong.contains(&pair.key)) {
             let word = kind_word(state.kind);
@@ -224,7 +226,7 @@ impl<'a, 'f> StateReader<'a, 'f> {
     }
 }
 
-fn is_empty(view: View<'_>) -> bool {
+fn is_empty(view: NodeView<'_>) -> bool {
     view.is_null() || view.pairs().is_some_and(|pairs| pairs.len() == 0)
 }
 

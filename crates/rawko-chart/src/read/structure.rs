@@ -1,10 +1,10 @@
 //! Compares a tree with the description of the format: unknown keys, wrong kinds of values, missing keys.
 
-use crate::def::{Record, Shape, Tagged};
+use crate::def::{RecordShape, TaggedShape, ValueShape};
 use crate::finding::{FINDINGS_MAX, Finding, Severity};
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::tree::{Data, View};
+use crate::tree::{Data, NodeView};
 
 const UNKNOWN_KEY: &str = crate::codes::UNKNOWN_KEY.name;
 const UNKNOWN_VALUE: &str = crate::codes::UNKNOWN_VALUE.name;
@@ -14,30 +14,34 @@ const UNKNOWN_ACTION: &str = crate::codes::UNKNOWN_ACTION.name;
 
 /// Reports everything below `view` that does not match `shape`. `at` is the location for a value without text, such as
 /// a key with an empty value.
-pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+pub(crate) fn check_shape(view: NodeView<'_>, shape: &ValueShape, at: Span, findings: &mut Vec<Finding>) {
     if findings.len() >= FINDINGS_MAX {
         return;
     }
     match shape {
-        Shape::Any => {}
-        Shape::Null | Shape::Text | Shape::TextLike(_) | Shape::Bool | Shape::Number => {
+        ValueShape::Any => {}
+        ValueShape::Null
+        | ValueShape::Text
+        | ValueShape::TextLike(_)
+        | ValueShape::Bool
+        | ValueShape::Number => {
             if !fits_kind(view, shape) {
                 findings.push(wrong_type(view, shape, at));
             }
         }
-        Shape::Whole(least) => check_whole(view, *least, shape, at, findings),
-        Shape::Word(words) => check_word(view, words, shape, at, findings),
-        Shape::List(item) => match view.items() {
+        ValueShape::Whole(least) => check_whole(view, *least, shape, at, findings),
+        ValueShape::Word(words) => check_word(view, words, shape, at, findings),
+        ValueShape::List(item) => match view.items() {
             Some(items) => items.for_each(|value| check_shape(value, item, at, findings)),
             None => findings.push(wrong_type(view, shape, at)),
         },
-        Shape::MapOf(value, _) | Shape::MapBy(_, value, _) => match view.pairs() {
+        ValueShape::MapOf(value, _) | ValueShape::MapBy(_, value, _) => match view.pairs() {
             Some(pairs) => pairs.for_each(|pair| check_shape(pair.value, value, pair.key_span, findings)),
             None => findings.push(wrong_type(view, shape, at)),
         },
-        Shape::Record(record) => check_record(view, record, shape, at, findings),
-        Shape::Tagged(tagged) => check_tagged(view, tagged, shape, at, findings),
-        Shape::Either(shapes) => match shapes.iter().find(|shape| fits_kind(view, shape)) {
+        ValueShape::Record(record) => check_record(view, record, shape, at, findings),
+        ValueShape::Tagged(tagged) => check_tagged(view, tagged, shape, at, findings),
+        ValueShape::Either(shapes) => match shapes.iter().find(|shape| fits_kind(view, shape)) {
             Some(shape) => check_shape(view, shape, at, findings),
             None => findings.push(wrong_type(view, shape, at)),
         },
@@ -45,22 +49,25 @@ pub(crate) fn check_shape(view: View<'_>, shape: &Shape, at: Span, findings: &mu
 }
 
 /// Returns true if the kind of value matches, ignoring its contents.
-fn fits_kind(view: View<'_>, shape: &Shape) -> bool {
+fn fits_kind(view: NodeView<'_>, shape: &ValueShape) -> bool {
     match (shape, view.data()) {
-        (Shape::Any, _) => true,
-        (Shape::Null, Data::Null) => true,
-        (Shape::Text | Shape::TextLike(_) | Shape::Word(_), Data::Str(_)) => true,
-        (Shape::Bool, Data::Bool(_)) => true,
-        (Shape::Whole(_), Data::Int(_)) => true,
-        (Shape::Number, Data::Int(_) | Data::Float(_)) => true,
-        (Shape::List(_), Data::List { .. }) => true,
-        (Shape::MapOf(..) | Shape::MapBy(..) | Shape::Record(_) | Shape::Tagged(_), Data::Map { .. }) => true,
-        (Shape::Either(shapes), _) => shapes.iter().any(|shape| fits_kind(view, shape)),
+        (ValueShape::Any, _) => true,
+        (ValueShape::Null, Data::Null) => true,
+        (ValueShape::Text | ValueShape::TextLike(_) | ValueShape::Word(_), Data::Str(_)) => true,
+        (ValueShape::Bool, Data::Bool(_)) => true,
+        (ValueShape::Whole(_), Data::Int(_)) => true,
+        (ValueShape::Number, Data::Int(_) | Data::Float(_)) => true,
+        (ValueShape::List(_), Data::List { .. }) => true,
+        (
+            ValueShape::MapOf(..) | ValueShape::MapBy(..) | ValueShape::Record(_) | ValueShape::Tagged(_),
+            Data::Map { .. },
+        ) => true,
+        (ValueShape::Either(shapes), _) => shapes.iter().any(|shape| fits_kind(view, shape)),
         _ => false,
     }
 }
 
-fn check_whole(view: View<'_>, least: i64, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+fn check_whole(view: NodeView<'_>, least: i64, shape: &ValueShape, at: Span, findings: &mut Vec<Finding>) {
     match view.data() {
         Data::Int(number) if number >= least => {}
         Data::Int(number) => {
@@ -71,7 +78,7 @@ fn check_whole(view: View<'_>, least: i64, shape: &Shape, at: Span, findings: &m
     }
 }
 
-fn check_word(view: View<'_>, words: &[&str], shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+fn check_word(view: NodeView<'_>, words: &[&str], shape: &ValueShape, at: Span, findings: &mut Vec<Finding>) {
     let Some(text) = view.text() else {
         findings.push(wrong_type(view, shape, at));
         return;
@@ -86,7 +93,13 @@ fn check_word(view: View<'_>, words: &[&str], shape: &Shape, at: Span, findings:
     }
 }
 
-fn check_record(view: View<'_>, record: &Record, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+fn check_record(
+    view: NodeView<'_>,
+    record: &RecordShape,
+    shape: &ValueShape,
+    at: Span,
+    findings: &mut Vec<Finding>,
+) {
     let Some(pairs) = view.pairs() else {
         findings.push(wrong_type(view, shape, at));
         return;
@@ -105,7 +118,13 @@ fn check_record(view: View<'_>, record: &Record, shape: &Shape, at: Span, findin
     }
 }
 
-fn check_tagged(view: View<'_>, tagged: &Tagged, shape: &Shape, at: Span, findings: &mut Vec<Finding>) {
+fn check_tagged(
+    view: NodeView<'_>,
+    tagged: &TaggedShape,
+    shape: &ValueShape,
+    at: Span,
+    findings: &mut Vec<Finding>,
+) {
     if view.pairs().is_none() {
         findings.push(wrong_type(view, shape, at));
         return;
@@ -122,7 +141,7 @@ fn check_tagged(view: View<'_>, tagged: &Tagged, shape: &Shape, at: Span, findin
         return;
     };
     let Some(name) = tag.text() else {
-        findings.push(wrong_type(tag, &Shape::Text, at));
+        findings.push(wrong_type(tag, &ValueShape::Text, at));
         return;
     };
     match tagged.variants.iter().find(|(variant, _)| *variant == name) {
@@ -131,7 +150,7 @@ fn check_tagged(view: View<'_>, tagged: &Tagged, shape: &Shape, at: Span, findin
     }
 }
 
-fn unknown_type(name: &str, span: Span, tagged: &Tagged) -> Finding {
+fn unknown_type(name: &str, span: Span, tagged: &TaggedShape) -> Finding {
     let names = tagged.variants.iter().map(|(name, _)| *name);
     let finding =
         Finding::new(UNKNOWN_ACTION, Severity::Fatal, span, format!("there is no action type `{name}`"));
@@ -141,7 +160,7 @@ fn unknown_type(name: &str, span: Span, tagged: &Tagged) -> Finding {
     }
 }
 
-fn unknown_key(key: &str, span: Span, record: &Record) -> Finding {
+fn unknown_key(key: &str, span: Span, record: &RecordShape) -> Finding {
     let message = format!("{} has no key `{key}`", record.words);
     let finding = Finding::new(UNKNOWN_KEY, Severity::Fatal, span, message);
     let keys = record.all_fields();
@@ -183,7 +202,7 @@ const FAMILIAR: &[(&str, &str)] = &[
     ("parallel", "regions"),
 ];
 
-fn missing_key(required: &str, record: &Record, span: Span) -> Finding {
+fn missing_key(required: &str, record: &RecordShape, span: Span) -> Finding {
     let key = required.replace('|', "` or `");
     let message = format!("{} needs `{key}`", record.words);
     let doc = required.split('|').next().and_then(|key| record.field(key)).map_or("", |field| field.doc);
@@ -196,31 +215,31 @@ fn lower_first(doc: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
 }
 
-fn wrong_type(view: View<'_>, shape: &Shape, at: Span) -> Finding {
+fn wrong_type(view: NodeView<'_>, shape: &ValueShape, at: Span) -> Finding {
     let message = format!("expected {}, found {}", expected(shape), view.kind_words());
     let span = if view.span().start == view.span().end { at } else { view.span() };
     Finding::new(WRONG_TYPE, Severity::Fatal, span, message)
 }
 
 /// Returns the description of a shape, as in "expected …".
-fn expected(shape: &Shape) -> String {
+fn expected(shape: &ValueShape) -> String {
     match shape {
-        Shape::Any => "anything".into(),
-        Shape::Null => "nothing".into(),
-        Shape::Text | Shape::TextLike(_) => "text".into(),
-        Shape::Bool => "`true` or `false`".into(),
-        Shape::Whole(least) => format!("a whole number of at least {least}"),
-        Shape::Number => "a number".into(),
-        Shape::Word(words) => format!("one of {}", list_words(words)),
-        Shape::List(_) => "a list".into(),
-        Shape::MapOf(_, keys) | Shape::MapBy(_, _, keys) => {
+        ValueShape::Any => "anything".into(),
+        ValueShape::Null => "nothing".into(),
+        ValueShape::Text | ValueShape::TextLike(_) => "text".into(),
+        ValueShape::Bool => "`true` or `false`".into(),
+        ValueShape::Whole(least) => format!("a whole number of at least {least}"),
+        ValueShape::Number => "a number".into(),
+        ValueShape::Word(words) => format!("one of {}", list_words(words)),
+        ValueShape::List(_) => "a list".into(),
+        ValueShape::MapOf(_, keys) | ValueShape::MapBy(_, _, keys) => {
             format!("a map by {}", keys.trim_start_matches("an ").trim_start_matches("a "))
         }
-        Shape::Record(record) => format!("{} (a map)", record.words),
-        Shape::Tagged(tagged) => format!("{} (a map)", tagged.words),
-        Shape::Either(shapes) => {
+        ValueShape::Record(record) => format!("{} (a map)", record.words),
+        ValueShape::Tagged(tagged) => format!("{} (a map)", tagged.words),
+        ValueShape::Either(shapes) => {
             let words: Vec<String> =
-                shapes.iter().filter(|shape| !matches!(shape, Shape::Null)).map(expected).collect();
+                shapes.iter().filter(|shape| !matches!(shape, ValueShape::Null)).map(expected).collect();
             match words.split_last() {
                 Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
                 _ => words.concat(),

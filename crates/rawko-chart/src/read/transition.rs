@@ -5,7 +5,7 @@ use crate::def::{
     TriggerDef,
 };
 use crate::source::Span;
-use crate::tree::View;
+use crate::tree::NodeView;
 
 fn bare<'a>(trigger: Span, body: Span) -> TransitionDef<'a> {
     let docs = DocsDef::default();
@@ -13,14 +13,18 @@ fn bare<'a>(trigger: Span, body: Span) -> TransitionDef<'a> {
 }
 
 /// Reads a target, a transition, or a list of these; all have the same trigger.
-pub(crate) fn read_transitions<'a>(trigger: Span, value: View<'a>, mut each: impl FnMut(TransitionDef<'a>)) {
+pub(crate) fn read_transitions<'a>(
+    trigger: Span,
+    value: NodeView<'a>,
+    mut each: impl FnMut(TransitionDef<'a>),
+) {
     match value.items() {
         Some(items) => items.for_each(|item| each(read_one(trigger, item))),
         None => each(read_one(trigger, value)),
     }
 }
 
-fn read_one<'a>(trigger: Span, value: View<'a>) -> TransitionDef<'a> {
+fn read_one<'a>(trigger: Span, value: NodeView<'a>) -> TransitionDef<'a> {
     let mut transition = bare(trigger, value.span());
     if value.text().is_some() {
         transition.target = Some(value);
@@ -33,7 +37,7 @@ fn read_one<'a>(trigger: Span, value: View<'a>) -> TransitionDef<'a> {
     transition
 }
 
-fn set<'a>(transition: &mut TransitionDef<'a>, key: TransitionKey, value: View<'a>) {
+fn set<'a>(transition: &mut TransitionDef<'a>, key: TransitionKey, value: NodeView<'a>) {
     match key {
         TransitionKey::Target => transition.target = Some(value).filter(|value| !value.is_null()),
         TransitionKey::Guard => transition.guard = Some(value),
@@ -46,7 +50,7 @@ fn set<'a>(transition: &mut TransitionDef<'a>, key: TransitionKey, value: View<'
 }
 
 /// Reads an entry of an `on:` list.
-pub(crate) fn read_event_list<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
+pub(crate) fn read_event_list<'a>(item: NodeView<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
     let mut transition = bare(item.span(), item.span());
     let mut event = None;
     for pair in item.pairs()? {
@@ -66,7 +70,7 @@ pub(crate) fn read_event_list<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, Tra
 }
 
 /// Reads an entry of an `after:` list.
-pub(crate) fn read_delayed<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
+pub(crate) fn read_delayed<'a>(item: NodeView<'a>) -> Option<(TriggerDef<'a>, TransitionDef<'a>)> {
     let mut transition = bare(item.span(), item.span());
     let mut delay = None;
     for pair in item.pairs()? {
@@ -85,7 +89,7 @@ pub(crate) fn read_delayed<'a>(item: View<'a>) -> Option<(TriggerDef<'a>, Transi
     Some((TriggerDef::Delay(delay?), transition))
 }
 
-pub(crate) fn read_invoke(body: View<'_>) -> InvokeDef<'_> {
+pub(crate) fn read_invoke(body: NodeView<'_>) -> InvokeDef<'_> {
     let mut invoke = InvokeDef {
         body: body.span(),
         id: None,

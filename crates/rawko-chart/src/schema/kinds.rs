@@ -5,7 +5,7 @@ use rawko_core::{HistoryVariant, NodeKind};
 use serde_json::{Map, Value, json};
 
 use super::reference;
-use crate::def::{CHART, REGION, Record, STATE, STATE_TYPES, kind_of_word, misplaced};
+use crate::def::{CHART, REGION, RecordShape, STATE, STATE_TYPES, kind_of_word, misplaced};
 
 /// Returns the rules, by the names that `rules_for` refers to.
 pub(super) fn definitions() -> Vec<(String, Value)> {
@@ -19,8 +19,8 @@ pub(super) fn definitions() -> Vec<(String, Value)> {
 }
 
 /// Returns the rules for a record beyond its keys, if it is a state of some kind.
-pub(super) fn rules_for(record: &Record) -> Option<Value> {
-    let is = |other: &Record| record.name == other.name;
+pub(super) fn rules_for(record: &RecordShape) -> Option<Value> {
+    let is = |other: &RecordShape| record.name == other.name;
     if is(&CHART) {
         Some(reference("chart_by_kind"))
     } else {

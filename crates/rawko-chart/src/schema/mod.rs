@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::def::{CHART, DOCUMENT, Record, Shape, Tagged};
+use crate::def::{CHART, DOCUMENT, RecordShape, TaggedShape, ValueShape};
 
 /// Returns a JSON Schema (2020-12) of chart and registry documents.
 pub fn schema() -> Value {
@@ -34,33 +34,35 @@ struct Definitions {
 }
 
 impl Definitions {
-    fn shape(&mut self, shape: &Shape) -> Value {
+    fn shape(&mut self, shape: &ValueShape) -> Value {
         match shape {
-            Shape::Any => json!({}),
-            Shape::Null => json!({ "type": "null" }),
-            Shape::Text => json!({ "type": "string" }),
-            Shape::TextLike(form) => json!({ "type": "string", "pattern": form }),
-            Shape::Bool => json!({ "type": "boolean" }),
-            Shape::Whole(least) => json!({ "type": "integer", "minimum": least }),
-            Shape::Number => json!({ "type": "number" }),
-            Shape::Word(words) => json!({ "enum": words }),
-            Shape::List(item) => json!({ "type": "array", "items": self.shape(item) }),
-            Shape::MapOf(value, _) => json!({ "type": "object", "additionalProperties": self.shape(value) }),
-            Shape::MapBy(form, value, _) => json!({
+            ValueShape::Any => json!({}),
+            ValueShape::Null => json!({ "type": "null" }),
+            ValueShape::Text => json!({ "type": "string" }),
+            ValueShape::TextLike(form) => json!({ "type": "string", "pattern": form }),
+            ValueShape::Bool => json!({ "type": "boolean" }),
+            ValueShape::Whole(least) => json!({ "type": "integer", "minimum": least }),
+            ValueShape::Number => json!({ "type": "number" }),
+            ValueShape::Word(words) => json!({ "enum": words }),
+            ValueShape::List(item) => json!({ "type": "array", "items": self.shape(item) }),
+            ValueShape::MapOf(value, _) => {
+                json!({ "type": "object", "additionalProperties": self.shape(value) })
+            }
+            ValueShape::MapBy(form, value, _) => json!({
                 "type": "object",
                 "propertyNames": { "pattern": form },
                 "additionalProperties": self.shape(value),
             }),
-            Shape::Record(record) => self.record(record),
-            Shape::Tagged(tagged) => self.tagged(tagged),
-            Shape::Either(shapes) => {
+            ValueShape::Record(record) => self.record(record),
+            ValueShape::Tagged(tagged) => self.tagged(tagged),
+            ValueShape::Either(shapes) => {
                 let options: Vec<Value> = shapes.iter().map(|shape| self.shape(shape)).collect();
                 json!({ "anyOf": options })
             }
         }
     }
 
-    fn record(&mut self, record: &Record) -> Value {
+    fn record(&mut self, record: &RecordShape) -> Value {
         if !self.done.contains_key(record.name) {
             // Inserted first, because records contain each other.
             self.done.insert(record.name.to_owned(), Value::Null);
@@ -70,7 +72,7 @@ impl Definitions {
         reference(record.name)
     }
 
-    fn definition(&mut self, record: &Record) -> Value {
+    fn definition(&mut self, record: &RecordShape) -> Value {
         let mut properties = Map::new();
         for field in record.all_fields() {
             let mut property = self.shape(field.shape);
@@ -97,7 +99,7 @@ impl Definitions {
         definition
     }
 
-    fn tagged(&mut self, tagged: &Tagged) -> Value {
+    fn tagged(&mut self, tagged: &TaggedShape) -> Value {
         if !self.done.contains_key(tagged.name) {
             self.done.insert(tagged.name.to_owned(), Value::Null);
             let options: Vec<Value> = tagged.variants.iter().map(|(_, record)| self.record(record)).collect();

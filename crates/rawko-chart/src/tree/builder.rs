@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::pieces::Pieces;
-use super::texts::{Text, Texts};
-use super::{Content, DEPTH_MAX, DUPLICATE_KEY, Entry, NODES_MAX, Node, Tree, too_deep, too_many};
+use super::texts::{Text, TextTable};
+use super::{
+    DEPTH_MAX, DUPLICATE_KEY, MapEntry, NODES_MAX, NodeContent, TextTree, TreeNode, too_deep, too_many,
+};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
@@ -17,20 +19,20 @@ const SMALL_MAP: usize = 8;
 /// Measured on charts in JSON; YAML has more.
 const BYTES_PER_ENTRY: usize = 12;
 
-pub(super) struct Builder<'t> {
-    texts: Texts<'t>,
-    items: Pieces<Node>,
-    entries: Pieces<Entry>,
+pub(super) struct TreeBuilder<'t> {
+    texts: TextTable<'t>,
+    items: Pieces<TreeNode>,
+    entries: Pieces<MapEntry>,
     /// Children of open collections; moved to the tables when their collection closes.
-    open_items: Vec<Node>,
-    open_entries: Vec<Entry>,
-    frames: Vec<Frame>,
-    root: Option<Node>,
+    open_items: Vec<TreeNode>,
+    open_entries: Vec<MapEntry>,
+    frames: Vec<OpenCollection>,
+    root: Option<TreeNode>,
     nodes: usize,
     pub(super) findings: Vec<Finding>,
 }
 
-struct Frame {
+struct OpenCollection {
     start: usize,
     kind: FrameKind,
     measure: Measure,
@@ -65,10 +67,10 @@ impl Measure {
 /// A limit was exceeded: reading stops.
 pub(super) struct Stop;
 
-impl<'t> Builder<'t> {
+impl<'t> TreeBuilder<'t> {
     pub(super) fn for_text(text: &'t str) -> Self {
         Self {
-            texts: Texts::of(text),
+            texts: TextTable::of(text),
             items: Pieces::for_about(text.len() / BYTES_PER_ENTRY),
             entries: Pieces::for_about(text.len() / BYTES_PER_ENTRY),
             open_items: Vec::new(),
@@ -82,7 +84,7 @@ impl<'t> Builder<'t> {
 
     /// Returns true if the next scalar is a map's key.
     pub(super) fn wants_key(&self) -> bool {
-        matches!(self.frames.last(), Some(Frame { kind: FrameKind::Map { key: None, .. }, .. }))
+        matches!(self.frames.last(), Some(OpenCollection { kind: FrameKind::Map { key: None, .. }, .. }))
     }
 
     pub(super) fn key(&mut self, text: Cow<'t, str>, span: Span) {
@@ -91,14 +93,14 @@ impl<'t> Builder<'t> {
     }
 
     /// Uses a value that is already in the tree as a key; returns `false` if it is not text.
-    pub(super) fn key_from(&mut self, node: Node, span: Span) -> bool {
-        let Content::Str(text) = node.content else { return false };
+    pub(super) fn key_from(&mut self, node: TreeNode, span: Span) -> bool {
+        let NodeContent::Str(text) = node.content else { return false };
         self.known_key(text, span);
         true
     }
 
     fn known_key(&mut self, text: Text, span: Span) {
-        if let Some(Frame { kind: FrameKind::Map { key, .. }, .. }) = self.frames.last_mut() {
+        if let Some(OpenCollection { kind: FrameKind::Map { key, .. }, .. }) = self.frames.last_mut() {
             *key = Some((text, span));
         }
     }
@@ -109,15 +111,15 @@ impl<'t> Builder<'t> {
     }
 
     /// Creates a scalar without adding it.
-    pub(super) fn node(&mut self, span: Span, scalar: Scalar<'t>) -> Node {
+    pub(super) fn node(&mut self, span: Span, scalar: Scalar<'t>) -> TreeNode {
         let content = match scalar {
-            Scalar::Null => Content::Null,
-            Scalar::Bool(value) => Content::Bool(value),
-            Scalar::Int(value) => Content::Int(value),
-            Scalar::Float(value) => Content::Float(value),
-            Scalar::Str(text) => Content::Str(self.texts.add(text)),
+            Scalar::Null => NodeContent::Null,
+            Scalar::Bool(value) => NodeContent::Bool(value),
+            Scalar::Int(value) => NodeContent::Int(value),
+            Scalar::Float(value) => NodeContent::Float(value),
+            Scalar::Str(text) => NodeContent::Str(self.texts.add(text)),
         };
-        Node { span, content }
+        TreeNode { span, content }
     }
 
     pub(super) fn open_list(&mut self, start: usize) -> Result<(), Stop> {
@@ -132,34 +134,34 @@ impl<'t> Builder<'t> {
         if self.frames.len() >= DEPTH_MAX {
             return self.stop(too_deep(Span::new(start, start + 1)));
         }
-        self.frames.push(Frame { start, kind, measure: Measure::LEAF });
+        self.frames.push(OpenCollection { start, kind, measure: Measure::LEAF });
         Ok(())
     }
 
     /// Closes the innermost collection and returns it, for storing an anchor.
-    pub(super) fn close(&mut self, end: usize) -> Result<Option<(Node, Measure)>, Stop> {
+    pub(super) fn close(&mut self, end: usize) -> Result<Option<(TreeNode, Measure)>, Stop> {
         let Some(frame) = self.frames.pop() else { return Ok(None) };
         let span = Span::new(frame.start, end.max(frame.start));
         let content = match frame.kind {
             FrameKind::List { first } => {
                 let run = self.items.add(&self.open_items[first..]);
                 self.open_items.truncate(first);
-                Content::List(run)
+                NodeContent::List(run)
             }
             FrameKind::Map { first, .. } => {
                 self.refuse_duplicates(first);
                 let run = self.entries.add(&self.open_entries[first..]);
                 self.open_entries.truncate(first);
-                Content::Map(run)
+                NodeContent::Map(run)
             }
         };
-        let node = Node { span, content };
+        let node = TreeNode { span, content };
         self.place(node, frame.measure);
         Ok(Some((node, frame.measure)))
     }
 
     /// Adds a complete value: a scalar, or the target of an alias.
-    pub(super) fn add(&mut self, node: Node, measure: Measure) -> Result<(), Stop> {
+    pub(super) fn add(&mut self, node: TreeNode, measure: Measure) -> Result<(), Stop> {
         self.nodes = self.nodes.saturating_add(measure.nodes);
         if self.nodes > NODES_MAX {
             return self.stop(too_many(node.span));
@@ -171,7 +173,7 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn place(&mut self, node: Node, measure: Measure) {
+    fn place(&mut self, node: TreeNode, measure: Measure) {
         let Some(frame) = self.frames.last_mut() else {
             self.root = Some(node);
             return;
@@ -182,7 +184,7 @@ impl<'t> Builder<'t> {
             FrameKind::List { .. } => self.open_items.push(node),
             FrameKind::Map { key, .. } => {
                 let (key, key_span) = key.take().unwrap_or_default();
-                self.open_entries.push(Entry { key, key_span, value: node });
+                self.open_entries.push(MapEntry { key, key_span, value: node });
             }
         }
     }
@@ -196,7 +198,7 @@ impl<'t> Builder<'t> {
     fn refuse_duplicates(&mut self, first: usize) {
         let entries = &self.open_entries[first..];
         let (texts, findings) = (&self.texts, &mut self.findings);
-        let text = |entry: &Entry| texts.get(entry.key);
+        let text = |entry: &MapEntry| texts.get(entry.key);
         if entries.len() <= SMALL_MAP {
             for (index, entry) in entries.iter().enumerate() {
                 let key = text(entry);
@@ -215,12 +217,12 @@ impl<'t> Builder<'t> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Tree<'t>, Vec<Finding>> {
+    pub(super) fn finish(self) -> Result<TextTree<'t>, Vec<Finding>> {
         if !self.findings.is_empty() {
             return Err(self.findings);
         }
-        let root = self.root.unwrap_or(Node { span: Span::default(), content: Content::Null });
-        Ok(Tree { texts: self.texts, items: self.items, entries: self.entries, root })
+        let root = self.root.unwrap_or(TreeNode { span: Span::default(), content: NodeContent::Null });
+        Ok(TextTree { texts: self.texts, items: self.items, entries: self.entries, root })
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rawko_core::{Map, Value};
 
-use super::{Data, View};
+use super::{Data, NodeView};
 
 /// Batch size for hashing: large enough for the hash to process several blocks at once.
 const BATCH_BYTES: usize = 16 * 1024;
 
 /// Returns a hash of the content: the same for YAML and JSON, independent of white space and comments. Order counts,
 /// because document order is significant.
-pub(crate) fn content_hash(view: View<'_>) -> [u8; 16] {
+pub(crate) fn content_hash(view: NodeView<'_>) -> [u8; 16] {
     let mut out = Hashing::new();
     write(view, &mut out);
     let mut hash = [0; 16];
@@ -66,7 +66,7 @@ impl Hashing {
 }
 
 /// Every part is preceded by its kind and length, so that no two trees give the same bytes.
-fn write(view: View<'_>, out: &mut Hashing) {
+fn write(view: NodeView<'_>, out: &mut Hashing) {
     match view.data() {
         Data::Null => out.add(b'n', [], &[]),
         Data::Bool(value) => out.add(if value { b't' } else { b'f' }, [], &[]),
@@ -92,7 +92,7 @@ fn write_text(text: &str, out: &mut Hashing) {
 }
 
 /// Returns the data of a tree.
-pub(crate) fn to_value(view: View<'_>) -> Value {
+pub(crate) fn to_value(view: NodeView<'_>) -> Value {
     match view.data() {
         Data::Null => Value::Null,
         Data::Bool(value) => Value::Bool(value),

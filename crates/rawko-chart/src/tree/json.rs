@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::builder::{Builder, Scalar, Stop};
-use super::{JSON_SYNTAX, Tree};
+use super::builder::{Scalar, Stop, TreeBuilder};
+use super::{JSON_SYNTAX, TextTree};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
-pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, builder: Builder::for_text(text) };
+pub(super) fn read(text: &str) -> Result<TextTree<'_>, Vec<Finding>> {
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, builder: TreeBuilder::for_text(text) };
     if text.starts_with('\u{feff}') {
         reader.at = 3;
     }
@@ -31,14 +31,14 @@ static IS_SPECIAL: [bool; 256] = {
     special
 };
 
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    builder: Builder<'t>,
+    builder: TreeBuilder<'t>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> JsonReader<'t> {
     fn document(&mut self) -> Result<(), Stop> {
         self.space();
         self.value()?;

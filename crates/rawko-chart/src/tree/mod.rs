@@ -11,8 +11,8 @@ mod yaml;
 
 pub(crate) use canonical::{content_hash, to_value};
 pub(crate) use locate::locate;
-use pieces::{Pieces, Run};
-use texts::{Text, Texts};
+use pieces::{PieceRange, Pieces};
+use texts::{Text, TextTable};
 
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
@@ -26,41 +26,41 @@ pub const NODES_MAX: usize = 500_000;
 
 /// A whole document.
 #[derive(Debug)]
-pub(crate) struct Tree<'t> {
-    texts: Texts<'t>,
-    items: Pieces<Node>,
-    entries: Pieces<Entry>,
-    root: Node,
+pub(crate) struct TextTree<'t> {
+    texts: TextTable<'t>,
+    items: Pieces<TreeNode>,
+    entries: Pieces<MapEntry>,
+    root: TreeNode,
 }
 
 /// A value with its location. Text, lists and maps point into the tree's tables.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct TreeNode {
     span: Span,
-    content: Content,
+    content: NodeContent,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Content {
+enum NodeContent {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
     Str(Text),
-    List(Run),
-    Map(Run),
+    List(PieceRange),
+    Map(PieceRange),
 }
 
 /// One entry of a map. Keys are always text: `100:` and `"100":` are the same key.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct MapEntry {
     key: Text,
     key_span: Span,
-    value: Node,
+    value: TreeNode,
 }
 
 /// A large chart has thousands of these, written once and read three times.
-const _: () = assert!(size_of::<Entry>() <= 40);
+const _: () = assert!(size_of::<MapEntry>() <= 40);
 
 /// The data of a node.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +76,9 @@ pub(crate) enum Data<'a> {
 
 /// A node together with its tree, for passing around.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct View<'a> {
-    tree: &'a Tree<'a>,
-    node: &'a Node,
+pub(crate) struct NodeView<'a> {
+    tree: &'a TextTree<'a>,
+    node: &'a TreeNode,
 }
 
 /// A map's entry together with its tree.
@@ -86,27 +86,27 @@ pub(crate) struct View<'a> {
 pub(crate) struct Pair<'a> {
     pub(crate) key: &'a str,
     pub(crate) key_span: Span,
-    pub(crate) value: View<'a>,
+    pub(crate) value: NodeView<'a>,
 }
 
-impl<'t> Tree<'t> {
+impl<'t> TextTree<'t> {
     /// Reads a text as JSON if it starts like JSON, as YAML otherwise.
-    pub(crate) fn read(text: &'t str) -> Result<Tree<'t>, Vec<Finding>> {
+    pub(crate) fn read(text: &'t str) -> Result<TextTree<'t>, Vec<Finding>> {
         if text.len() > SOURCE_BYTES_MAX {
             return Err(vec![too_large(text.len())]);
         }
         if starts_like_json(text) { json::read(text) } else { yaml::read(text) }
     }
 
-    pub(crate) fn root<'a>(&'a self) -> View<'a>
+    pub(crate) fn root<'a>(&'a self) -> NodeView<'a>
     where
         't: 'a,
     {
-        View { tree: self, node: &self.root }
+        NodeView { tree: self, node: &self.root }
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> NodeView<'a> {
     pub(crate) fn span(self) -> Span {
         self.node.span
     }
@@ -114,60 +114,61 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn data(self) -> Data<'a> {
         match self.node.content {
-            Content::Null => Data::Null,
-            Content::Bool(value) => Data::Bool(value),
-            Content::Int(value) => Data::Int(value),
-            Content::Float(value) => Data::Float(value),
-            Content::Str(text) => Data::Str(self.tree.texts.get(text)),
-            Content::List(run) => Data::List { len: run.len },
-            Content::Map(run) => Data::Map { len: run.len },
+            NodeContent::Null => Data::Null,
+            NodeContent::Bool(value) => Data::Bool(value),
+            NodeContent::Int(value) => Data::Int(value),
+            NodeContent::Float(value) => Data::Float(value),
+            NodeContent::Str(text) => Data::Str(self.tree.texts.get(text)),
+            NodeContent::List(run) => Data::List { len: run.len },
+            NodeContent::Map(run) => Data::Map { len: run.len },
         }
     }
 
     pub(crate) fn text(self) -> Option<&'a str> {
-        if let Content::Str(text) = self.node.content { Some(self.tree.texts.get(text)) } else { None }
+        if let NodeContent::Str(text) = self.node.content { Some(self.tree.texts.get(text)) } else { None }
     }
 
     pub(crate) fn is_null(self) -> bool {
-        matches!(self.node.content, Content::Null)
+        matches!(self.node.content, NodeContent::Null)
     }
 
     /// Returns the items of a list; `None` for anything else.
-    pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = View<'a>>> {
-        matches!(self.node.content, Content::List(_)).then(|| self.each_item())
+    pub(crate) fn items(self) -> Option<impl ExactSizeIterator<Item = NodeView<'a>>> {
+        matches!(self.node.content, NodeContent::List(_)).then(|| self.each_item())
     }
 
     /// Returns the entries of a map, in order; `None` for anything else.
     pub(crate) fn pairs(self) -> Option<impl ExactSizeIterator<Item = Pair<'a>>> {
-        matches!(self.node.content, Content::Map(_)).then(|| self.each_pair())
+        matches!(self.node.content, NodeContent::Map(_)).then(|| self.each_pair())
     }
 
     /// Returns the items of a list; empty for anything else.
     #[inline]
-    pub(crate) fn each_item(self) -> impl ExactSizeIterator<Item = View<'a>> {
-        let items = if let Content::List(run) = self.node.content { self.tree.items.get(run) } else { &[] };
-        items.iter().map(move |node| View { tree: self.tree, node })
+    pub(crate) fn each_item(self) -> impl ExactSizeIterator<Item = NodeView<'a>> {
+        let items =
+            if let NodeContent::List(run) = self.node.content { self.tree.items.get(run) } else { &[] };
+        items.iter().map(move |node| NodeView { tree: self.tree, node })
     }
 
     /// Returns the entries of a map, in order; empty for anything else.
     #[inline]
     pub(crate) fn each_pair(self) -> impl ExactSizeIterator<Item = Pair<'a>> {
         let entries =
-            if let Content::Map(run) = self.node.content { self.tree.entries.get(run) } else { &[] };
+            if let NodeContent::Map(run) = self.node.content { self.tree.entries.get(run) } else { &[] };
         entries.iter().map(move |entry| Pair {
             key: self.tree.texts.get(entry.key),
             key_span: entry.key_span,
-            value: View { tree: self.tree, node: &entry.value },
+            value: NodeView { tree: self.tree, node: &entry.value },
         })
     }
 
     /// Returns the value of a key; for rarely read maps only, because it scans all entries.
-    pub(crate) fn get(self, key: &str) -> Option<View<'a>> {
+    pub(crate) fn get(self, key: &str) -> Option<NodeView<'a>> {
         self.pairs()?.find(|pair| pair.key == key).map(|pair| pair.value)
     }
 
     /// Returns a list's items, or the value itself as the only one.
-    pub(crate) fn one_or_many(self) -> Vec<View<'a>> {
+    pub(crate) fn one_or_many(self) -> Vec<NodeView<'a>> {
         match self.items() {
             Some(items) => items.collect(),
             None => vec![self],
@@ -177,13 +178,13 @@ impl<'a> View<'a> {
     /// Returns the description of the value's kind, as in "found a list".
     pub(crate) fn kind_words(self) -> &'static str {
         match self.node.content {
-            Content::Null => "nothing",
-            Content::Bool(_) => "a boolean",
-            Content::Int(_) => "a whole number",
-            Content::Float(_) => "a number",
-            Content::Str(_) => "text",
-            Content::List(_) => "a list",
-            Content::Map(_) => "a map",
+            NodeContent::Null => "nothing",
+            NodeContent::Bool(_) => "a boolean",
+            NodeContent::Int(_) => "a whole number",
+            NodeContent::Float(_) => "a number",
+            NodeContent::Str(_) => "text",
+            NodeContent::List(_) => "a list",
+            NodeContent::Map(_) => "a map",
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Pieces<T> {
 
 /// A contiguous range of a table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct PieceRange {
     piece: u32,
     first: u32,
     pub(super) len: u32,
@@ -26,21 +26,21 @@ impl<T: Copy> Pieces<T> {
     }
 
     /// Adds a contiguous run.
-    pub(super) fn add(&mut self, run: &[T]) -> Run {
+    pub(super) fn add(&mut self, run: &[T]) -> PieceRange {
         let len = run.len();
         let has_room = |piece: &Vec<T>| piece.capacity() - piece.len() >= len;
         if !self.pieces.last().is_some_and(has_room) {
             self.pieces.push(Vec::with_capacity(len.max(self.piece_len)));
         }
         let number = self.pieces.len() as u32 - 1;
-        let Some(piece) = self.pieces.last_mut() else { return Run { piece: 0, first: 0, len: 0 } };
+        let Some(piece) = self.pieces.last_mut() else { return PieceRange { piece: 0, first: 0, len: 0 } };
         let first = piece.len() as u32;
         piece.extend_from_slice(run);
-        Run { piece: number, first, len: len as u32 }
+        PieceRange { piece: number, first, len: len as u32 }
     }
 
     #[inline]
-    pub(super) fn get(&self, run: Run) -> &[T] {
+    pub(super) fn get(&self, run: PieceRange) -> &[T] {
         &self.pieces[run.piece as usize][run.first as usize..(run.first + run.len) as usize]
     }
 }

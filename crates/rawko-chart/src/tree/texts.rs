@@ -1,4 +1,4 @@
-//! `Texts`: the keys and strings of a tree. Nearly all of them appear verbatim in the source, so that two small numbers
+//! `TextTable`: the keys and strings of a tree. Nearly all of them appear verbatim in the source, so that two small numbers
 //! are enough; only those with escapes or line breaks are stored separately.
 
 use std::borrow::Cow;
@@ -15,12 +15,12 @@ pub(super) struct Text {
 const APART: u32 = u32::MAX;
 
 #[derive(Debug, Default)]
-pub(super) struct Texts<'t> {
+pub(super) struct TextTable<'t> {
     source: &'t str,
     apart: Vec<Box<str>>,
 }
 
-impl<'t> Texts<'t> {
+impl<'t> TextTable<'t> {
     pub(super) fn of(source: &'t str) -> Self {
         Self { source, apart: Vec::new() }
     }

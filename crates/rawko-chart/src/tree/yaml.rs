@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use granit_parser::{Event, Parser, ScalarStyle};
 use rustc_hash::FxHashMap;
 
-use super::builder::{Builder, Measure, Scalar, Stop};
-use super::{DEPTH_MAX, Node, Tree, YAML_SYNTAX, too_deep};
+use super::builder::{Measure, Scalar, Stop, TreeBuilder};
+use super::{DEPTH_MAX, TextTree, TreeNode, YAML_SYNTAX, too_deep};
 use crate::finding::{Finding, Severity};
 use crate::source::Span;
 
-pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
-    let mut reader = Reader {
+pub(super) fn read(text: &str) -> Result<TextTree<'_>, Vec<Finding>> {
+    let mut reader = YamlReader {
         text,
-        builder: Builder::for_text(text),
+        builder: TreeBuilder::for_text(text),
         anchors: FxHashMap::default(),
         open_anchors: Vec::new(),
         documents: 0,
@@ -25,11 +25,11 @@ pub(super) fn read(text: &str) -> Result<Tree<'_>, Vec<Finding>> {
     reader.builder.finish()
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
-    builder: Builder<'t>,
+    builder: TreeBuilder<'t>,
     /// Complete values by anchor number.
-    anchors: FxHashMap<usize, (Node, Measure)>,
+    anchors: FxHashMap<usize, (TreeNode, Measure)>,
     /// The anchors of open collections (0 if none).
     open_anchors: Vec<usize>,
     documents: usize,
@@ -37,7 +37,7 @@ struct Reader<'t> {
     last_end: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlReader<'t> {
     fn document(&mut self) -> Result<(), Stop> {
         // The builder enforces the relevant limit; this one keeps the parser's own state small.
         let options = granit_parser::options! {

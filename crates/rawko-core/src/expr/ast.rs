@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::problem::Span;
+use super::problem::ExprSpan;
 use crate::value::Value;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct SyntaxTree {
     pub(crate) kind: TreeKind,
-    pub(crate) span: Span,
+    pub(crate) span: ExprSpan,
     pub(crate) height: u16,
 }
 
@@ -17,23 +17,23 @@ pub(crate) struct Tree {
 pub(crate) enum TreeKind {
     Literal(Value),
     Name(String),
-    List(Vec<Tree>),
-    Map(Vec<(Arc<str>, Tree)>),
+    List(Vec<SyntaxTree>),
+    Map(Vec<(Arc<str>, SyntaxTree)>),
     /// The span is the field's name alone.
-    Field(Box<Tree>, String, Span),
-    Index(Box<[Tree; 2]>),
-    Call(Box<Tree>, Vec<Tree>),
-    Negate(Box<Tree>),
-    Not(Box<Tree>),
-    Binary(Binary, Box<[Tree; 2]>),
+    Field(Box<SyntaxTree>, String, ExprSpan),
+    Index(Box<[SyntaxTree; 2]>),
+    Call(Box<SyntaxTree>, Vec<SyntaxTree>),
+    Negate(Box<SyntaxTree>),
+    Not(Box<SyntaxTree>),
+    Binary(Binary, Box<[SyntaxTree; 2]>),
     /// Condition, value when true, value when false.
-    Conditional(Box<[Tree; 3]>),
+    Conditional(Box<[SyntaxTree; 3]>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Arithmetic(Arithmetic),
-    Order(Order),
+    Order(OrderOperator),
     Equal,
     NotEqual,
     In,
@@ -55,7 +55,7 @@ pub(crate) enum Arithmetic {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum OrderOperator {
     Less,
     LessOrEqual,
     Greater,
@@ -71,10 +71,10 @@ impl Binary {
             "/" => Binary::Arithmetic(Arithmetic::Divide),
             "%" => Binary::Arithmetic(Arithmetic::Remainder),
             "**" => Binary::Arithmetic(Arithmetic::Power),
-            "<" => Binary::Order(Order::Less),
-            "<=" => Binary::Order(Order::LessOrEqual),
-            ">" => Binary::Order(Order::Greater),
-            ">=" => Binary::Order(Order::GreaterOrEqual),
+            "<" => Binary::Order(OrderOperator::Less),
+            "<=" => Binary::Order(OrderOperator::LessOrEqual),
+            ">" => Binary::Order(OrderOperator::Greater),
+            ">=" => Binary::Order(OrderOperator::GreaterOrEqual),
             "==" => Binary::Equal,
             "!=" => Binary::NotEqual,
             "in" => Binary::In,
@@ -120,13 +120,13 @@ impl Arithmetic {
     }
 }
 
-impl Order {
+impl OrderOperator {
     pub(crate) fn symbol(self) -> &'static str {
         match self {
-            Order::Less => "<",
-            Order::LessOrEqual => "<=",
-            Order::Greater => ">",
-            Order::GreaterOrEqual => ">=",
+            OrderOperator::Less => "<",
+            OrderOperator::LessOrEqual => "<=",
+            OrderOperator::Greater => ">",
+            OrderOperator::GreaterOrEqual => ">=",
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::Expr;
-use super::ast::Order;
-use super::node::{EventPart, Kind, Node};
+use super::ast::OrderOperator;
+use super::node::{EventPart, ExprKind, ExprNode};
 use crate::ids::Slot;
 use crate::value::Value;
 
@@ -13,7 +13,7 @@ use crate::value::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims {
     /// All of these must hold for the expression to be true.
-    pub list: Vec<Claim>,
+    pub list: Vec<GuardClaim>,
     /// One part is false for all data.
     pub never: bool,
     /// The expression contains conditions that the list does not.
@@ -22,40 +22,60 @@ pub struct Claims {
 
 /// `subject relation operand`, as in `context.count >= 3`. A bare `context.ready` claims to equal true.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
+pub struct GuardClaim {
+    /// Left side of the comparison.
     pub subject: Subject,
+    /// Comparison operator.
     pub relation: Relation,
+    /// Right side of the comparison.
     pub operand: Operand,
 }
 
 /// A named value: `context.a.b`, `event.data.x`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
+    /// First name of the path.
     pub root: SubjectRoot,
+    /// Keys below the root, outermost first.
     pub path: Vec<Arc<str>>,
 }
 
+/// The named values that expressions start from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectRoot {
+    /// A context key.
     Context(Slot),
+    /// `event.type`.
     EventType,
+    /// `event.data`.
     EventData,
+    /// `input`, the input of the instance.
     Input,
 }
 
+/// The right side of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
+    /// A constant.
     Value(Value),
+    /// Another named value.
     Subject(Subject),
 }
 
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
+    /// `==`.
     Equal,
+    /// `!=`.
     NotEqual,
+    /// `<`.
     Less,
+    /// `<=`.
     LessOrEqual,
+    /// `>`.
     Greater,
+    /// `>=`.
     GreaterOrEqual,
 }
 
@@ -84,13 +104,13 @@ impl Relation {
     }
 }
 
-impl From<Order> for Relation {
-    fn from(order: Order) -> Self {
+impl From<OrderOperator> for Relation {
+    fn from(order: OrderOperator) -> Self {
         match order {
-            Order::Less => Relation::Less,
-            Order::LessOrEqual => Relation::LessOrEqual,
-            Order::Greater => Relation::Greater,
-            Order::GreaterOrEqual => Relation::GreaterOrEqual,
+            OrderOperator::Less => Relation::Less,
+            OrderOperator::LessOrEqual => Relation::LessOrEqual,
+            OrderOperator::Greater => Relation::Greater,
+            OrderOperator::GreaterOrEqual => Relation::GreaterOrEqual,
         }
     }
 }
@@ -106,32 +126,36 @@ impl Expr {
 
 impl Claims {
     /// Adds the consequences of `node` having the given truth value.
-    fn add(&mut self, node: &Node, truth: bool) {
+    fn add(&mut self, node: &ExprNode, truth: bool) {
         match (&node.kind, truth) {
-            (Kind::And(two), true) | (Kind::Or(two), false) => {
+            (ExprKind::And(two), true) | (ExprKind::Or(two), false) => {
                 self.add(&two[0], truth);
                 self.add(&two[1], truth);
             }
-            (Kind::Not(operand), _) => self.add(operand, !truth),
-            (Kind::Constant(value), _) => self.never |= (*value == Value::Bool(true)) != truth,
-            (Kind::Equal(two), _) => self.compare(two, Relation::Equal, truth),
-            (Kind::NotEqual(two), _) => self.compare(two, Relation::NotEqual, truth),
-            (Kind::Order(order, two), _) => self.compare(two, Relation::from(*order), truth),
+            (ExprKind::Not(operand), _) => self.add(operand, !truth),
+            (ExprKind::Constant(value), _) => self.never |= (*value == Value::Bool(true)) != truth,
+            (ExprKind::Equal(two), _) => self.compare(two, Relation::Equal, truth),
+            (ExprKind::NotEqual(two), _) => self.compare(two, Relation::NotEqual, truth),
+            (ExprKind::Order(order, two), _) => self.compare(two, Relation::from(*order), truth),
             _ => match subject(node) {
                 Some(subject) => {
                     let relation = if truth { Relation::Equal } else { Relation::NotEqual };
-                    self.list.push(Claim { subject, relation, operand: Operand::Value(Value::Bool(true)) });
+                    self.list.push(GuardClaim {
+                        subject,
+                        relation,
+                        operand: Operand::Value(Value::Bool(true)),
+                    });
                 }
                 None => self.more = true,
             },
         }
     }
 
-    fn compare(&mut self, [left, right]: &[Node; 2], relation: Relation, truth: bool) {
+    fn compare(&mut self, [left, right]: &[ExprNode; 2], relation: Relation, truth: bool) {
         let relation = if truth { relation } else { relation.negated() };
         let claim = match (subject(left), subject(right)) {
             (Some(subject), Some(other)) => {
-                Some(Claim { subject, relation, operand: Operand::Subject(other) })
+                Some(GuardClaim { subject, relation, operand: Operand::Subject(other) })
             }
             (Some(subject), None) => claim(subject, relation, right),
             (None, Some(subject)) => claim(subject, relation.flipped(), left),
@@ -144,18 +168,18 @@ impl Claims {
     }
 }
 
-fn claim(subject: Subject, relation: Relation, value: &Node) -> Option<Claim> {
-    value.constant().map(|value| Claim { subject, relation, operand: Operand::Value(value.clone()) })
+fn claim(subject: Subject, relation: Relation, value: &ExprNode) -> Option<GuardClaim> {
+    value.constant().map(|value| GuardClaim { subject, relation, operand: Operand::Value(value.clone()) })
 }
 
-pub(super) fn subject(node: &Node) -> Option<Subject> {
+pub(super) fn subject(node: &ExprNode) -> Option<Subject> {
     let root = |root| Some(Subject { root, path: Vec::new() });
     match &node.kind {
-        Kind::Slot(slot) => root(SubjectRoot::Context(*slot)),
-        Kind::Event(EventPart::Type) => root(SubjectRoot::EventType),
-        Kind::Event(EventPart::Data) => root(SubjectRoot::EventData),
-        Kind::Input => root(SubjectRoot::Input),
-        Kind::Field(base, name) => {
+        ExprKind::Slot(slot) => root(SubjectRoot::Context(*slot)),
+        ExprKind::Event(EventPart::Type) => root(SubjectRoot::EventType),
+        ExprKind::Event(EventPart::Data) => root(SubjectRoot::EventData),
+        ExprKind::Input => root(SubjectRoot::Input),
+        ExprKind::Field(base, name) => {
             let mut subject = subject(base)?;
             subject.path.push(name.clone());
             Some(subject)
@@ -171,9 +195,9 @@ mod tests {
     use crate::ids::NodeId;
 
     /// `context.a`, `context.b`, `context.c` are slots 0, 1 and 2.
-    struct Letters;
+    struct LetterSlots;
 
-    impl Names for Letters {
+    impl Names for LetterSlots {
         fn context_key(&self, key: &str) -> Option<Slot> {
             ["a", "b", "c"].iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
         }
@@ -189,14 +213,14 @@ mod tests {
     }
 
     fn describe(text: &str) -> String {
-        let claims = parse(text).unwrap().resolve(&Letters).unwrap().claims();
+        let claims = parse(text).unwrap().resolve(&LetterSlots).unwrap().claims();
         let mut parts: Vec<String> = claims.list.iter().map(describe_claim).collect();
         parts.extend(claims.never.then(|| "never".to_owned()));
         parts.extend(claims.more.then(|| "more".to_owned()));
         parts.join(", ")
     }
 
-    fn describe_claim(claim: &Claim) -> String {
+    fn describe_claim(claim: &GuardClaim) -> String {
         let operand = match &claim.operand {
             Operand::Value(value) => value.to_json().to_string(),
             Operand::Subject(subject) => describe_subject(subject),

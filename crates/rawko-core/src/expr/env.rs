@@ -3,29 +3,29 @@
 use std::cell::Cell;
 
 use super::limits::{BYTES_PER_UNIT, FUEL_MAX};
-use super::problem::Span;
+use super::problem::ExprSpan;
 use super::{EvalError, Scope};
 use crate::value::Value;
 
 pub(crate) static NULL: Value = Value::Null;
 
 /// The result of evaluating part of an expression. The fault is boxed to keep the good case small.
-pub(crate) type Outcome<T> = Result<T, Box<Fault>>;
+pub(crate) type EvalResult<T> = Result<T, Box<EvalFault>>;
 
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct EvalFault {
     message: String,
     located: bool,
 }
 
 /// Returns a fault without a location.
 #[cold]
-pub(crate) fn fault<T>(message: impl Into<String>) -> Outcome<T> {
-    Err(Box::new(Fault { message: message.into(), located: false }))
+pub(crate) fn fault<T>(message: impl Into<String>) -> EvalResult<T> {
+    Err(Box::new(EvalFault { message: message.into(), located: false }))
 }
 
-impl From<Box<Fault>> for EvalError {
-    fn from(fault: Box<Fault>) -> Self {
+impl From<Box<EvalFault>> for EvalError {
+    fn from(fault: Box<EvalFault>) -> Self {
         EvalError { message: fault.message }
     }
 }
@@ -56,7 +56,7 @@ impl<'a> Val<'a> {
 
     /// Returns a part of this value, borrowed if possible; a missing part is null.
     #[inline]
-    pub(crate) fn part(self, pick: impl FnOnce(&Value) -> Outcome<Option<&Value>>) -> Outcome<Val<'a>> {
+    pub(crate) fn part(self, pick: impl FnOnce(&Value) -> EvalResult<Option<&Value>>) -> EvalResult<Val<'a>> {
         match self {
             Val::Ref(value) => Ok(Val::Ref(pick(value)?.unwrap_or(&NULL))),
             Val::Own(value) => Ok(Val::Own(pick(&value)?.cloned().unwrap_or_default())),
@@ -83,7 +83,7 @@ impl<'a> Env<'a> {
     }
 
     #[inline]
-    pub(crate) fn charge(&self, units: usize) -> Outcome<()> {
+    pub(crate) fn charge(&self, units: usize) -> EvalResult<()> {
         match self.fuel.get().checked_sub(units as u64) {
             Some(rest) => {
                 self.fuel.set(rest);
@@ -94,7 +94,7 @@ impl<'a> Env<'a> {
     }
 
     #[inline]
-    pub(crate) fn charge_bytes(&self, bytes: usize) -> Outcome<()> {
+    pub(crate) fn charge_bytes(&self, bytes: usize) -> EvalResult<()> {
         self.charge(bytes / BYTES_PER_UNIT + 1)
     }
 
@@ -104,7 +104,7 @@ impl<'a> Env<'a> {
 
     /// Adds the text of the operation to a fault, once: the innermost operation is the one that failed.
     #[cold]
-    pub(crate) fn locate(&self, mut fault: Box<Fault>, span: Span) -> Box<Fault> {
+    pub(crate) fn locate(&self, mut fault: Box<EvalFault>, span: ExprSpan) -> Box<EvalFault> {
         if !fault.located {
             fault.located = true;
             let snippet = self.text.get(span.range()).unwrap_or_default();

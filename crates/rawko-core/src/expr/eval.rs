@@ -6,29 +6,29 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::ast::Arithmetic;
-use super::env::{Env, NULL, Outcome, Val};
-use super::functions::{Call, Function};
+use super::env::{Env, EvalResult, NULL, Val};
+use super::functions::{ExprFunction, FunctionCall};
 use super::measure::{built, built_text};
-use super::node::{EventPart, InstancePart, Kind, Node};
+use super::node::{EventPart, ExprKind, ExprNode, InstancePart};
 use super::ops;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
 use crate::world::InstanceFacts;
 
-impl Node {
+impl ExprNode {
     /// Returns a value that can be borrowed from the scope: nothing to compute, no fault, nothing to drop.
     #[inline]
     pub(crate) fn peek<'a>(&'a self, env: &Env<'a>) -> Option<&'a Value> {
         match &self.kind {
-            Kind::Constant(value) => Some(value),
-            Kind::Slot(slot) => Some(env.scope.context.get(slot.index()).unwrap_or(&NULL)),
-            Kind::Local(number) => Some(env.scope.locals.get(*number).unwrap_or(&NULL)),
-            Kind::Input => Some(env.scope.input),
-            Kind::Env => Some(&env.scope.world.env),
-            Kind::Instance(part) => Some(instance_part(env.scope.instance, *part)),
-            Kind::Event(EventPart::Data) => Some(env.scope.event.map_or(&NULL, |event| &event.data)),
-            Kind::Event(EventPart::Origin) => Some(env.scope.event.map_or(&NULL, |event| &event.origin)),
-            Kind::Field(base, key) => base.peek_field(env, key),
+            ExprKind::Constant(value) => Some(value),
+            ExprKind::Slot(slot) => Some(env.scope.context.get(slot.index()).unwrap_or(&NULL)),
+            ExprKind::Local(number) => Some(env.scope.locals.get(*number).unwrap_or(&NULL)),
+            ExprKind::Input => Some(env.scope.input),
+            ExprKind::Env => Some(&env.scope.world.env),
+            ExprKind::Instance(part) => Some(instance_part(env.scope.instance, *part)),
+            ExprKind::Event(EventPart::Data) => Some(env.scope.event.map_or(&NULL, |event| &event.data)),
+            ExprKind::Event(EventPart::Origin) => Some(env.scope.event.map_or(&NULL, |event| &event.origin)),
+            ExprKind::Field(base, key) => base.peek_field(env, key),
             _ => None,
         }
     }
@@ -44,16 +44,21 @@ impl Node {
     }
 
     #[inline]
-    pub(crate) fn eval<'a>(&'a self, env: &Env<'a>) -> Outcome<Val<'a>> {
+    pub(crate) fn eval<'a>(&'a self, env: &Env<'a>) -> EvalResult<Val<'a>> {
         match (self.peek(env), &self.kind) {
             (Some(value), _) => Ok(Val::Ref(value)),
-            (None, Kind::Arithmetic(operator, two)) => self.arithmetic(env, *operator, two),
+            (None, ExprKind::Arithmetic(operator, two)) => self.arithmetic(env, *operator, two),
             (None, _) => self.compute(env),
         }
     }
 
     #[inline]
-    fn arithmetic<'a>(&'a self, env: &Env<'a>, operator: Arithmetic, two: &'a [Node; 2]) -> Outcome<Val<'a>> {
+    fn arithmetic<'a>(
+        &'a self,
+        env: &Env<'a>,
+        operator: Arithmetic,
+        two: &'a [ExprNode; 2],
+    ) -> EvalResult<Val<'a>> {
         // Counting up and down is most of the arithmetic in charts.
         if let (Some(Value::Int(left)), Some(Value::Int(right))) = (two[0].peek(env), two[1].peek(env)) {
             let small = match operator {
@@ -74,94 +79,98 @@ impl Node {
         &'a self,
         env: &Env<'a>,
         operator: Arithmetic,
-        two: &'a [Node; 2],
-    ) -> Outcome<Val<'a>> {
+        two: &'a [ExprNode; 2],
+    ) -> EvalResult<Val<'a>> {
         let (left, right) = (two[0].eval(env)?, two[1].eval(env)?);
         self.own(env, ops::arithmetic(env, operator, left.get(), right.get()))
     }
 
     #[inline(never)]
-    fn compute<'a>(&'a self, env: &Env<'a>) -> Outcome<Val<'a>> {
+    fn compute<'a>(&'a self, env: &Env<'a>) -> EvalResult<Val<'a>> {
         match &self.kind {
-            Kind::Constant(_)
-            | Kind::Slot(_)
-            | Kind::Local(_)
-            | Kind::Input
-            | Kind::Env
-            | Kind::Instance(_) => Ok(self.peek(env).map_or(Val::Own(Value::Null), Val::Ref)),
-            Kind::Context => Ok(Val::Own(whole_context(env)?)),
-            Kind::ContextAt(key) => self.located(env, context_at(env, key.eval(env)?.get())),
-            Kind::Event(part) => Ok(event_part(env.scope.event, *part)),
-            Kind::Field(base, key) => {
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Local(_)
+            | ExprKind::Input
+            | ExprKind::Env
+            | ExprKind::Instance(_) => Ok(self.peek(env).map_or(Val::Own(Value::Null), Val::Ref)),
+            ExprKind::Context => Ok(Val::Own(whole_context(env)?)),
+            ExprKind::ContextAt(key) => self.located(env, context_at(env, key.eval(env)?.get())),
+            ExprKind::Event(part) => Ok(event_part(env.scope.event, *part)),
+            ExprKind::Field(base, key) => {
                 let base = base.eval(env)?;
                 self.located(env, base.part(|value| ops::field(value, key)))
             }
-            Kind::Index(two) => {
+            ExprKind::Index(two) => {
                 let (base, index) = (two[0].eval(env)?, two[1].eval(env)?);
                 self.located(env, base.part(|value| ops::index(value, index.get())))
             }
-            Kind::Negate(operand) => {
+            ExprKind::Negate(operand) => {
                 let operand = operand.eval(env)?;
                 self.own(env, ops::negate(operand.get()))
             }
-            Kind::Coalesce(two) => match two[0].eval(env)? {
+            ExprKind::Coalesce(two) => match two[0].eval(env)? {
                 value if value.get().is_null() => two[1].eval(env),
                 value => Ok(value),
             },
-            Kind::Arithmetic(operator, two) => self.any_arithmetic(env, *operator, two),
-            Kind::Concat(_) => self.own(env, self.concatenated(env)),
-            Kind::Conditional(three) => if three[0].holds(env)? { &three[1] } else { &three[2] }.eval(env),
-            Kind::List(items) => self.own(env, list(env, items)),
-            Kind::Map(entries) => self.own(env, map(env, entries)),
-            Kind::Call(function, arguments) => self.own(env, call(env, function, arguments)),
-            Kind::StateIn(_)
-            | Kind::Not(_)
-            | Kind::And(_)
-            | Kind::Or(_)
-            | Kind::Order(..)
-            | Kind::Equal(_)
-            | Kind::NotEqual(_)
-            | Kind::In(_)
-            | Kind::NotIn(_) => self.holds(env).map(|truth| Val::Own(Value::Bool(truth))),
+            ExprKind::Arithmetic(operator, two) => self.any_arithmetic(env, *operator, two),
+            ExprKind::Concat(_) => self.own(env, self.concatenated(env)),
+            ExprKind::Conditional(three) => {
+                if three[0].holds(env)? { &three[1] } else { &three[2] }.eval(env)
+            }
+            ExprKind::List(items) => self.own(env, list(env, items)),
+            ExprKind::Map(entries) => self.own(env, map(env, entries)),
+            ExprKind::Call(function, arguments) => self.own(env, call(env, function, arguments)),
+            ExprKind::StateIn(_)
+            | ExprKind::Not(_)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Order(..)
+            | ExprKind::Equal(_)
+            | ExprKind::NotEqual(_)
+            | ExprKind::In(_)
+            | ExprKind::NotIn(_) => self.holds(env).map(|truth| Val::Own(Value::Bool(truth))),
         }
     }
 
     /// Returns the value as a condition, without creating one for a comparison or a connective.
-    pub(crate) fn holds<'a>(&'a self, env: &Env<'a>) -> Outcome<bool> {
+    pub(crate) fn holds<'a>(&'a self, env: &Env<'a>) -> EvalResult<bool> {
         match &self.kind {
-            Kind::StateIn(node) => Ok(env.scope.configuration.contains(*node)),
-            Kind::Not(operand) => Ok(!operand.holds(env)?),
-            Kind::And(two) => Ok(two[0].holds(env)? && two[1].holds(env)?),
-            Kind::Or(two) => Ok(two[0].holds(env)? || two[1].holds(env)?),
-            Kind::Order(operator, two) => {
+            ExprKind::StateIn(node) => Ok(env.scope.configuration.contains(*node)),
+            ExprKind::Not(operand) => Ok(!operand.holds(env)?),
+            ExprKind::And(two) => Ok(two[0].holds(env)? && two[1].holds(env)?),
+            ExprKind::Or(two) => Ok(two[0].holds(env)? || two[1].holds(env)?),
+            ExprKind::Order(operator, two) => {
                 self.compare(env, two, |left, right| ops::order(env, *operator, left, right))
             }
-            Kind::Equal(two) => self.compare(env, two, |left, right| ops::same(env, left, right)),
-            Kind::NotEqual(two) => {
+            ExprKind::Equal(two) => self.compare(env, two, |left, right| ops::same(env, left, right)),
+            ExprKind::NotEqual(two) => {
                 self.compare(env, two, |left, right| ops::same(env, left, right).map(|same| !same))
             }
-            Kind::In(two) => self.compare(env, two, |item, container| ops::contains(env, item, container)),
-            Kind::NotIn(two) => self
+            ExprKind::In(two) => {
+                self.compare(env, two, |item, container| ops::contains(env, item, container))
+            }
+            ExprKind::NotIn(two) => self
                 .compare(env, two, |item, container| ops::contains(env, item, container).map(|found| !found)),
-            Kind::Constant(_)
-            | Kind::Slot(_)
-            | Kind::Local(_)
-            | Kind::Context
-            | Kind::ContextAt(_)
-            | Kind::Event(_)
-            | Kind::Input
-            | Kind::Env
-            | Kind::Instance(_)
-            | Kind::Field(..)
-            | Kind::Index(_)
-            | Kind::Negate(_)
-            | Kind::Coalesce(_)
-            | Kind::Arithmetic(..)
-            | Kind::Concat(_)
-            | Kind::Conditional(_)
-            | Kind::List(_)
-            | Kind::Map(_)
-            | Kind::Call(..) => {
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Local(_)
+            | ExprKind::Context
+            | ExprKind::ContextAt(_)
+            | ExprKind::Event(_)
+            | ExprKind::Input
+            | ExprKind::Env
+            | ExprKind::Instance(_)
+            | ExprKind::Field(..)
+            | ExprKind::Index(_)
+            | ExprKind::Negate(_)
+            | ExprKind::Coalesce(_)
+            | ExprKind::Arithmetic(..)
+            | ExprKind::Concat(_)
+            | ExprKind::Conditional(_)
+            | ExprKind::List(_)
+            | ExprKind::Map(_)
+            | ExprKind::Call(..) => {
                 let value = self.eval(env)?;
                 self.located(env, ops::truth(value.get()))
             }
@@ -172,9 +181,9 @@ impl Node {
     fn compare<'a>(
         &'a self,
         env: &Env<'a>,
-        two: &'a [Node; 2],
-        by: impl FnOnce(&Value, &Value) -> Outcome<bool>,
-    ) -> Outcome<bool> {
+        two: &'a [ExprNode; 2],
+        by: impl FnOnce(&Value, &Value) -> EvalResult<bool>,
+    ) -> EvalResult<bool> {
         // Borrowed operands need no clean-up; this covers most guards.
         if let (Some(left), Some(right)) = (two[0].peek(env), two[1].peek(env)) {
             return self.located(env, by(left, right));
@@ -185,14 +194,14 @@ impl Node {
 
     /// A chain of `~` is written into one string.
     #[inline(never)]
-    fn concatenated<'a>(&'a self, env: &Env<'a>) -> Outcome<Value> {
+    fn concatenated<'a>(&'a self, env: &Env<'a>) -> EvalResult<Value> {
         let mut text = String::new();
         self.write(env, &mut text)?;
         built_text(env, text)
     }
 
-    fn write<'a>(&'a self, env: &Env<'a>, text: &mut String) -> Outcome<()> {
-        if let Kind::Concat(two) = &self.kind {
+    fn write<'a>(&'a self, env: &Env<'a>, text: &mut String) -> EvalResult<()> {
+        if let ExprKind::Concat(two) = &self.kind {
             two[0].write(env, text)?;
             return two[1].write(env, text);
         }
@@ -201,45 +210,46 @@ impl Node {
     }
 
     #[inline]
-    fn located<T>(&self, env: &Env<'_>, outcome: Outcome<T>) -> Outcome<T> {
+    fn located<T>(&self, env: &Env<'_>, outcome: EvalResult<T>) -> EvalResult<T> {
         outcome.map_err(|fault| env.locate(fault, self.span))
     }
 
     #[inline]
-    fn own<'a>(&self, env: &Env<'a>, outcome: Outcome<Value>) -> Outcome<Val<'a>> {
+    fn own<'a>(&self, env: &Env<'a>, outcome: EvalResult<Value>) -> EvalResult<Val<'a>> {
         self.located(env, outcome).map(Val::Own)
     }
 }
 
 #[inline(never)]
-fn call<'a>(env: &Env<'a>, function: &Function, arguments: &'a [Node]) -> Outcome<Value> {
+fn call<'a>(env: &Env<'a>, function: &ExprFunction, arguments: &'a [ExprNode]) -> EvalResult<Value> {
     let mut values = SmallVec::new();
     for argument in arguments {
         values.push(argument.eval(env)?);
     }
-    function.run(Call { env, arguments: values })
+    function.run(FunctionCall { env, arguments: values })
 }
 
 #[inline(never)]
-fn list<'a>(env: &Env<'a>, items: &'a [Node]) -> Outcome<Value> {
-    let items = items.iter().map(|node| node.eval(env).map(Val::into_value)).collect::<Outcome<Vec<_>>>()?;
+fn list<'a>(env: &Env<'a>, items: &'a [ExprNode]) -> EvalResult<Value> {
+    let items =
+        items.iter().map(|node| node.eval(env).map(Val::into_value)).collect::<EvalResult<Vec<_>>>()?;
     built(env, Value::list(items))
 }
 
 #[inline(never)]
-fn map<'a>(env: &Env<'a>, entries: &'a [(Arc<str>, Node)]) -> Outcome<Value> {
+fn map<'a>(env: &Env<'a>, entries: &'a [(Arc<str>, ExprNode)]) -> EvalResult<Value> {
     let entries = entries.iter().map(|(key, node)| Ok((key.clone(), node.eval(env)?.into_value())));
-    built(env, Value::Map(Arc::new(entries.collect::<Outcome<Map>>()?)))
+    built(env, Value::Map(Arc::new(entries.collect::<EvalResult<Map>>()?)))
 }
 
 #[inline(never)]
-pub(super) fn whole_context(env: &Env<'_>) -> Outcome<Value> {
+pub(super) fn whole_context(env: &Env<'_>) -> EvalResult<Value> {
     let scope = env.scope;
     built(env, Value::map(scope.context_names.iter().cloned().zip(scope.context.iter().cloned())))
 }
 
 #[inline(never)]
-pub(super) fn context_at<'a>(env: &Env<'a>, key: &Value) -> Outcome<Val<'a>> {
+pub(super) fn context_at<'a>(env: &Env<'a>, key: &Value) -> EvalResult<Val<'a>> {
     let scope = env.scope;
     match key {
         Value::Null => Ok(Val::Ref(&NULL)),

@@ -4,12 +4,13 @@ use crate::ids::Slot;
 use crate::schema::{FieldLookup, Schema};
 
 use super::Type;
-use super::node::{EventPart, Kind, Node};
-use super::problem::{ExprProblem, ExprProblemKind, Span};
+use super::node::{EventPart, ExprKind, ExprNode};
+use super::problem::{ExprProblem, ExprProblemKind, ExprSpan};
 use super::suggest::nearest;
 
 /// Facts about data, for checks without running anything.
 pub trait KnownTypes {
+    /// Returns the type of a context key; [`Type::Any`] if it is not known.
     fn slot(&self, slot: Slot) -> Type;
 
     /// The schema of what a name stands for, if it has one.
@@ -21,12 +22,15 @@ pub trait KnownTypes {
 /// Names whose data can have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaRoot {
+    /// A context key.
     Slot(Slot),
+    /// `event.data`.
     EventData,
     /// `event.item` in a handler of an item.
     EventItem,
     /// The item of an `each` (0) and its index (1).
     Local(usize),
+    /// `input`, the input of the instance.
     Input,
 }
 
@@ -40,14 +44,14 @@ impl KnownTypes for SlotTypes<'_> {
 }
 
 /// The schemas of which one describes the node's value; `None` if that is not known.
-pub(super) fn schemas(node: &Node, known: &dyn KnownTypes) -> Option<Vec<Schema>> {
+pub(super) fn schemas(node: &ExprNode, known: &dyn KnownTypes) -> Option<Vec<Schema>> {
     match &node.kind {
-        Kind::Slot(slot) => Some(vec![known.schema(SchemaRoot::Slot(*slot))?]),
-        Kind::Event(EventPart::Data) => Some(vec![known.schema(SchemaRoot::EventData)?]),
-        Kind::Event(EventPart::Item) => Some(vec![known.schema(SchemaRoot::EventItem)?]),
-        Kind::Local(local) => Some(vec![known.schema(SchemaRoot::Local(*local))?]),
-        Kind::Input => Some(vec![known.schema(SchemaRoot::Input)?]),
-        Kind::Field(base, key) => {
+        ExprKind::Slot(slot) => Some(vec![known.schema(SchemaRoot::Slot(*slot))?]),
+        ExprKind::Event(EventPart::Data) => Some(vec![known.schema(SchemaRoot::EventData)?]),
+        ExprKind::Event(EventPart::Item) => Some(vec![known.schema(SchemaRoot::EventItem)?]),
+        ExprKind::Local(local) => Some(vec![known.schema(SchemaRoot::Local(*local))?]),
+        ExprKind::Input => Some(vec![known.schema(SchemaRoot::Input)?]),
+        ExprKind::Field(base, key) => {
             let mut found = Vec::new();
             for schema in schemas(base, known)? {
                 let FieldLookup::Found(parts) = schema.field(key) else { return None };
@@ -55,20 +59,20 @@ pub(super) fn schemas(node: &Node, known: &dyn KnownTypes) -> Option<Vec<Schema>
             }
             Some(found)
         }
-        Kind::Index(two) => schemas(&two[0], known)?.iter().map(Schema::items).collect(),
+        ExprKind::Index(two) => schemas(&two[0], known)?.iter().map(Schema::items).collect(),
         _ => None,
     }
 }
 
 /// Keys that no schema of their base has.
-pub(super) fn unknown_fields(text: &str, root: &Node, known: &dyn KnownTypes) -> Vec<ExprProblem> {
+pub(super) fn unknown_fields(text: &str, root: &ExprNode, known: &dyn KnownTypes) -> Vec<ExprProblem> {
     let mut problems = Vec::new();
     root.walk(&mut |node| problems.extend(unknown_field(text, node, known)));
     problems
 }
 
-fn unknown_field(text: &str, node: &Node, known: &dyn KnownTypes) -> Option<ExprProblem> {
-    let Kind::Field(base, key) = &node.kind else { return None };
+fn unknown_field(text: &str, node: &ExprNode, known: &dyn KnownTypes) -> Option<ExprProblem> {
+    let ExprKind::Field(base, key) = &node.kind else { return None };
     let (mut is_closed, mut names) = (true, Vec::new());
     for schema in schemas(base, known)? {
         match schema.field(key) {
@@ -97,10 +101,10 @@ fn unknown_field(text: &str, node: &Node, known: &dyn KnownTypes) -> Option<Expr
 }
 
 /// The key alone where it ends the access, else all of it.
-fn key_span(text: &str, whole: Span, key: &str) -> Span {
+fn key_span(text: &str, whole: ExprSpan, key: &str) -> ExprSpan {
     let range = whole.range();
     match text.get(range.clone()) {
-        Some(access) if access.ends_with(key) => Span::new(range.end - key.len(), range.end),
+        Some(access) if access.ends_with(key) => ExprSpan::new(range.end - key.len(), range.end),
         _ => whole,
     }
 }

@@ -1,7 +1,7 @@
 //! The serialised size of values. Values share their parts, so memory use is no measure of it.
 
 use super::EvalError;
-use super::env::{Env, Outcome, fault};
+use super::env::{Env, EvalResult, fault};
 use super::limits::{ELEMENTS_MAX, FUEL_MAX, TEXT_BYTES_MAX, VALUE_BYTES_MAX, VALUE_DEPTH_MAX};
 use crate::value::Value;
 
@@ -15,7 +15,7 @@ pub fn check_size(value: &Value) -> Result<(), EvalError> {
 
 /// Returns a list or map created by an expression if it is within limits.
 #[inline]
-pub(crate) fn built(env: &Env<'_>, value: Value) -> Outcome<Value> {
+pub(crate) fn built(env: &Env<'_>, value: Value) -> EvalResult<Value> {
     if matches!(value, Value::List(_) | Value::Map(_)) {
         env.charge(measure(&value, env.fuel())?)?;
     }
@@ -23,14 +23,14 @@ pub(crate) fn built(env: &Env<'_>, value: Value) -> Outcome<Value> {
 }
 
 /// Returns a string created by an expression if it is within limits.
-pub(crate) fn built_text(env: &Env<'_>, text: String) -> Outcome<Value> {
+pub(crate) fn built_text(env: &Env<'_>, text: String) -> EvalResult<Value> {
     check_text(text.len())?;
     env.charge_bytes(text.len())?;
     Ok(Value::Str(text.into()))
 }
 
 /// Call this before allocating a string of this length.
-pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
+pub(crate) fn check_text(bytes: usize) -> EvalResult<()> {
     if bytes > TEXT_BYTES_MAX {
         fault(format!("the string is longer than {TEXT_BYTES_MAX} bytes"))
     } else {
@@ -39,7 +39,7 @@ pub(crate) fn check_text(bytes: usize) -> Outcome<()> {
 }
 
 /// Call this before allocating a list or map of this size.
-pub(crate) fn check_elements(count: usize) -> Outcome<()> {
+pub(crate) fn check_elements(count: usize) -> EvalResult<()> {
     if count > ELEMENTS_MAX {
         fault(format!("the list or map has more than {ELEMENTS_MAX} elements"))
     } else {
@@ -48,20 +48,20 @@ pub(crate) fn check_elements(count: usize) -> Outcome<()> {
 }
 
 /// Returns the number of nodes of a value, shared ones counted each time; visits at most `nodes_max`.
-pub(crate) fn measure(value: &Value, nodes_max: u64) -> Outcome<usize> {
-    let mut size = Size { nodes: 0, bytes: 0, nodes_max };
+pub(crate) fn measure(value: &Value, nodes_max: u64) -> EvalResult<usize> {
+    let mut size = ValueSize { nodes: 0, bytes: 0, nodes_max };
     size.add(value, 0)?;
     Ok(size.nodes as usize)
 }
 
-struct Size {
+struct ValueSize {
     nodes: u64,
     bytes: usize,
     nodes_max: u64,
 }
 
-impl Size {
-    fn add(&mut self, value: &Value, depth: usize) -> Outcome<()> {
+impl ValueSize {
+    fn add(&mut self, value: &Value, depth: usize) -> EvalResult<()> {
         self.count(1, BYTES_PER_NODE)?;
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => Ok(()),
@@ -81,7 +81,7 @@ impl Size {
     }
 
     #[inline]
-    fn count(&mut self, nodes: u64, bytes: usize) -> Outcome<()> {
+    fn count(&mut self, nodes: u64, bytes: usize) -> EvalResult<()> {
         self.nodes += nodes;
         self.bytes = self.bytes.saturating_add(bytes);
         if self.nodes > self.nodes_max {
@@ -94,7 +94,7 @@ impl Size {
     }
 }
 
-fn check_depth(depth: usize) -> Outcome<()> {
+fn check_depth(depth: usize) -> EvalResult<()> {
     if depth >= VALUE_DEPTH_MAX {
         return fault(format!("lists and maps are nested deeper than {VALUE_DEPTH_MAX} levels"));
     }

@@ -30,16 +30,16 @@ use crate::ids::{NodeId, Slot};
 use crate::value::Value;
 use crate::world::{InstanceFacts, World};
 
-use ast::Tree;
-pub use claims::{Claim, Claims, Operand, Relation, Subject, SubjectRoot};
+use ast::SyntaxTree;
+pub use claims::{Claims, GuardClaim, Operand, Relation, Subject, SubjectRoot};
 use env::{Env, Val};
 pub use functions::{function_names, function_signatures};
 pub use known::{KnownTypes, SchemaRoot};
 pub use measure::check_size;
-use node::{Kind, Node};
+use node::{ExprKind, ExprNode};
 pub(crate) use ops::with_article;
 pub use partial::{OTHER_FIELDS, has_unknown, is_unknown, partly_known, unknown};
-use problem::Span;
+use problem::ExprSpan;
 pub use problem::{ExprProblem, ExprProblemKind};
 pub(crate) use suggest::nearest;
 pub use uses::{DataUse, DataUseKind};
@@ -48,7 +48,7 @@ pub use uses::{DataUse, DataUseKind};
 #[derive(Clone, Debug)]
 pub struct Ast {
     text: Arc<str>,
-    root: Tree,
+    root: SyntaxTree,
     rooted: bool,
 }
 
@@ -74,28 +74,28 @@ impl Ast {
 /// A resolved expression, ready to evaluate. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    inner: Arc<Resolved>,
+    inner: Arc<ResolvedExpression>,
 }
 
 #[derive(Debug)]
-struct Resolved {
+struct ResolvedExpression {
     text: Arc<str>,
-    root: Node,
+    root: ExprNode,
     nodes: u64,
 }
 
 impl Expr {
-    fn new(text: Arc<str>, root: Node) -> Self {
+    fn new(text: Arc<str>, root: ExprNode) -> Self {
         let mut nodes = 0;
         root.walk(&mut |_| nodes += 1);
-        Self { inner: Arc::new(Resolved { text, root, nodes }) }
+        Self { inner: Arc::new(ResolvedExpression { text, root, nodes }) }
     }
 
     /// Returns an expression with this value: for positions that require an expression where the author wrote plain
     /// data.
     pub fn literal(value: Value) -> Self {
         let text = serde_json::to_string(&value).unwrap_or_default();
-        Self::new(text.into(), Node { kind: Kind::Constant(value), span: Span::default() })
+        Self::new(text.into(), ExprNode { kind: ExprKind::Constant(value), span: ExprSpan::default() })
     }
 
     /// Returns the source text.
@@ -103,6 +103,7 @@ impl Expr {
         &self.inner.text
     }
 
+    /// Evaluates the expression. Fails on data of the wrong type or once the cost limit is reached.
     #[inline]
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Value, EvalError> {
         let env = Env::new(scope, &self.inner.text, self.inner.nodes);
@@ -123,6 +124,11 @@ impl Expr {
     /// Returns the value if it is constant.
     pub fn constant(&self) -> Option<Value> {
         self.inner.root.constant().cloned()
+    }
+
+    /// Returns the text that the value surely begins with: `tool:` of `'tool:' ~ item.name`.
+    pub fn prefix(&self) -> Option<&str> {
+        self.inner.root.prefix()
     }
 
     /// Returns the type of the value (which may still be null), given the types of context slots.
@@ -161,7 +167,7 @@ impl Expr {
     pub fn reads(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
         self.inner.root.walk(&mut |node| {
-            if let Kind::Slot(slot) = node.kind {
+            if let ExprKind::Slot(slot) = node.kind {
                 slots.push(slot);
             }
         });
@@ -173,7 +179,9 @@ impl Expr {
     /// Returns true if it uses `context` as a map, so that any key may be read.
     pub fn reads_whole_context(&self) -> bool {
         let mut whole = false;
-        self.inner.root.walk(&mut |node| whole |= matches!(node.kind, Kind::Context | Kind::ContextAt(_)));
+        self.inner
+            .root
+            .walk(&mut |node| whole |= matches!(node.kind, ExprKind::Context | ExprKind::ContextAt(_)));
         whole
     }
 }
@@ -182,7 +190,7 @@ impl Expr {
     /// Returns true if it tests active states (`stateIn`).
     pub fn reads_states(&self) -> bool {
         let mut reads = false;
-        self.inner.root.walk(&mut |node| reads |= matches!(node.kind, Kind::StateIn(_)));
+        self.inner.root.walk(&mut |node| reads |= matches!(node.kind, ExprKind::StateIn(_)));
         reads
     }
 }
@@ -202,15 +210,23 @@ pub trait Names {
 /// The input of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
+    /// Context values, indexed by slot.
     pub context: &'a [Value],
     /// Names of the context's slots, for the bare `context` as a map.
     pub context_names: &'a [Arc<str>],
+    /// Values of `foreach` and `each` variables, by nesting.
     pub locals: &'a [Value],
+    /// The event being processed; `None` in eventless transitions.
     pub event: Option<&'a NamedEvent>,
+    /// Input of the instance.
     pub input: &'a Value,
+    /// Time of the step in milliseconds since the Unix epoch.
     pub now_ms: i64,
+    /// Settings and agents that the host exposes.
     pub world: &'a World,
+    /// Values of `instance.*`.
     pub instance: &'a InstanceFacts,
+    /// Active states, for `stateIn`.
     pub configuration: Active<'a>,
 }
 
@@ -218,18 +234,26 @@ pub struct Scope<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct EvalError {
+    /// Message with the failing part of the expression.
     pub message: String,
 }
 
 /// The static type of a value. Except for `Null`, a value of the type or null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
+    /// Unknown, or different types.
     Any,
+    /// Only null.
     Null,
+    /// True or false.
     Bool,
+    /// An integer or a float.
     Number,
+    /// Text.
     String,
+    /// A list of any values.
     List,
+    /// A map with string keys.
     Map,
 }
 

@@ -2,51 +2,51 @@
 
 use std::sync::Arc;
 
-use super::ast::{Arithmetic, Order};
-use super::functions::Function;
-use super::problem::Span;
+use super::ast::{Arithmetic, OrderOperator};
+use super::functions::ExprFunction;
+use super::problem::ExprSpan;
 use crate::ids::{NodeId, Slot};
 use crate::value::Value;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) kind: Kind,
-    pub(crate) span: Span,
+pub(crate) struct ExprNode {
+    pub(crate) kind: ExprKind,
+    pub(crate) span: ExprSpan,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ExprKind {
     Constant(Value),
     Slot(Slot),
     Local(usize),
     /// The bare `context`, as a map.
     Context,
     /// `context[…]` with a key that is not a literal.
-    ContextAt(Box<Node>),
+    ContextAt(Box<ExprNode>),
     Event(EventPart),
     Input,
     Env,
     Instance(InstancePart),
     StateIn(NodeId),
-    Field(Box<Node>, Arc<str>),
-    Index(Box<[Node; 2]>),
-    Negate(Box<Node>),
-    Not(Box<Node>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
-    Coalesce(Box<[Node; 2]>),
-    Arithmetic(Arithmetic, Box<[Node; 2]>),
-    Order(Order, Box<[Node; 2]>),
-    Equal(Box<[Node; 2]>),
-    NotEqual(Box<[Node; 2]>),
-    In(Box<[Node; 2]>),
-    NotIn(Box<[Node; 2]>),
-    Concat(Box<[Node; 2]>),
+    Field(Box<ExprNode>, Arc<str>),
+    Index(Box<[ExprNode; 2]>),
+    Negate(Box<ExprNode>),
+    Not(Box<ExprNode>),
+    And(Box<[ExprNode; 2]>),
+    Or(Box<[ExprNode; 2]>),
+    Coalesce(Box<[ExprNode; 2]>),
+    Arithmetic(Arithmetic, Box<[ExprNode; 2]>),
+    Order(OrderOperator, Box<[ExprNode; 2]>),
+    Equal(Box<[ExprNode; 2]>),
+    NotEqual(Box<[ExprNode; 2]>),
+    In(Box<[ExprNode; 2]>),
+    NotIn(Box<[ExprNode; 2]>),
+    Concat(Box<[ExprNode; 2]>),
     /// Condition, value when true, value when false.
-    Conditional(Box<[Node; 3]>),
-    List(Vec<Node>),
-    Map(Vec<(Arc<str>, Node)>),
-    Call(&'static Function, Vec<Node>),
+    Conditional(Box<[ExprNode; 3]>),
+    List(Vec<ExprNode>),
+    Map(Vec<(Arc<str>, ExprNode)>),
+    Call(&'static ExprFunction, Vec<ExprNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,43 +99,55 @@ impl EventPart {
     }
 }
 
-impl Node {
+impl ExprNode {
+    /// The text that the value surely begins with.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        match &self.kind {
+            ExprKind::Constant(value) => value.as_str(),
+            ExprKind::Concat(sides) => sides[0].prefix(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn constant(&self) -> Option<&Value> {
-        if let Kind::Constant(value) = &self.kind { Some(value) } else { None }
+        if let ExprKind::Constant(value) = &self.kind { Some(value) } else { None }
     }
 
     /// Returns the direct children.
-    pub(crate) fn children(&self) -> Vec<&Node> {
+    pub(crate) fn children(&self) -> Vec<&ExprNode> {
         match &self.kind {
-            Kind::Constant(_)
-            | Kind::Slot(_)
-            | Kind::Local(_)
-            | Kind::Context
-            | Kind::Event(_)
-            | Kind::Input
-            | Kind::Env
-            | Kind::Instance(_)
-            | Kind::StateIn(_) => Vec::new(),
-            Kind::ContextAt(one) | Kind::Field(one, _) | Kind::Negate(one) | Kind::Not(one) => vec![one],
-            Kind::Index(two)
-            | Kind::And(two)
-            | Kind::Or(two)
-            | Kind::Coalesce(two)
-            | Kind::Arithmetic(_, two)
-            | Kind::Order(_, two)
-            | Kind::Equal(two)
-            | Kind::NotEqual(two)
-            | Kind::In(two)
-            | Kind::NotIn(two)
-            | Kind::Concat(two) => two.iter().collect(),
-            Kind::Conditional(three) => three.iter().collect(),
-            Kind::List(items) | Kind::Call(_, items) => items.iter().collect(),
-            Kind::Map(entries) => entries.iter().map(|(_, value)| value).collect(),
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Local(_)
+            | ExprKind::Context
+            | ExprKind::Event(_)
+            | ExprKind::Input
+            | ExprKind::Env
+            | ExprKind::Instance(_)
+            | ExprKind::StateIn(_) => Vec::new(),
+            ExprKind::ContextAt(one)
+            | ExprKind::Field(one, _)
+            | ExprKind::Negate(one)
+            | ExprKind::Not(one) => vec![one],
+            ExprKind::Index(two)
+            | ExprKind::And(two)
+            | ExprKind::Or(two)
+            | ExprKind::Coalesce(two)
+            | ExprKind::Arithmetic(_, two)
+            | ExprKind::Order(_, two)
+            | ExprKind::Equal(two)
+            | ExprKind::NotEqual(two)
+            | ExprKind::In(two)
+            | ExprKind::NotIn(two)
+            | ExprKind::Concat(two) => two.iter().collect(),
+            ExprKind::Conditional(three) => three.iter().collect(),
+            ExprKind::List(items) | ExprKind::Call(_, items) => items.iter().collect(),
+            ExprKind::Map(entries) => entries.iter().map(|(_, value)| value).collect(),
         }
     }
 
     /// Visits this node and its descendants, parents first.
-    pub(crate) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n Node)) {
+    pub(crate) fn walk<'n>(&'n self, visit: &mut impl FnMut(&'n ExprNode)) {
         visit(self);
         for child in self.children() {
             child.walk(visit);
@@ -145,34 +157,34 @@ impl Node {
     /// Returns true if the node itself, ignoring its descendants, gives the same result for the same operands.
     pub(crate) fn reads_nothing(&self) -> bool {
         match &self.kind {
-            Kind::Slot(_)
-            | Kind::Local(_)
-            | Kind::Context
-            | Kind::ContextAt(_)
-            | Kind::Event(_)
-            | Kind::Input
-            | Kind::Env
-            | Kind::Instance(_)
-            | Kind::StateIn(_) => false,
-            Kind::Call(function, _) => function.reads_nothing,
-            Kind::Constant(_)
-            | Kind::Field(..)
-            | Kind::Index(_)
-            | Kind::Negate(_)
-            | Kind::Not(_)
-            | Kind::And(_)
-            | Kind::Or(_)
-            | Kind::Coalesce(_)
-            | Kind::Arithmetic(..)
-            | Kind::Order(..)
-            | Kind::Equal(_)
-            | Kind::NotEqual(_)
-            | Kind::In(_)
-            | Kind::NotIn(_)
-            | Kind::Concat(_)
-            | Kind::Conditional(_)
-            | Kind::List(_)
-            | Kind::Map(_) => true,
+            ExprKind::Slot(_)
+            | ExprKind::Local(_)
+            | ExprKind::Context
+            | ExprKind::ContextAt(_)
+            | ExprKind::Event(_)
+            | ExprKind::Input
+            | ExprKind::Env
+            | ExprKind::Instance(_)
+            | ExprKind::StateIn(_) => false,
+            ExprKind::Call(function, _) => function.reads_nothing,
+            ExprKind::Constant(_)
+            | ExprKind::Field(..)
+            | ExprKind::Index(_)
+            | ExprKind::Negate(_)
+            | ExprKind::Not(_)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Coalesce(_)
+            | ExprKind::Arithmetic(..)
+            | ExprKind::Order(..)
+            | ExprKind::Equal(_)
+            | ExprKind::NotEqual(_)
+            | ExprKind::In(_)
+            | ExprKind::NotIn(_)
+            | ExprKind::Concat(_)
+            | ExprKind::Conditional(_)
+            | ExprKind::List(_)
+            | ExprKind::Map(_) => true,
         }
     }
 }

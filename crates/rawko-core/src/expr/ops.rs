@@ -3,13 +3,18 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::ast::{Arithmetic, Order};
-use super::env::{Env, Outcome, fault};
+use super::ast::{Arithmetic, OrderOperator};
+use super::env::{Env, EvalResult, fault};
 use super::measure::{built, check_elements, check_text, measure};
 use crate::value::Value;
 
 #[inline]
-pub(crate) fn arithmetic(env: &Env<'_>, operator: Arithmetic, left: &Value, right: &Value) -> Outcome<Value> {
+pub(crate) fn arithmetic(
+    env: &Env<'_>,
+    operator: Arithmetic,
+    left: &Value,
+    right: &Value,
+) -> EvalResult<Value> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => integers(operator, *a, *b),
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
@@ -21,7 +26,7 @@ pub(crate) fn arithmetic(env: &Env<'_>, operator: Arithmetic, left: &Value, righ
 }
 
 #[inline]
-fn integers(operator: Arithmetic, a: i64, b: i64) -> Outcome<Value> {
+fn integers(operator: Arithmetic, a: i64, b: i64) -> EvalResult<Value> {
     let exact = match operator {
         Arithmetic::Add => a.checked_add(b),
         Arithmetic::Subtract => a.checked_sub(b),
@@ -38,7 +43,7 @@ fn integers(operator: Arithmetic, a: i64, b: i64) -> Outcome<Value> {
     }
 }
 
-fn divided(a: i64, b: i64) -> Outcome<Value> {
+fn divided(a: i64, b: i64) -> EvalResult<Value> {
     match (b, a.checked_rem(b)) {
         (0, _) => fault("division by zero"),
         (_, Some(0)) => Ok(Value::Int(a / b)),
@@ -46,7 +51,7 @@ fn divided(a: i64, b: i64) -> Outcome<Value> {
     }
 }
 
-fn floats(operator: Arithmetic, a: f64, b: f64) -> Outcome<Value> {
+fn floats(operator: Arithmetic, a: f64, b: f64) -> EvalResult<Value> {
     let result = match operator {
         Arithmetic::Add => a + b,
         Arithmetic::Subtract => a - b,
@@ -60,12 +65,12 @@ fn floats(operator: Arithmetic, a: f64, b: f64) -> Outcome<Value> {
     finite(result)
 }
 
-pub(crate) fn finite(result: f64) -> Outcome<Value> {
+pub(crate) fn finite(result: f64) -> EvalResult<Value> {
     if result.is_finite() { Ok(Value::Float(result)) } else { fault("the result is not a finite number") }
 }
 
 /// `+` of two strings or two lists.
-fn joined(env: &Env<'_>, left: &Value, right: &Value) -> Outcome<Value> {
+fn joined(env: &Env<'_>, left: &Value, right: &Value) -> EvalResult<Value> {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) => two_texts(env, a, b),
         (Value::List(a), Value::List(b)) => {
@@ -76,7 +81,7 @@ fn joined(env: &Env<'_>, left: &Value, right: &Value) -> Outcome<Value> {
     }
 }
 
-fn two_texts(env: &Env<'_>, a: &str, b: &str) -> Outcome<Value> {
+fn two_texts(env: &Env<'_>, a: &str, b: &str) -> EvalResult<Value> {
     check_text(a.len() + b.len())?;
     env.charge_bytes(a.len() + b.len())?;
     let mut text = String::with_capacity(a.len() + b.len());
@@ -86,7 +91,7 @@ fn two_texts(env: &Env<'_>, a: &str, b: &str) -> Outcome<Value> {
 }
 
 #[cold]
-fn mismatch(operator: Arithmetic, left: &Value, right: &Value) -> Outcome<Value> {
+fn mismatch(operator: Arithmetic, left: &Value, right: &Value) -> EvalResult<Value> {
     fault(mismatch_message(operator, left.type_name(), right.type_name()))
 }
 
@@ -116,7 +121,7 @@ pub(crate) fn with_article(type_name: &str) -> String {
 }
 
 #[inline]
-pub(crate) fn order(env: &Env<'_>, operator: Order, left: &Value, right: &Value) -> Outcome<bool> {
+pub(crate) fn order(env: &Env<'_>, operator: OrderOperator, left: &Value, right: &Value) -> EvalResult<bool> {
     let ordering = match (left, right) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
@@ -129,19 +134,19 @@ pub(crate) fn order(env: &Env<'_>, operator: Order, left: &Value, right: &Value)
         _ => return fault(order_message(operator, left.type_name(), right.type_name())),
     };
     Ok(match operator {
-        Order::Less => ordering == Ordering::Less,
-        Order::LessOrEqual => ordering != Ordering::Greater,
-        Order::Greater => ordering == Ordering::Greater,
-        Order::GreaterOrEqual => ordering != Ordering::Less,
+        OrderOperator::Less => ordering == Ordering::Less,
+        OrderOperator::LessOrEqual => ordering != Ordering::Greater,
+        OrderOperator::Greater => ordering == Ordering::Greater,
+        OrderOperator::GreaterOrEqual => ordering != Ordering::Less,
     })
 }
 
-fn texts(env: &Env<'_>, a: &str, b: &str) -> Outcome<Ordering> {
+fn texts(env: &Env<'_>, a: &str, b: &str) -> EvalResult<Ordering> {
     env.charge_bytes(a.len().min(b.len()))?;
     Ok(a.cmp(b))
 }
 
-pub(crate) fn order_message(operator: Order, left: &str, right: &str) -> String {
+pub(crate) fn order_message(operator: OrderOperator, left: &str, right: &str) -> String {
     let (left, right) = (with_article(left), with_article(right));
     format!("`{}` compares two numbers or two strings, not {left} and {right}", operator.symbol())
 }
@@ -150,7 +155,7 @@ pub(crate) fn order_message(operator: Order, left: &str, right: &str) -> String 
 const SHORT_TEXT_BYTES: usize = 256;
 
 #[inline]
-pub(crate) fn same(env: &Env<'_>, left: &Value, right: &Value) -> Outcome<bool> {
+pub(crate) fn same(env: &Env<'_>, left: &Value, right: &Value) -> EvalResult<bool> {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if a.len() == b.len() && a.len() > SHORT_TEXT_BYTES => {
             env.charge_bytes(a.len())?;
@@ -163,7 +168,7 @@ pub(crate) fn same(env: &Env<'_>, left: &Value, right: &Value) -> Outcome<bool> 
     Ok(left == right)
 }
 
-pub(crate) fn contains(env: &Env<'_>, item: &Value, container: &Value) -> Outcome<bool> {
+pub(crate) fn contains(env: &Env<'_>, item: &Value, container: &Value) -> EvalResult<bool> {
     match (container, item) {
         (Value::Null, _) => Ok(false),
         (Value::List(items), _) => Ok(position(env, item, items)?.is_some()),
@@ -186,7 +191,7 @@ pub(crate) fn membership_message(item: &str, container: &str) -> String {
     }
 }
 
-pub(crate) fn position(env: &Env<'_>, item: &Value, items: &[Value]) -> Outcome<Option<usize>> {
+pub(crate) fn position(env: &Env<'_>, item: &Value, items: &[Value]) -> EvalResult<Option<usize>> {
     env.charge(items.len())?;
     for (index, candidate) in items.iter().enumerate() {
         if same(env, candidate, item)? {
@@ -197,7 +202,7 @@ pub(crate) fn position(env: &Env<'_>, item: &Value, items: &[Value]) -> Outcome<
 }
 
 /// Appends the text of any value but a list or map.
-pub(crate) fn write_text(value: &Value, text: &mut String) -> Outcome<()> {
+pub(crate) fn write_text(value: &Value, text: &mut String) -> EvalResult<()> {
     match value {
         Value::Str(part) => text.push_str(part),
         Value::Null => text.push_str("null"),
@@ -217,7 +222,7 @@ pub(crate) fn concat_message(type_name: &str) -> String {
 }
 
 #[inline]
-pub(crate) fn negate(value: &Value) -> Outcome<Value> {
+pub(crate) fn negate(value: &Value) -> EvalResult<Value> {
     match value {
         Value::Int(whole) => Ok(whole.checked_neg().map_or(Value::Float(-(*whole as f64)), Value::Int)),
         Value::Float(number) => Ok(Value::Float(-number)),
@@ -229,7 +234,7 @@ pub(crate) fn negate(value: &Value) -> Outcome<Value> {
 
 /// Converts a condition's value: null counts as false, anything but a boolean is an error.
 #[inline]
-pub(crate) fn truth(value: &Value) -> Outcome<bool> {
+pub(crate) fn truth(value: &Value) -> EvalResult<bool> {
     match value {
         Value::Bool(value) => Ok(*value),
         Value::Null => Ok(false),
@@ -245,7 +250,7 @@ pub(crate) fn truth_message(type_name: &str) -> String {
 
 /// `value.key`
 #[inline]
-pub(crate) fn field<'v>(value: &'v Value, key: &str) -> Outcome<Option<&'v Value>> {
+pub(crate) fn field<'v>(value: &'v Value, key: &str) -> EvalResult<Option<&'v Value>> {
     match value {
         Value::Map(map) => Ok(map.get(key)),
         Value::Null => Ok(None),
@@ -265,7 +270,7 @@ pub(crate) fn field_message(key: &str, type_name: &str) -> String {
 }
 
 /// `value[index]`
-pub(crate) fn index<'v>(value: &'v Value, index: &Value) -> Outcome<Option<&'v Value>> {
+pub(crate) fn index<'v>(value: &'v Value, index: &Value) -> EvalResult<Option<&'v Value>> {
     match (value, index) {
         (Value::Null, _) | (Value::List(_) | Value::Map(_), Value::Null) => Ok(None),
         (Value::Map(map), Value::Str(key)) => Ok(map.get(key)),
@@ -287,7 +292,7 @@ pub(crate) fn index_message(type_name: &str, index: &str) -> String {
 }
 
 /// Converts to an integer, also from a float without a fraction.
-pub(crate) fn whole(value: &Value) -> Outcome<i64> {
+pub(crate) fn whole(value: &Value) -> EvalResult<i64> {
     match value {
         Value::Int(whole) => Ok(*whole),
         Value::Float(number) if number.fract() == 0.0 && number.abs() < 9.0e18 => Ok(*number as i64),

@@ -3,26 +3,26 @@
 
 use std::sync::Arc;
 
-use super::ast::{Arithmetic, Binary, COMPARISON, NOT, POWER, Tree, TreeKind, UNARY};
+use super::ast::{Arithmetic, Binary, COMPARISON, NOT, POWER, SyntaxTree, TreeKind, UNARY};
 use super::limits::{HEIGHT_MAX, NESTING_MAX, SOURCE_BYTES_MAX};
-use super::problem::{ExprProblem, Span};
-use super::token::{Token, TokenKind, tokens};
+use super::problem::{ExprProblem, ExprSpan};
+use super::token::{ExprToken, TokenKind, tokens};
 use crate::value::Value;
 
 type Parsed<T> = Result<T, ExprProblem>;
 
-pub(crate) fn parse_tree(text: &str) -> Result<(Tree, bool), Vec<ExprProblem>> {
+pub(crate) fn parse_tree(text: &str) -> Result<(SyntaxTree, bool), Vec<ExprProblem>> {
     if text.len() > SOURCE_BYTES_MAX {
         let message = format!("this expression is longer than {SOURCE_BYTES_MAX} bytes");
-        return Err(vec![ExprProblem::syntax(Span::new(0, 0), message, None)]);
+        return Err(vec![ExprProblem::syntax(ExprSpan::new(0, 0), message, None)]);
     }
     let tokens = tokens(text)?;
     let rooted = starts_with_binding_root(&tokens);
-    let mut parser = Parser { tokens, at: 0, nesting: 0 };
+    let mut parser = ExprParser { tokens, at: 0, nesting: 0 };
     parser.whole().map(|tree| (tree, rooted)).map_err(|problem| vec![problem])
 }
 
-fn starts_with_binding_root(tokens: &[Token]) -> bool {
+fn starts_with_binding_root(tokens: &[ExprToken]) -> bool {
     match tokens.first().map(|token| &token.kind) {
         Some(TokenKind::Name(name)) if name == "now" => {
             tokens.get(1).is_some_and(|token| token.kind == TokenKind::Symbol("("))
@@ -38,14 +38,14 @@ fn starts_with_binding_root(tokens: &[Token]) -> bool {
     }
 }
 
-struct Parser {
-    tokens: Vec<Token>,
+struct ExprParser {
+    tokens: Vec<ExprToken>,
     at: usize,
     nesting: usize,
 }
 
-impl Parser {
-    fn whole(&mut self) -> Parsed<Tree> {
+impl ExprParser {
+    fn whole(&mut self) -> Parsed<SyntaxTree> {
         if self.peek().kind == TokenKind::End {
             return Err(ExprProblem::syntax(self.peek().span, "expected an expression", None));
         }
@@ -57,11 +57,11 @@ impl Parser {
     }
 
     /// The last token is `End` and is never consumed, so there is always a current one.
-    fn peek(&self) -> &Token {
+    fn peek(&self) -> &ExprToken {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    fn next(&mut self) -> Token {
+    fn next(&mut self) -> ExprToken {
         let token = self.peek().clone();
         if token.kind != TokenKind::End {
             self.at += 1;
@@ -83,7 +83,7 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, symbol: &'static str) -> Parsed<Span> {
+    fn expect(&mut self, symbol: &'static str) -> Parsed<ExprSpan> {
         let span = self.peek().span;
         if self.accept(symbol) { Ok(span) } else { Err(self.unexpected(&format!("`{symbol}`"))) }
     }
@@ -112,7 +112,7 @@ impl Parser {
     }
 
     /// Parses a conditional, in either spelling, or anything that binds tighter.
-    fn expression(&mut self) -> Parsed<Tree> {
+    fn expression(&mut self) -> Parsed<SyntaxTree> {
         self.nested(|parser| {
             let first = parser.binary(0)?;
             if parser.accept("?") {
@@ -135,7 +135,7 @@ impl Parser {
         })
     }
 
-    fn binary(&mut self, weakest: u8) -> Parsed<Tree> {
+    fn binary(&mut self, weakest: u8) -> Parsed<SyntaxTree> {
         let mut left = self.unary()?;
         while let Some((operator, words)) = self.operator()
             && operator.strength() >= weakest
@@ -179,7 +179,7 @@ impl Parser {
         }
     }
 
-    fn unary(&mut self) -> Parsed<Tree> {
+    fn unary(&mut self) -> Parsed<SyntaxTree> {
         let start = self.peek().span;
         if self.is_word("not") {
             return self.prefix(start, NOT, TreeKind::Not);
@@ -200,7 +200,12 @@ impl Parser {
         self.postfix(primary)
     }
 
-    fn prefix(&mut self, start: Span, strength: u8, kind: fn(Box<Tree>) -> TreeKind) -> Parsed<Tree> {
+    fn prefix(
+        &mut self,
+        start: ExprSpan,
+        strength: u8,
+        kind: fn(Box<SyntaxTree>) -> TreeKind,
+    ) -> Parsed<SyntaxTree> {
         self.at += 1;
         let operand = self.nested(|parser| parser.binary(strength))?;
         let (span, height) = (start.to(operand.span), operand.height);
@@ -208,7 +213,7 @@ impl Parser {
     }
 
     /// Parses `-9223372036854775808`, whose digits alone overflow 64 bits.
-    fn least_integer(&mut self) -> Option<Tree> {
+    fn least_integer(&mut self) -> Option<SyntaxTree> {
         let (minus, digits) = (self.peek().span, self.tokens.get(self.at + 1)?);
         let least = digits.kind == TokenKind::Literal(Value::Float(9_223_372_036_854_775_808.0));
         if !least || digits.span.range().len() != 19 {
@@ -216,10 +221,10 @@ impl Parser {
         }
         let span = minus.to(digits.span);
         self.at += 2;
-        Some(Tree { kind: TreeKind::Literal(Value::Int(i64::MIN)), span, height: 0 })
+        Some(SyntaxTree { kind: TreeKind::Literal(Value::Int(i64::MIN)), span, height: 0 })
     }
 
-    fn primary(&mut self) -> Parsed<Tree> {
+    fn primary(&mut self) -> Parsed<SyntaxTree> {
         let token = self.peek().clone();
         match token.kind {
             TokenKind::Literal(value) => self.leaf(TreeKind::Literal(value)),
@@ -237,20 +242,20 @@ impl Parser {
         }
     }
 
-    fn leaf(&mut self, kind: TreeKind) -> Parsed<Tree> {
+    fn leaf(&mut self, kind: TreeKind) -> Parsed<SyntaxTree> {
         let span = self.next().span;
-        Ok(Tree { kind, span, height: 0 })
+        Ok(SyntaxTree { kind, span, height: 0 })
     }
 
-    fn parenthesised(&mut self) -> Parsed<Tree> {
+    fn parenthesised(&mut self) -> Parsed<SyntaxTree> {
         let start = self.next().span;
         let inner = self.expression()?;
         let end = self.expect(")")?;
-        Ok(Tree { span: start.to(end), ..inner })
+        Ok(SyntaxTree { span: start.to(end), ..inner })
     }
 
     /// Parses expressions up to `close`; a trailing comma is allowed.
-    fn elements(&mut self, close: &'static str) -> Parsed<(Vec<Tree>, Span)> {
+    fn elements(&mut self, close: &'static str) -> Parsed<(Vec<SyntaxTree>, ExprSpan)> {
         let mut items = Vec::new();
         while !self.is_symbol(close) {
             items.push(self.expression()?);
@@ -261,16 +266,16 @@ impl Parser {
         Ok((items, self.expect(close)?))
     }
 
-    fn list(&mut self) -> Parsed<Tree> {
+    fn list(&mut self) -> Parsed<SyntaxTree> {
         let start = self.next().span;
         let (items, end) = self.elements("]")?;
         let height = highest(&items);
         tree(TreeKind::List(items), start.to(end), height)
     }
 
-    fn map(&mut self) -> Parsed<Tree> {
+    fn map(&mut self) -> Parsed<SyntaxTree> {
         let start = self.next().span;
-        let mut entries: Vec<(Arc<str>, Tree)> = Vec::new();
+        let mut entries: Vec<(Arc<str>, SyntaxTree)> = Vec::new();
         while !self.is_symbol("}") {
             let place = self.peek().span;
             let key = self.map_key()?;
@@ -304,7 +309,7 @@ impl Parser {
         }
     }
 
-    fn postfix(&mut self, mut base: Tree) -> Parsed<Tree> {
+    fn postfix(&mut self, mut base: SyntaxTree) -> Parsed<SyntaxTree> {
         loop {
             base = if self.accept(".") {
                 self.field(base)?
@@ -323,7 +328,7 @@ impl Parser {
         }
     }
 
-    fn field(&mut self, base: Tree) -> Parsed<Tree> {
+    fn field(&mut self, base: SyntaxTree) -> Parsed<SyntaxTree> {
         let token = self.peek().clone();
         let TokenKind::Name(name) = token.kind else {
             let mut problem = self.unexpected("the name of a field");
@@ -350,12 +355,12 @@ fn word_help(name: &str) -> Option<&'static str> {
     }
 }
 
-fn highest(trees: &[Tree]) -> u16 {
+fn highest(trees: &[SyntaxTree]) -> u16 {
     trees.iter().map(|tree| tree.height).max().unwrap_or(0)
 }
 
 /// Creates a node above others of the given height.
-fn tree(kind: TreeKind, span: Span, below: u16) -> Parsed<Tree> {
+fn tree(kind: TreeKind, span: ExprSpan, below: u16) -> Parsed<SyntaxTree> {
     if below >= HEIGHT_MAX {
         let message = format!("this expression chains more than {HEIGHT_MAX} operations");
         return Err(ExprProblem::syntax(
@@ -364,15 +369,15 @@ fn tree(kind: TreeKind, span: Span, below: u16) -> Parsed<Tree> {
             Some("put parts of it in brackets, or use a function"),
         ));
     }
-    Ok(Tree { kind, span, height: below + 1 })
+    Ok(SyntaxTree { kind, span, height: below + 1 })
 }
 
-fn binary(operator: Binary, left: Tree, right: Tree) -> Parsed<Tree> {
+fn binary(operator: Binary, left: SyntaxTree, right: SyntaxTree) -> Parsed<SyntaxTree> {
     let (span, height) = (left.span.to(right.span), left.height.max(right.height));
     tree(TreeKind::Binary(operator, Box::new([left, right])), span, height)
 }
 
-fn conditional(span: Span, parts: [Tree; 3]) -> Parsed<Tree> {
+fn conditional(span: ExprSpan, parts: [SyntaxTree; 3]) -> Parsed<SyntaxTree> {
     let height = highest(&parts);
     tree(TreeKind::Conditional(Box::new(parts)), span, height)
 }

@@ -1,9 +1,9 @@
 //! Evaluation with unknown data: a value that depends on unknown data is unknown itself, and everything else is what the
 //! ordinary evaluator gives. For `rawko verify`, which explores both outcomes of an unknown guard.
 
-use super::env::{Env, Outcome, Val};
+use super::env::{Env, EvalResult, Val};
 use super::eval::{context_at, event_part, whole_context};
-use super::node::{EventPart, Kind, Node};
+use super::node::{EventPart, ExprKind, ExprNode};
 use super::{EvalError, Expr, Scope, ops};
 use crate::value::{Map, Value};
 
@@ -54,38 +54,38 @@ impl Expr {
     }
 }
 
-impl Node {
-    fn condition(&self, env: &Env<'_>) -> Outcome<Option<bool>> {
+impl ExprNode {
+    fn condition(&self, env: &Env<'_>) -> EvalResult<Option<bool>> {
         let value = self.partial(env)?;
         if is_unknown(&value) { Ok(None) } else { ops::truth(&value).map(Some) }
     }
 
-    fn partial(&self, env: &Env<'_>) -> Outcome<Value> {
+    fn partial(&self, env: &Env<'_>) -> EvalResult<Value> {
         match &self.kind {
-            Kind::Constant(_)
-            | Kind::Slot(_)
-            | Kind::Local(_)
-            | Kind::Input
-            | Kind::Event(EventPart::Data | EventPart::Origin) => {
+            ExprKind::Constant(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Local(_)
+            | ExprKind::Input
+            | ExprKind::Event(EventPart::Data | EventPart::Origin) => {
                 Ok(self.peek(env).cloned().unwrap_or_default())
             }
-            Kind::Event(part) => Ok(event_part(env.scope.event, *part).into_value()),
+            ExprKind::Event(part) => Ok(event_part(env.scope.event, *part).into_value()),
             // Settings, and facts of a particular instance.
-            Kind::Env | Kind::Instance(_) => Ok(unknown()),
-            Kind::Context => whole_context(env),
-            Kind::ContextAt(key) => match key.partial(env)? {
+            ExprKind::Env | ExprKind::Instance(_) => Ok(unknown()),
+            ExprKind::Context => whole_context(env),
+            ExprKind::ContextAt(key) => match key.partial(env)? {
                 key if is_unknown(&key) => Ok(unknown()),
                 key => context_at(env, &key).map(Val::into_value),
             },
-            Kind::StateIn(node) => Ok(Value::Bool(env.scope.configuration.contains(*node))),
-            Kind::Field(base, key) => {
+            ExprKind::StateIn(node) => Ok(Value::Bool(env.scope.configuration.contains(*node))),
+            ExprKind::Field(base, key) => {
                 let base = base.partial(env)?;
                 if is_unknown(&base) || lacks(&base, key) {
                     return Ok(unknown());
                 }
                 Ok(ops::field(&base, key)?.cloned().unwrap_or_default())
             }
-            Kind::Index(two) => {
+            ExprKind::Index(two) => {
                 let (base, index) = (two[0].partial(env)?, two[1].partial(env)?);
                 let is_missing = index.as_str().is_some_and(|key| lacks(&base, key));
                 if is_unknown(&base) || is_unknown(&index) || is_missing {
@@ -93,32 +93,32 @@ impl Node {
                 }
                 Ok(ops::index(&base, &index)?.cloned().unwrap_or_default())
             }
-            Kind::Negate(operand) => match operand.partial(env)? {
+            ExprKind::Negate(operand) => match operand.partial(env)? {
                 operand if is_unknown(&operand) => Ok(operand),
                 operand => ops::negate(&operand),
             },
-            Kind::Not(operand) => Ok(truth(operand.condition(env)?.map(|truth| !truth))),
-            Kind::And(two) => connective(env, two, false),
-            Kind::Or(two) => connective(env, two, true),
-            Kind::Coalesce(two) => match two[0].partial(env)? {
+            ExprKind::Not(operand) => Ok(truth(operand.condition(env)?.map(|truth| !truth))),
+            ExprKind::And(two) => connective(env, two, false),
+            ExprKind::Or(two) => connective(env, two, true),
+            ExprKind::Coalesce(two) => match two[0].partial(env)? {
                 Value::Null => two[1].partial(env),
                 value => Ok(value),
             },
-            Kind::Arithmetic(operator, two) => {
+            ExprKind::Arithmetic(operator, two) => {
                 both(env, two, |left, right| ops::arithmetic(env, *operator, left, right))
             }
-            Kind::Order(operator, two) => {
+            ExprKind::Order(operator, two) => {
                 both(env, two, |left, right| ops::order(env, *operator, left, right).map(Value::Bool))
             }
-            Kind::Equal(two) => same(env, two, true),
-            Kind::NotEqual(two) => same(env, two, false),
-            Kind::In(two) => {
+            ExprKind::Equal(two) => same(env, two, true),
+            ExprKind::NotEqual(two) => same(env, two, false),
+            ExprKind::In(two) => {
                 both(env, two, |item, container| ops::contains(env, item, container).map(Value::Bool))
             }
-            Kind::NotIn(two) => both(env, two, |item, container| {
+            ExprKind::NotIn(two) => both(env, two, |item, container| {
                 ops::contains(env, item, container).map(|found| Value::Bool(!found))
             }),
-            Kind::Concat(two) => {
+            ExprKind::Concat(two) => {
                 let mut text = String::new();
                 for part in two.iter() {
                     match part.partial(env)? {
@@ -128,7 +128,7 @@ impl Node {
                 }
                 Ok(Value::from(text))
             }
-            Kind::Conditional(three) => match three[0].condition(env)? {
+            ExprKind::Conditional(three) => match three[0].condition(env)? {
                 Some(true) => three[1].partial(env),
                 Some(false) => three[2].partial(env),
                 None => {
@@ -140,18 +140,18 @@ impl Node {
                     }
                 }
             },
-            Kind::List(items) => {
-                let items: Outcome<Vec<Value>> = items.iter().map(|item| item.partial(env)).collect();
+            ExprKind::List(items) => {
+                let items: EvalResult<Vec<Value>> = items.iter().map(|item| item.partial(env)).collect();
                 items.map(Value::list)
             }
-            Kind::Map(entries) => {
+            ExprKind::Map(entries) => {
                 let mut map = Map::default();
                 for (key, value) in entries {
                     map.insert(key.clone(), value.partial(env)?);
                 }
                 Ok(Value::Map(std::sync::Arc::new(map)))
             }
-            Kind::Call(function, arguments) => {
+            ExprKind::Call(function, arguments) => {
                 let mut values = smallvec::SmallVec::new();
                 let mut is_known = function.reads_nothing;
                 for argument in arguments {
@@ -164,7 +164,7 @@ impl Node {
                 if !is_known {
                     return Ok(unknown());
                 }
-                function.run(super::functions::Call { env, arguments: values })
+                function.run(super::functions::FunctionCall { env, arguments: values })
             }
         }
     }
@@ -180,7 +180,7 @@ fn lacks(value: &Value, key: &str) -> bool {
 }
 
 /// `and` for `false`, `or` for `true`: that value on either side decides, regardless of the other.
-fn connective(env: &Env<'_>, two: &[Node; 2], decisive: bool) -> Outcome<Value> {
+fn connective(env: &Env<'_>, two: &[ExprNode; 2], decisive: bool) -> EvalResult<Value> {
     let left = two[0].condition(env)?;
     if left == Some(decisive) {
         return Ok(Value::Bool(decisive));
@@ -197,7 +197,11 @@ fn connective(env: &Env<'_>, two: &[Node; 2], decisive: bool) -> Outcome<Value> 
     })
 }
 
-fn both(env: &Env<'_>, two: &[Node; 2], by: impl FnOnce(&Value, &Value) -> Outcome<Value>) -> Outcome<Value> {
+fn both(
+    env: &Env<'_>,
+    two: &[ExprNode; 2],
+    by: impl FnOnce(&Value, &Value) -> EvalResult<Value>,
+) -> EvalResult<Value> {
     let (left, right) = (two[0].partial(env)?, two[1].partial(env)?);
     if has_unknown(&left) || has_unknown(&right) {
         return Ok(unknown());
@@ -205,7 +209,7 @@ fn both(env: &Env<'_>, two: &[Node; 2], by: impl FnOnce(&Value, &Value) -> Outco
     by(&left, &right)
 }
 
-fn same(env: &Env<'_>, two: &[Node; 2], wanted: bool) -> Outcome<Value> {
+fn same(env: &Env<'_>, two: &[ExprNode; 2], wanted: bool) -> EvalResult<Value> {
     let (left, right) = (two[0].partial(env)?, two[1].partial(env)?);
     // A map with unknown fields is still not null.
     let is_open = is_unknown(&left)
@@ -227,9 +231,9 @@ mod tests {
 
     /// `context.x` is unknown, `context.n` is 1, `context.m` is a map of which only `a` is known, `context.l` has one
     /// unknown item.
-    struct Letters;
+    struct PartialContext;
 
-    impl Names for Letters {
+    impl Names for PartialContext {
         fn context_key(&self, key: &str) -> Option<Slot> {
             ["x", "n", "m", "l"].iter().position(|name| *name == key).map(|slot| Slot(slot as u32))
         }
@@ -280,11 +284,11 @@ mod tests {
             ("now() > 1", "?"),
         ];
         for (text, expected) in table {
-            let value = parse(text).unwrap().resolve(&Letters).unwrap().eval_partial(&scope).unwrap();
+            let value = parse(text).unwrap().resolve(&PartialContext).unwrap().eval_partial(&scope).unwrap();
             let shown = if is_unknown(&value) { "?".to_owned() } else { value.to_string() };
             assert_eq!(shown, expected, "{text}");
         }
-        let prefix = parse("'tool:' ~ context.x").unwrap().resolve(&Letters).unwrap();
+        let prefix = parse("'tool:' ~ context.x").unwrap().resolve(&PartialContext).unwrap();
         assert_eq!(prefix.eval_partial(&scope).unwrap(), Value::str("tool:\u{f8ff}"));
     }
 }

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 /// A byte range of an expression's text. Texts are short, so two `u32` keep the trees compact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Span {
+pub(crate) struct ExprSpan {
     start: u32,
     end: u32,
 }
 
-impl Span {
+impl ExprSpan {
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
-    pub(crate) fn to(self, last: Span) -> Span {
-        Span { start: self.start, end: last.end }
+    pub(crate) fn to(self, last: ExprSpan) -> ExprSpan {
+        ExprSpan { start: self.start, end: last.end }
     }
 
     pub(crate) fn range(self) -> Range<usize> {
@@ -26,12 +26,17 @@ impl Span {
 /// A problem of an expression's text, at a byte range of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprProblem {
+    /// Class of the problem; readers map it to a finding code.
     pub kind: ExprProblemKind,
+    /// Byte range within the expression's text.
     pub span: Range<usize>,
+    /// One sentence without the source text.
     pub message: String,
+    /// A suggested correction.
     pub help: Option<String>,
 }
 
+/// The class of an expression problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExprProblemKind {
     /// It does not parse (rule 6), or it is too long or too deep.
@@ -55,11 +60,11 @@ pub enum ExprProblemKind {
 }
 
 impl ExprProblem {
-    pub(crate) fn new(kind: ExprProblemKind, span: Span, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ExprProblemKind, span: ExprSpan, message: impl Into<String>) -> Self {
         Self { kind, span: span.range(), message: message.into(), help: None }
     }
 
-    pub(crate) fn syntax(span: Span, message: impl Into<String>, help: Option<&str>) -> Self {
+    pub(crate) fn syntax(span: ExprSpan, message: impl Into<String>, help: Option<&str>) -> Self {
         Self { help: help.map(str::to_owned), ..Self::new(ExprProblemKind::Syntax, span, message) }
     }
 

@@ -1,11 +1,11 @@
 //! Name resolution, with help for unknown names. Constant parts are evaluated here, once.
 
-use super::ast::{Binary, Tree, TreeKind};
+use super::ast::{Binary, SyntaxTree, TreeKind};
 use super::env::{Env, NULL, Val};
-use super::functions::{self, Function};
+use super::functions::{self, ExprFunction};
 use super::limits::FOLDING_FUEL_MAX;
-use super::node::{EventPart, InstancePart, Kind, Node};
-use super::problem::{ExprProblem, ExprProblemKind, Span};
+use super::node::{EventPart, ExprKind, ExprNode, InstancePart};
+use super::problem::{ExprProblem, ExprProblemKind, ExprSpan};
 use super::suggest::{nearest, synonym};
 use super::{Names, Scope};
 use crate::configuration::{Active, Configuration};
@@ -14,7 +14,11 @@ use crate::world::{InstanceFacts, World};
 
 const BINDINGS: [&str; 6] = ["context", "event", "input", "env", "agents", "instance"];
 
-pub(crate) fn resolve(text: &str, root: &Tree, names: &dyn Names) -> Result<Node, Vec<ExprProblem>> {
+pub(crate) fn resolve(
+    text: &str,
+    root: &SyntaxTree,
+    names: &dyn Names,
+) -> Result<ExprNode, Vec<ExprProblem>> {
     let mut resolver = Resolver { text, names, problems: Vec::new(), fuel: FOLDING_FUEL_MAX };
     let node = resolver.node(root);
     if resolver.problems.is_empty() { Ok(node) } else { Err(resolver.problems) }
@@ -28,55 +32,55 @@ struct Resolver<'r> {
 }
 
 impl Resolver<'_> {
-    fn node(&mut self, tree: &Tree) -> Node {
+    fn node(&mut self, tree: &SyntaxTree) -> ExprNode {
         let kind = match &tree.kind {
-            TreeKind::Literal(value) => Kind::Constant(value.clone()),
+            TreeKind::Literal(value) => ExprKind::Constant(value.clone()),
             TreeKind::Name(name) => self.name(name, tree.span),
-            TreeKind::List(items) => Kind::List(self.nodes(items)),
+            TreeKind::List(items) => ExprKind::List(self.nodes(items)),
             TreeKind::Map(entries) => {
-                Kind::Map(entries.iter().map(|(key, value)| (key.clone(), self.node(value))).collect())
+                ExprKind::Map(entries.iter().map(|(key, value)| (key.clone(), self.node(value))).collect())
             }
             TreeKind::Field(base, name, place) => self.field(base, name, *place),
             TreeKind::Index(two) => self.index(&two[0], &two[1]),
             TreeKind::Call(callee, arguments) => self.call(callee, arguments, tree.span),
-            TreeKind::Negate(operand) => Kind::Negate(Box::new(self.node(operand))),
-            TreeKind::Not(operand) => Kind::Not(Box::new(self.node(operand))),
+            TreeKind::Negate(operand) => ExprKind::Negate(Box::new(self.node(operand))),
+            TreeKind::Not(operand) => ExprKind::Not(Box::new(self.node(operand))),
             TreeKind::Binary(operator, two) => {
                 binary(*operator, Box::new([self.node(&two[0]), self.node(&two[1])]))
             }
-            TreeKind::Conditional(three) => Kind::Conditional(Box::new([
+            TreeKind::Conditional(three) => ExprKind::Conditional(Box::new([
                 self.node(&three[0]),
                 self.node(&three[1]),
                 self.node(&three[2]),
             ])),
         };
-        self.folded(Node { kind, span: tree.span })
+        self.folded(ExprNode { kind, span: tree.span })
     }
 
-    fn nodes(&mut self, trees: &[Tree]) -> Vec<Node> {
+    fn nodes(&mut self, trees: &[SyntaxTree]) -> Vec<ExprNode> {
         trees.iter().map(|tree| self.node(tree)).collect()
     }
 
     /// Records a problem; null replaces the node so that the rest is checked as well.
-    fn problem(&mut self, problem: ExprProblem) -> Kind {
+    fn problem(&mut self, problem: ExprProblem) -> ExprKind {
         self.problems.push(problem);
-        Kind::Constant(Value::Null)
+        ExprKind::Constant(Value::Null)
     }
 
-    fn name(&mut self, name: &str, span: Span) -> Kind {
+    fn name(&mut self, name: &str, span: ExprSpan) -> ExprKind {
         if let Some(number) = self.names.local(name) {
-            return Kind::Local(number);
+            return ExprKind::Local(number);
         }
         match name {
-            "context" => Kind::Context,
-            "event" => Kind::Event(EventPart::Whole),
-            "input" => Kind::Input,
-            "env" => Kind::Env,
+            "context" => ExprKind::Context,
+            "event" => ExprKind::Event(EventPart::Whole),
+            "input" => ExprKind::Input,
+            "env" => ExprKind::Env,
             _ => self.unknown_name(name, span),
         }
     }
 
-    fn unknown_name(&mut self, name: &str, span: Span) -> Kind {
+    fn unknown_name(&mut self, name: &str, span: ExprSpan) -> ExprKind {
         let problem = |message: String| ExprProblem::new(ExprProblemKind::UnknownName, span, message);
         let found = if name == "agents" {
             problem("`agents` is not a value".into())
@@ -123,11 +127,11 @@ impl Resolver<'_> {
     }
 
     /// Returns true if the tree is this binding, and not a local of the same name.
-    fn is_binding(&self, tree: &Tree, binding: &str) -> bool {
+    fn is_binding(&self, tree: &SyntaxTree, binding: &str) -> bool {
         matches!(&tree.kind, TreeKind::Name(name) if name == binding) && self.names.local(binding).is_none()
     }
 
-    fn field(&mut self, base: &Tree, name: &str, place: Span) -> Kind {
+    fn field(&mut self, base: &SyntaxTree, name: &str, place: ExprSpan) -> ExprKind {
         if self.is_binding(base, "context") {
             return self.context_key(name, place);
         }
@@ -140,12 +144,12 @@ impl Resolver<'_> {
         if self.is_binding(base, "agents") {
             return self.unknown_name("agents", base.span);
         }
-        Kind::Field(Box::new(self.node(base)), name.into())
+        ExprKind::Field(Box::new(self.node(base)), name.into())
     }
 
-    fn context_key(&mut self, key: &str, place: Span) -> Kind {
+    fn context_key(&mut self, key: &str, place: ExprSpan) -> ExprKind {
         if let Some(slot) = self.names.context_key(key) {
-            return Kind::Slot(slot);
+            return ExprKind::Slot(slot);
         }
         let message = format!("the context has no key `{key}`");
         let problem = ExprProblem::new(ExprProblemKind::UnknownContextKey, place, message);
@@ -157,9 +161,9 @@ impl Resolver<'_> {
         self.problem(problem)
     }
 
-    fn event_part(&mut self, name: &str, place: Span) -> Kind {
+    fn event_part(&mut self, name: &str, place: ExprSpan) -> ExprKind {
         if let Some(part) = EventPart::named(name) {
-            return Kind::Event(part);
+            return ExprKind::Event(part);
         }
         let message = format!("an event has no field `{name}`");
         let fields = EventPart::FIELDS.map(|(field, _)| field);
@@ -171,9 +175,9 @@ impl Resolver<'_> {
         self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
     }
 
-    fn instance_part(&mut self, name: &str, place: Span) -> Kind {
+    fn instance_part(&mut self, name: &str, place: ExprSpan) -> ExprKind {
         if let Some(part) = InstancePart::named(name) {
-            return Kind::Instance(part);
+            return ExprKind::Instance(part);
         }
         let message = format!("an instance has no field `{name}`");
         let close = nearest(name, InstancePart::FIELDS.map(|(field, _)| field));
@@ -184,17 +188,17 @@ impl Resolver<'_> {
         self.problem(ExprProblem::new(ExprProblemKind::UnknownName, place, message).help(help))
     }
 
-    fn index(&mut self, base: &Tree, index: &Tree) -> Kind {
+    fn index(&mut self, base: &SyntaxTree, index: &SyntaxTree) -> ExprKind {
         if let TreeKind::Literal(Value::Str(key)) = &index.kind {
             return self.field(base, key, index.span);
         }
         if self.is_binding(base, "context") {
-            return Kind::ContextAt(Box::new(self.node(index)));
+            return ExprKind::ContextAt(Box::new(self.node(index)));
         }
-        Kind::Index(Box::new([self.node(base), self.node(index)]))
+        ExprKind::Index(Box::new([self.node(base), self.node(index)]))
     }
 
-    fn call(&mut self, callee: &Tree, arguments: &[Tree], span: Span) -> Kind {
+    fn call(&mut self, callee: &SyntaxTree, arguments: &[SyntaxTree], span: ExprSpan) -> ExprKind {
         match &callee.kind {
             TreeKind::Name(name) if name == "stateIn" => self.state_in(arguments, span),
             TreeKind::Name(name) => self.function_call(name, callee.span, arguments, span),
@@ -214,7 +218,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn no_method(&mut self, base: &Tree, method: &str, place: Span, alone: bool) -> Kind {
+    fn no_method(&mut self, base: &SyntaxTree, method: &str, place: ExprSpan, alone: bool) -> ExprKind {
         let problem = ExprProblem::new(
             ExprProblemKind::UnknownName,
             place,
@@ -232,7 +236,13 @@ impl Resolver<'_> {
         self.problem(problem)
     }
 
-    fn function_call(&mut self, name: &str, place: Span, arguments: &[Tree], span: Span) -> Kind {
+    fn function_call(
+        &mut self,
+        name: &str,
+        place: ExprSpan,
+        arguments: &[SyntaxTree],
+        span: ExprSpan,
+    ) -> ExprKind {
         let nodes = self.nodes(arguments);
         let Some(function) = functions::named(name) else { return self.unknown_function(name, place) };
         match wrong_count(function, nodes.len()) {
@@ -240,11 +250,11 @@ impl Resolver<'_> {
                 let problem = ExprProblem::new(ExprProblemKind::Arity, span, message);
                 self.problem(problem.help(format!("usage: `{}`", function.signature())))
             }
-            None => Kind::Call(function, nodes),
+            None => ExprKind::Call(function, nodes),
         }
     }
 
-    fn unknown_function(&mut self, name: &str, place: Span) -> Kind {
+    fn unknown_function(&mut self, name: &str, place: ExprSpan) -> ExprKind {
         let problem =
             ExprProblem::new(ExprProblemKind::UnknownName, place, format!("there is no function `{name}`"));
         let known = synonym(name).or_else(|| nearest(name, functions::function_names()));
@@ -258,7 +268,7 @@ impl Resolver<'_> {
         self.problem(problem)
     }
 
-    fn state_in(&mut self, arguments: &[Tree], span: Span) -> Kind {
+    fn state_in(&mut self, arguments: &[SyntaxTree], span: ExprSpan) -> ExprKind {
         let unknown = |span, message: String| ExprProblem::new(ExprProblemKind::UnknownState, span, message);
         let [argument] = arguments else {
             let problem = ExprProblem::new(ExprProblemKind::Arity, span, "`stateIn` takes one state");
@@ -269,13 +279,13 @@ impl Resolver<'_> {
             return self.problem(problem.help("write `stateIn('a.b')`"));
         };
         match self.names.state(path) {
-            Some(node) => Kind::StateIn(node),
+            Some(node) => ExprKind::StateIn(node),
             None => self.problem(unknown(argument.span, format!("there is no state `{path}`"))),
         }
     }
 
     /// Replaces a node with its value if it is constant. A failing one stays: it fails when it is evaluated.
-    fn folded(&mut self, node: Node) -> Node {
+    fn folded(&mut self, node: ExprNode) -> ExprNode {
         if let Some(short) = shortcut(&node) {
             return short;
         }
@@ -288,7 +298,7 @@ impl Resolver<'_> {
         let (value, fuel) = evaluate_constant(self.text, &node, self.fuel);
         self.fuel = fuel;
         match value {
-            Ok(value) => Node { kind: Kind::Constant(value), span: node.span },
+            Ok(value) => ExprNode { kind: ExprKind::Constant(value), span: node.span },
             Err(_) => node,
         }
     }
@@ -297,7 +307,7 @@ impl Resolver<'_> {
 /// Evaluates a constant node; returns the remaining fuel.
 pub(crate) fn evaluate_constant(
     text: &str,
-    node: &Node,
+    node: &ExprNode,
     fuel: u64,
 ) -> (Result<Value, super::EvalError>, u64) {
     let (world, configuration) = (World::default(), Configuration::default());
@@ -319,18 +329,18 @@ pub(crate) fn evaluate_constant(
 }
 
 /// Simplifies `false and …`, `true or …` and a decided conditional.
-fn shortcut(node: &Node) -> Option<Node> {
-    let decided = |node: &Node| node.constant().and_then(Value::as_bool);
-    let truth = |value| Some(Node { kind: Kind::Constant(Value::Bool(value)), span: node.span });
+fn shortcut(node: &ExprNode) -> Option<ExprNode> {
+    let decided = |node: &ExprNode| node.constant().and_then(Value::as_bool);
+    let truth = |value| Some(ExprNode { kind: ExprKind::Constant(Value::Bool(value)), span: node.span });
     match &node.kind {
-        Kind::And(two) if decided(&two[0]) == Some(false) => truth(false),
-        Kind::Or(two) if decided(&two[0]) == Some(true) => truth(true),
-        Kind::Conditional(three) => decided(&three[0]).map(|yes| three[if yes { 1 } else { 2 }].clone()),
+        ExprKind::And(two) if decided(&two[0]) == Some(false) => truth(false),
+        ExprKind::Or(two) if decided(&two[0]) == Some(true) => truth(true),
+        ExprKind::Conditional(three) => decided(&three[0]).map(|yes| three[if yes { 1 } else { 2 }].clone()),
         _ => None,
     }
 }
 
-fn wrong_count(function: &Function, given: usize) -> Option<String> {
+fn wrong_count(function: &ExprFunction, given: usize) -> Option<String> {
     let (least, most) = (function.required, function.arguments_max());
     if (least..=most).contains(&given) {
         return None;
@@ -344,17 +354,17 @@ fn wrong_count(function: &Function, given: usize) -> Option<String> {
     Some(format!("`{}` takes {wanted} {noun}, not {given}", function.name))
 }
 
-fn binary(operator: Binary, two: Box<[Node; 2]>) -> Kind {
+fn binary(operator: Binary, two: Box<[ExprNode; 2]>) -> ExprKind {
     match operator {
-        Binary::Arithmetic(operator) => Kind::Arithmetic(operator, two),
-        Binary::Order(operator) => Kind::Order(operator, two),
-        Binary::Equal => Kind::Equal(two),
-        Binary::NotEqual => Kind::NotEqual(two),
-        Binary::In => Kind::In(two),
-        Binary::NotIn => Kind::NotIn(two),
-        Binary::Concat => Kind::Concat(two),
-        Binary::Coalesce => Kind::Coalesce(two),
-        Binary::And => Kind::And(two),
-        Binary::Or => Kind::Or(two),
+        Binary::Arithmetic(operator) => ExprKind::Arithmetic(operator, two),
+        Binary::Order(operator) => ExprKind::Order(operator, two),
+        Binary::Equal => ExprKind::Equal(two),
+        Binary::NotEqual => ExprKind::NotEqual(two),
+        Binary::In => ExprKind::In(two),
+        Binary::NotIn => ExprKind::NotIn(two),
+        Binary::Concat => ExprKind::Concat(two),
+        Binary::Coalesce => ExprKind::Coalesce(two),
+        Binary::And => ExprKind::And(two),
+        Binary::Or => ExprKind::Or(two),
     }
 }

@@ -1,7 +1,7 @@
 //! The tokenizer. Separate from the parser so that habits from other languages (`===`, `=`, `?.`) get help in one
 //! place.
 
-use super::problem::{ExprProblem, Span};
+use super::problem::{ExprProblem, ExprSpan};
 use crate::value::Value;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -13,9 +13,9 @@ pub(crate) enum TokenKind {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Token {
+pub(crate) struct ExprToken {
     pub(crate) kind: TokenKind,
-    pub(crate) span: Span,
+    pub(crate) span: ExprSpan,
 }
 
 /// Longest first, so that `**` is not read as two stars.
@@ -39,7 +39,7 @@ fn foreign(symbol: &str) -> Option<&'static str> {
 }
 
 /// Returns all tokens with `End` last, or every problem in the text.
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Vec<ExprProblem>> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<ExprToken>, Vec<ExprProblem>> {
     let mut lexer = Lexer { text, at: 0, tokens: Vec::new(), problems: Vec::new() };
     while let Some(next) = lexer.skip_space() {
         lexer.token(next);
@@ -51,7 +51,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Vec<ExprProblem>> {
 struct Lexer<'t> {
     text: &'t str,
     at: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<ExprToken>,
     problems: Vec<ExprProblem>,
 }
 
@@ -66,11 +66,11 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, kind: TokenKind, start: usize) {
-        self.tokens.push(Token { kind, span: Span::new(start, self.at) });
+        self.tokens.push(ExprToken { kind, span: ExprSpan::new(start, self.at) });
     }
 
     fn problem(&mut self, start: usize, message: impl Into<String>, help: Option<&str>) {
-        self.problems.push(ExprProblem::syntax(Span::new(start, self.at), message, help));
+        self.problems.push(ExprProblem::syntax(ExprSpan::new(start, self.at), message, help));
     }
 
     fn token(&mut self, next: char) {

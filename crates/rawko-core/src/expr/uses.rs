@@ -2,14 +2,16 @@
 //! with. For choosing representative values of data that is not known (`rawko verify`).
 
 use super::claims::{Subject, subject};
-use super::node::{Kind, Node};
+use super::node::{EventPart, ExprKind, ExprNode};
 use super::{Expr, SubjectRoot};
 use crate::value::Value;
 
 /// One use of a named value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataUse {
+    /// The value that is read.
     pub subject: Subject,
+    /// The way the expression reads it.
     pub kind: DataUseKind,
 }
 
@@ -38,7 +40,7 @@ pub enum DataUseKind {
 
 /// The position of a node in its expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+enum NodePosition {
     Condition,
     Result,
     Number,
@@ -50,7 +52,7 @@ impl Expr {
     /// Returns every use of context, event data and input. Pass `is_condition` for a guard.
     pub fn data_uses(&self, is_condition: bool) -> Vec<DataUse> {
         let mut uses = Vec::new();
-        let position = if is_condition { Position::Condition } else { Position::Result };
+        let position = if is_condition { NodePosition::Condition } else { NodePosition::Result };
         visit(&self.inner.root, position, &mut uses);
         uses
     }
@@ -65,20 +67,47 @@ impl Expr {
         let mut reads = false;
         self.inner.root.walk(&mut |node| {
             reads |= match &node.kind {
-                Kind::Env | Kind::Instance(_) => true,
-                Kind::Call(function, _) => !function.reads_nothing,
+                ExprKind::Env | ExprKind::Instance(_) => true,
+                ExprKind::Call(function, _) => !function.reads_nothing,
                 _ => false,
             }
         });
         reads
     }
 
+    /// Returns the names that the type of the event is compared with.
+    pub fn event_types(&self) -> Vec<Value> {
+        let mut types = Vec::new();
+        let is_type = |node: &ExprNode| matches!(node.kind, ExprKind::Event(EventPart::Type));
+        self.inner.root.walk(&mut |node| match &node.kind {
+            ExprKind::Equal(two) | ExprKind::NotEqual(two) => {
+                for (one, other) in [(&two[0], &two[1]), (&two[1], &two[0])] {
+                    types.extend(other.constant().filter(|_| is_type(one)).cloned());
+                }
+            }
+            ExprKind::In(two) | ExprKind::NotIn(two) if is_type(&two[0]) => {
+                types.extend(constants(&two[1]).unwrap_or_default());
+            }
+            _ => {}
+        });
+        types
+    }
+
+    /// Returns true if the value contains a list or a map that the expression builds.
+    pub fn builds_structure(&self) -> bool {
+        let mut builds = false;
+        self.inner.root.walk(&mut |node| builds |= matches!(node.kind, ExprKind::List(_) | ExprKind::Map(_)));
+        builds
+    }
+
     /// Returns the increment if the expression is `context.<slot> + <positive constant>`.
     pub fn increment_of(&self) -> Option<(crate::ids::Slot, i64)> {
-        let Kind::Arithmetic(super::ast::Arithmetic::Add, two) = &self.inner.root.kind else { return None };
+        let ExprKind::Arithmetic(super::ast::Arithmetic::Add, two) = &self.inner.root.kind else {
+            return None;
+        };
         let (slot, by) = match (&two[0].kind, &two[1].kind) {
-            (Kind::Slot(slot), Kind::Constant(Value::Int(by)))
-            | (Kind::Constant(Value::Int(by)), Kind::Slot(slot)) => (*slot, *by),
+            (ExprKind::Slot(slot), ExprKind::Constant(Value::Int(by)))
+            | (ExprKind::Constant(Value::Int(by)), ExprKind::Slot(slot)) => (*slot, *by),
             _ => return None,
         };
         (by > 0).then_some((slot, by))
@@ -91,50 +120,54 @@ fn push(uses: &mut Vec<DataUse>, subject: Subject, kind: DataUseKind) {
     }
 }
 
-fn visit(node: &Node, position: Position, uses: &mut Vec<DataUse>) {
+fn visit(node: &ExprNode, position: NodePosition, uses: &mut Vec<DataUse>) {
     if let Some(subject) = subject(node) {
         let kind = match position {
-            Position::Condition => DataUseKind::Truth,
-            Position::Result => DataUseKind::Flow,
-            Position::Number => DataUseKind::Number,
-            Position::Text => DataUseKind::Text,
-            Position::Opaque => DataUseKind::Opaque,
+            NodePosition::Condition => DataUseKind::Truth,
+            NodePosition::Result => DataUseKind::Flow,
+            NodePosition::Number => DataUseKind::Number,
+            NodePosition::Text => DataUseKind::Text,
+            NodePosition::Opaque => DataUseKind::Opaque,
         };
         return push(uses, subject, kind);
     }
     match &node.kind {
-        Kind::Not(one) => visit(one, Position::Condition, uses),
-        Kind::And(two) | Kind::Or(two) => {
-            two.iter().for_each(|part| visit(part, Position::Condition, uses));
+        // The event as a whole has its data.
+        ExprKind::Event(EventPart::Whole | EventPart::Origin) => {
+            push(uses, Subject { root: SubjectRoot::EventData, path: Vec::new() }, DataUseKind::Opaque);
         }
-        Kind::Order(_, two) => compare(two, DataUseKind::Order, uses),
-        Kind::Equal(two) | Kind::NotEqual(two) => compare(two, DataUseKind::Equal, uses),
-        Kind::In(two) | Kind::NotIn(two) => match (subject(&two[0]), constants(&two[1])) {
+        ExprKind::Not(one) => visit(one, NodePosition::Condition, uses),
+        ExprKind::And(two) | ExprKind::Or(two) => {
+            two.iter().for_each(|part| visit(part, NodePosition::Condition, uses));
+        }
+        ExprKind::Order(_, two) => compare(two, DataUseKind::Order, uses),
+        ExprKind::Equal(two) | ExprKind::NotEqual(two) => compare(two, DataUseKind::Equal, uses),
+        ExprKind::In(two) | ExprKind::NotIn(two) => match (subject(&two[0]), constants(&two[1])) {
             (Some(subject), Some(values)) => push(uses, subject, DataUseKind::Member(values)),
-            _ => two.iter().for_each(|part| visit(part, Position::Opaque, uses)),
+            _ => two.iter().for_each(|part| visit(part, NodePosition::Opaque, uses)),
         },
-        Kind::Conditional(three) => {
-            visit(&three[0], Position::Condition, uses);
+        ExprKind::Conditional(three) => {
+            visit(&three[0], NodePosition::Condition, uses);
             visit(&three[1], position, uses);
             visit(&three[2], position, uses);
         }
-        Kind::Coalesce(two) => {
+        ExprKind::Coalesce(two) => {
             if let Some(subject) = subject(&two[0]) {
                 push(uses, subject, DataUseKind::Equal(Value::Null));
             }
             two.iter().for_each(|part| visit(part, position, uses));
         }
-        Kind::Arithmetic(_, two) => two.iter().for_each(|part| visit(part, Position::Number, uses)),
-        Kind::Negate(one) => visit(one, Position::Number, uses),
-        Kind::Concat(two) => two.iter().for_each(|part| visit(part, Position::Text, uses)),
-        Kind::List(_) | Kind::Map(_) if position == Position::Result => {
-            node.children().into_iter().for_each(|part| visit(part, Position::Result, uses));
+        ExprKind::Arithmetic(_, two) => two.iter().for_each(|part| visit(part, NodePosition::Number, uses)),
+        ExprKind::Negate(one) => visit(one, NodePosition::Number, uses),
+        ExprKind::Concat(two) => two.iter().for_each(|part| visit(part, NodePosition::Text, uses)),
+        ExprKind::List(_) | ExprKind::Map(_) if position == NodePosition::Result => {
+            node.children().into_iter().for_each(|part| visit(part, NodePosition::Result, uses));
         }
-        _ => node.children().into_iter().for_each(|part| visit(part, Position::Opaque, uses)),
+        _ => node.children().into_iter().for_each(|part| visit(part, NodePosition::Opaque, uses)),
     }
 }
 
-fn compare([left, right]: &[Node; 2], by: fn(Value) -> DataUseKind, uses: &mut Vec<DataUse>) {
+fn compare([left, right]: &[ExprNode; 2], by: fn(Value) -> DataUseKind, uses: &mut Vec<DataUse>) {
     for (one, other) in [(left, right), (right, left)] {
         let Some(value) = other.constant() else { continue };
         if let Some(subject) = subject(one) {
@@ -144,22 +177,22 @@ fn compare([left, right]: &[Node; 2], by: fn(Value) -> DataUseKind, uses: &mut V
             return push(uses, subject, DataUseKind::Length(*length));
         }
     }
-    visit(left, Position::Opaque, uses);
-    visit(right, Position::Opaque, uses);
+    visit(left, NodePosition::Opaque, uses);
+    visit(right, NodePosition::Opaque, uses);
 }
 
 /// `length(context.items)`
-fn measured(node: &Node) -> Option<Subject> {
+fn measured(node: &ExprNode) -> Option<Subject> {
     match &node.kind {
-        Kind::Call(function, arguments) if function.name == "length" => subject(arguments.first()?),
+        ExprKind::Call(function, arguments) if function.name == "length" => subject(arguments.first()?),
         _ => None,
     }
 }
 
-fn constants(node: &Node) -> Option<Vec<Value>> {
+fn constants(node: &ExprNode) -> Option<Vec<Value>> {
     match &node.kind {
-        Kind::Constant(Value::List(values)) => Some(values.to_vec()),
-        Kind::List(items) => items.iter().map(|item| item.constant().cloned()).collect(),
+        ExprKind::Constant(Value::List(values)) => Some(values.to_vec()),
+        ExprKind::List(items) => items.iter().map(|item| item.constant().cloned()).collect(),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{
-    Additional, ArrayRules, Compiled, LengthRules, NumberRules, ObjectRules, Part, Rules, Schema,
-    SchemaProblem, SchemaProblemKind, Types,
+    Additional, ArrayRules, Compiled, JsonTypes, LengthRules, NumberRules, ObjectRules, RulePlace, Schema,
+    SchemaProblem, SchemaProblemKind, SchemaRules,
 };
 use crate::value::{Map, Value};
 
@@ -48,40 +48,40 @@ pub(super) fn compile(source: &Value) -> (Schema, Vec<SchemaProblem>) {
 
 struct Compiler<'s> {
     source: &'s Value,
-    rules: Vec<Rules>,
+    rules: Vec<SchemaRules>,
     /// References met so far: a schema may refer to itself.
-    references: FxHashMap<String, Part>,
+    references: FxHashMap<String, RulePlace>,
     path: Vec<String>,
     problems: Vec<SchemaProblem>,
 }
 
 impl<'s> Compiler<'s> {
-    fn part(&mut self, schema: &'s Value) -> Part {
-        let part = Part(self.rules.len() as u32);
-        self.rules.push(Rules::default());
+    fn part(&mut self, schema: &'s Value) -> RulePlace {
+        let part = RulePlace(self.rules.len() as u32);
+        self.rules.push(SchemaRules::default());
         self.fill(part, schema);
         part
     }
 
-    fn fill(&mut self, part: Part, schema: &'s Value) {
+    fn fill(&mut self, part: RulePlace, schema: &'s Value) {
         if self.path.len() > DEPTH_MAX * 2 || self.rules.len() > PARTS_MAX {
             self.problem(SchemaProblemKind::Invalid, "the schema is too large or nested too deeply");
             return;
         }
         let rules = match schema {
-            Value::Bool(fits) => Rules { never: !fits, ..Rules::default() },
+            Value::Bool(fits) => SchemaRules { never: !fits, ..SchemaRules::default() },
             Value::Map(map) => self.object(map),
             _ => {
                 let message = format!("a schema is a map or a boolean, not {}", article(schema));
                 self.problem(SchemaProblemKind::Invalid, message);
-                Rules::default()
+                SchemaRules::default()
             }
         };
         self.rules[part.0 as usize] = rules;
     }
 
-    fn object(&mut self, map: &'s Map) -> Rules {
-        let mut rules = Rules::default();
+    fn object(&mut self, map: &'s Map) -> SchemaRules {
+        let mut rules = SchemaRules::default();
         for (keyword, value) in map {
             self.path.push(keyword.to_string());
             self.keyword(keyword, value, &mut rules);
@@ -90,7 +90,7 @@ impl<'s> Compiler<'s> {
         rules
     }
 
-    fn keyword(&mut self, keyword: &str, value: &'s Value, rules: &mut Rules) {
+    fn keyword(&mut self, keyword: &str, value: &'s Value, rules: &mut SchemaRules) {
         match keyword {
             "type" => rules.types = self.types(value),
             "const" => rules.constant = Some(value.clone()),
@@ -176,15 +176,15 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    fn types(&mut self, value: &Value) -> Option<Types> {
+    fn types(&mut self, value: &Value) -> Option<JsonTypes> {
         let one = std::slice::from_ref(value);
         let words = value.as_list().unwrap_or(one);
-        let mut types = Types::default();
+        let mut types = JsonTypes::default();
         for word in words {
-            match word.as_str().and_then(Types::word) {
+            match word.as_str().and_then(JsonTypes::word) {
                 Some(known) => types = types.and(known),
                 None => {
-                    let known: Vec<&str> = Types::WORDS.iter().map(|(word, _)| *word).collect();
+                    let known: Vec<&str> = JsonTypes::WORDS.iter().map(|(word, _)| *word).collect();
                     let message = format!("`{word}` is not a type; the types are {}", known.join(", "));
                     self.problem(SchemaProblemKind::Invalid, message);
                     return None;
@@ -194,7 +194,7 @@ impl<'s> Compiler<'s> {
         Some(types)
     }
 
-    fn parts(&mut self, value: &'s Value) -> Vec<Part> {
+    fn parts(&mut self, value: &'s Value) -> Vec<RulePlace> {
         let Some(items) = value.as_list() else {
             self.wrong("a list of schemas");
             return Vec::new();
@@ -209,7 +209,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// `#` and `#/…` only: a schema is whole in itself.
-    fn reference(&mut self, value: &Value) -> Option<Part> {
+    fn reference(&mut self, value: &Value) -> Option<RulePlace> {
         let pointer = value.as_str().and_then(|text| text.strip_prefix('#'));
         let Some(target) = pointer.and_then(|pointer| self.pointed(pointer)) else {
             let message = format!("`{value}` does not resolve in this schema");
@@ -220,8 +220,8 @@ impl<'s> Compiler<'s> {
         if let Some(part) = self.references.get(&pointer) {
             return Some(*part);
         }
-        let part = Part(self.rules.len() as u32);
-        self.rules.push(Rules::default());
+        let part = RulePlace(self.rules.len() as u32);
+        self.rules.push(SchemaRules::default());
         self.references.insert(pointer, part);
         self.fill(part, target);
         Some(part)

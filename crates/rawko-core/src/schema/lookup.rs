@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Additional, Part, Schema};
+use super::{Additional, RulePlace, Schema};
 use crate::expr::Type;
 use crate::value::Value;
 
@@ -19,7 +19,12 @@ pub enum FieldLookup {
     /// No claim.
     Open,
     /// No key of this name. `closed`: the schema refuses it; else it merely does not mention it.
-    Absent { closed: bool, known: Vec<Arc<str>> },
+    Absent {
+        /// True if the schema refuses unknown keys.
+        closed: bool,
+        /// Keys that the schema names.
+        known: Vec<Arc<str>>,
+    },
 }
 
 impl Schema {
@@ -50,6 +55,7 @@ impl Schema {
         rules.object.as_ref().map(|object| object.required.clone()).unwrap_or_default()
     }
 
+    /// Returns the keys that `properties` names.
     pub fn keys(&self) -> Vec<Arc<str>> {
         let rules = self.rules(self.part);
         let properties = rules.object.iter().flat_map(|object| &object.properties);
@@ -67,7 +73,7 @@ impl Schema {
         sized || combined || rules.not.is_some() || rules.reference.is_some()
     }
 
-    fn type_of(&self, part: Part, depth: usize) -> Type {
+    fn type_of(&self, part: RulePlace, depth: usize) -> Type {
         let rules = self.rules(part);
         if depth > DEPTH_MAX {
             return Type::Any;
@@ -101,7 +107,7 @@ impl Schema {
         all.into_iter().find(|found| *found != Type::Any).unwrap_or(Type::Any)
     }
 
-    fn lookup(&self, part: Part, key: &str, depth: usize) -> FieldLookup {
+    fn lookup(&self, part: RulePlace, key: &str, depth: usize) -> FieldLookup {
         let rules = self.rules(part);
         if depth > DEPTH_MAX {
             return FieldLookup::Open;
@@ -134,7 +140,7 @@ impl Schema {
         verdict
     }
 
-    fn own_field(&self, part: Part, key: &str) -> FieldLookup {
+    fn own_field(&self, part: RulePlace, key: &str) -> FieldLookup {
         let Some(object) = &self.rules(part).object else { return FieldLookup::Open };
         if let Some((_, part)) = object.properties.iter().find(|(name, _)| &**name == key) {
             return FieldLookup::Found(vec![self.at(*part)]);

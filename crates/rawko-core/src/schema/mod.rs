@@ -4,6 +4,7 @@
 
 mod compile;
 mod lookup;
+mod shape;
 mod validate;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 pub use lookup::FieldLookup;
 use serde::{Deserialize, Serialize};
+pub use shape::schema_of;
 
 use crate::value::Value;
 
@@ -18,7 +20,7 @@ use crate::value::Value;
 #[derive(Clone)]
 pub struct Schema {
     compiled: Arc<Compiled>,
-    part: Part,
+    part: RulePlace,
 }
 
 /// One value that does not fit.
@@ -35,10 +37,13 @@ pub struct Violation {
 pub struct SchemaProblem {
     /// The keys that lead to the place.
     pub path: Vec<String>,
+    /// One sentence without the path.
     pub message: String,
+    /// Class of the problem; readers map it to a finding code.
     pub kind: SchemaProblemKind,
 }
 
+/// The class of a schema problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaProblemKind {
     /// The keyword's value means nothing.
@@ -50,35 +55,35 @@ pub enum SchemaProblemKind {
 #[derive(Debug)]
 struct Compiled {
     source: Value,
-    rules: Vec<Rules>,
+    rules: Vec<SchemaRules>,
 }
 
 /// The place of a part's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part(u32);
+struct RulePlace(u32);
 
 /// Rules of one schema object.
 #[derive(Clone, Debug, Default)]
-struct Rules {
+struct SchemaRules {
     /// `false` as a schema: nothing fits.
     never: bool,
-    reference: Option<Part>,
-    types: Option<Types>,
+    reference: Option<RulePlace>,
+    types: Option<JsonTypes>,
     constant: Option<Value>,
     choices: Option<Vec<Value>>,
     object: Option<Box<ObjectRules>>,
     array: Option<Box<ArrayRules>>,
     number: Option<Box<NumberRules>>,
     text: Option<LengthRules>,
-    all_of: Vec<Part>,
-    any_of: Vec<Part>,
-    one_of: Vec<Part>,
-    not: Option<Part>,
+    all_of: Vec<RulePlace>,
+    any_of: Vec<RulePlace>,
+    one_of: Vec<RulePlace>,
+    not: Option<RulePlace>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ObjectRules {
-    properties: Vec<(Arc<str>, Part)>,
+    properties: Vec<(Arc<str>, RulePlace)>,
     required: Vec<Arc<str>>,
     additional: Additional,
     size: LengthRules,
@@ -92,14 +97,14 @@ enum Additional {
     Unstated,
     Allowed,
     Refused,
-    Each(Part),
+    Each(RulePlace),
 }
 
 #[derive(Clone, Debug, Default)]
 struct ArrayRules {
     /// One for each of the first items.
-    prefix: Vec<Part>,
-    items: Option<Part>,
+    prefix: Vec<RulePlace>,
+    items: Option<RulePlace>,
     unique: bool,
     size: LengthRules,
 }
@@ -122,9 +127,9 @@ struct LengthRules {
 
 /// A set of JSON types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Types(u8);
+struct JsonTypes(u8);
 
-impl Types {
+impl JsonTypes {
     const WORDS: [(&'static str, u8); 7] = [
         ("null", 1),
         ("boolean", 2),
@@ -135,12 +140,12 @@ impl Types {
         ("object", 64),
     ];
 
-    fn word(word: &str) -> Option<Types> {
-        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, bits)| Types(*bits))
+    fn word(word: &str) -> Option<JsonTypes> {
+        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, bits)| JsonTypes(*bits))
     }
 
-    fn of(value: &Value) -> Types {
-        Types(match value {
+    fn of(value: &Value) -> JsonTypes {
+        JsonTypes(match value {
             Value::Null => 1,
             Value::Bool(_) => 2,
             Value::Int(_) => 4,
@@ -152,11 +157,11 @@ impl Types {
         })
     }
 
-    fn and(self, other: Types) -> Types {
-        Types(self.0 | other.0)
+    fn and(self, other: JsonTypes) -> JsonTypes {
+        JsonTypes(self.0 | other.0)
     }
 
-    fn meets(self, other: Types) -> bool {
+    fn meets(self, other: JsonTypes) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -177,11 +182,11 @@ impl Schema {
         &self.compiled.source
     }
 
-    fn rules(&self, part: Part) -> &Rules {
+    fn rules(&self, part: RulePlace) -> &SchemaRules {
         &self.compiled.rules[part.0 as usize]
     }
 
-    fn at(&self, part: Part) -> Schema {
+    fn at(&self, part: RulePlace) -> Schema {
         Schema { compiled: Arc::clone(&self.compiled), part }
     }
 }

@@ -1,6 +1,6 @@
 //! A value against rules. Cost is bounded: alternatives inside alternatives could otherwise take for ever.
 
-use super::{Additional, ArrayRules, NumberRules, ObjectRules, Part, Rules, Types, Violation};
+use super::{Additional, ArrayRules, JsonTypes, NumberRules, ObjectRules, RulePlace, SchemaRules, Violation};
 use crate::expr::{nearest, with_article};
 use crate::value::{Map, Value};
 
@@ -11,27 +11,27 @@ const WORK_MAX: usize = 1_000_000;
 const DEPTH_MAX: usize = 256;
 const CHOICES_SHOWN: usize = 12;
 
-pub(super) fn violations(rules: &[Rules], part: Part, value: &Value) -> Vec<Violation> {
-    let mut check = Check { rules, work: WORK_MAX, depth: 0, path: Vec::new(), found: Vec::new() };
+pub(super) fn violations(rules: &[SchemaRules], part: RulePlace, value: &Value) -> Vec<Violation> {
+    let mut check = SchemaValidation { rules, work: WORK_MAX, depth: 0, path: Vec::new(), found: Vec::new() };
     check.part(part, value);
     check.found
 }
 
-enum Step<'v> {
+enum PathSegment<'v> {
     Key(&'v str),
     Item(usize),
 }
 
-struct Check<'r, 'v> {
-    rules: &'r [Rules],
+struct SchemaValidation<'r, 'v> {
+    rules: &'r [SchemaRules],
     work: usize,
     depth: usize,
-    path: Vec<Step<'v>>,
+    path: Vec<PathSegment<'v>>,
     found: Vec<Violation>,
 }
 
-impl<'r, 'v> Check<'r, 'v> {
-    fn part(&mut self, part: Part, value: &'v Value) {
+impl<'r, 'v> SchemaValidation<'r, 'v> {
+    fn part(&mut self, part: RulePlace, value: &'v Value) {
         if self.found.len() >= VIOLATIONS_MAX {
             return;
         }
@@ -46,11 +46,11 @@ impl<'r, 'v> Check<'r, 'v> {
         self.depth -= 1;
     }
 
-    fn rules(&mut self, rules: &'r Rules, value: &'v Value) {
+    fn rules(&mut self, rules: &'r SchemaRules, value: &'v Value) {
         if rules.never {
             return self.violation("no value is allowed here");
         }
-        if let Some(types) = rules.types.filter(|types| !types.meets(Types::of(value))) {
+        if let Some(types) = rules.types.filter(|types| !types.meets(JsonTypes::of(value))) {
             return self.violation(format!("expected {}, found {}", types.words(), found(value)));
         }
         if let Some(constant) = rules.constant.as_ref().filter(|constant| *constant != value) {
@@ -116,7 +116,7 @@ impl<'r, 'v> Check<'r, 'v> {
                 }
                 (None, Additional::Allowed | Additional::Unstated) => continue,
             };
-            self.path.push(Step::Key(key));
+            self.path.push(PathSegment::Key(key));
             self.part(part, value);
             self.path.pop();
         }
@@ -128,7 +128,7 @@ impl<'r, 'v> Check<'r, 'v> {
         }
         for (number, item) in items.iter().enumerate() {
             let Some(part) = rules.prefix.get(number).copied().or(rules.items) else { break };
-            self.path.push(Step::Item(number));
+            self.path.push(PathSegment::Item(number));
             self.part(part, item);
             self.path.pop();
         }
@@ -162,7 +162,7 @@ impl<'r, 'v> Check<'r, 'v> {
         }
     }
 
-    fn combinations(&mut self, rules: &'r Rules, value: &'v Value) {
+    fn combinations(&mut self, rules: &'r SchemaRules, value: &'v Value) {
         for part in &rules.all_of {
             self.part(*part, value);
         }
@@ -181,7 +181,7 @@ impl<'r, 'v> Check<'r, 'v> {
 
     /// Requires a match of at least one and at most `most` alternatives. Without a match, reports the violations of
     /// the nearest alternative.
-    fn alternatives(&mut self, parts: &'r [Part], value: &'v Value, most: usize) {
+    fn alternatives(&mut self, parts: &'r [RulePlace], value: &'v Value, most: usize) {
         let mut nearest: Option<Vec<Violation>> = None;
         let mut fitting = 0;
         for part in parts {
@@ -203,7 +203,7 @@ impl<'r, 'v> Check<'r, 'v> {
     }
 
     /// The violations of one alternative, kept apart from the others.
-    fn apart(&mut self, part: Part, value: &'v Value) -> Vec<Violation> {
+    fn apart(&mut self, part: RulePlace, value: &'v Value) -> Vec<Violation> {
         let before = std::mem::take(&mut self.found);
         self.part(part, value);
         std::mem::replace(&mut self.found, before)
@@ -213,11 +213,11 @@ impl<'r, 'v> Check<'r, 'v> {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                Step::Key(key) => {
+                PathSegment::Key(key) => {
                     path.push('.');
                     path.push_str(key);
                 }
-                Step::Item(number) => path.push_str(&format!("[{number}]")),
+                PathSegment::Item(number) => path.push_str(&format!("[{number}]")),
             }
         }
         self.found.push(Violation { path, message: message.into() });
@@ -246,7 +246,7 @@ fn found(value: &Value) -> String {
     })
 }
 
-impl Types {
+impl JsonTypes {
     /// `a string or null`.
     fn words(self) -> String {
         let mut words: Vec<String> = Vec::new();

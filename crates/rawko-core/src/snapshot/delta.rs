@@ -10,7 +10,7 @@ use super::json::{
     SavedFailure, SavedHistory, SavedInvocation, SavedTimer, read_configuration, read_failure, read_history,
     read_invocation, read_timer, save_failure, save_history, save_invocation, save_timer, unknown,
 };
-use super::{More, PendingTimer, Snapshot, SnapshotError, Status};
+use super::{PendingTimer, RareParts, Snapshot, SnapshotError, Status};
 use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::value::{Map, Value};
@@ -79,9 +79,9 @@ impl Snapshot {
         for (slot, value) in self.context.iter().enumerate() {
             let name = || chart.context_names[slot].clone();
             match change(&before.context[slot], value) {
-                Change::None => {}
-                Change::Set => drop(delta.set.insert(name(), value.clone())),
-                Change::Append(items) => drop(delta.append.insert(name(), items)),
+                ValueChange::None => {}
+                ValueChange::Set => drop(delta.set.insert(name(), value.clone())),
+                ValueChange::Append(items) => drop(delta.append.insert(name(), items)),
             }
         }
         delta.more = more_delta(before.more.as_deref(), self.more.as_deref(), chart);
@@ -140,27 +140,31 @@ impl Snapshot {
     }
 }
 
-enum Change {
+enum ValueChange {
     None,
     Set,
     Append(Value),
 }
 
-fn change(before: &Value, after: &Value) -> Change {
+fn change(before: &Value, after: &Value) -> ValueChange {
     if before.is_identical(after) {
-        return Change::None;
+        return ValueChange::None;
     }
-    let (Value::List(old), Value::List(new)) = (before, after) else { return Change::Set };
+    let (Value::List(old), Value::List(new)) = (before, after) else { return ValueChange::Set };
     let grew = new.len() > old.len() && !old.is_empty();
     if grew && old.iter().zip(new.iter()).all(|(old, new)| old.is_identical(new)) {
-        return Change::Append(Value::list(new[old.len()..].to_vec()));
+        return ValueChange::Append(Value::list(new[old.len()..].to_vec()));
     }
-    Change::Set
+    ValueChange::Set
 }
 
-static NOTHING: More = More::NOTHING;
+static NOTHING: RareParts = RareParts::NOTHING;
 
-fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart) -> Option<MoreDelta<'a>> {
+fn more_delta<'a>(
+    before: Option<&RareParts>,
+    after: Option<&RareParts>,
+    chart: &'a Chart,
+) -> Option<MoreDelta<'a>> {
     let (before, after) = (before.unwrap_or(&NOTHING), after?);
     let timers_changed = before.timers != after.timers;
     let is_short = before.timers.len().max(after.timers.len()) <= TIMERS_WHOLE_MAX;
@@ -190,7 +194,7 @@ fn more_delta<'a>(before: Option<&More>, after: Option<&More>, chart: &'a Chart)
     (!unchanged).then_some(delta)
 }
 
-fn apply_more(more: &mut More, delta: MoreDelta<'_>, chart: &Chart) -> Result<(), SnapshotError> {
+fn apply_more(more: &mut RareParts, delta: MoreDelta<'_>, chart: &Chart) -> Result<(), SnapshotError> {
     more.next_id = delta.next_id;
     if let Some(output) = delta.output {
         more.output = output;

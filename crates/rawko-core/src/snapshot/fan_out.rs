@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Invocation;
 use super::chunks::Chunks;
-use crate::blueprint::{EachSpec, Join};
+use crate::blueprint::{EachSpec, JoinRule};
 use crate::ids::{InvokeId, NodeId};
 use crate::value::Value;
 
@@ -13,7 +13,9 @@ use crate::value::Value;
 pub struct FanOut {
     /// From the same sequence as invocations and timers.
     pub id: u64,
+    /// Invoke with the `each`.
     pub invoke: InvokeId,
+    /// State whose visit started the items.
     pub node: NodeId,
     /// The invocation of item 0; the others follow.
     pub first: u64,
@@ -29,19 +31,26 @@ pub struct FanOut {
 /// The state of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemState {
+    /// Not started: `max_concurrent` items are running.
     Waiting,
     /// Running, or waiting for its next attempt.
     Running(Box<ItemAttempt>),
+    /// Completed, with its output.
     Done(Value),
+    /// Failed permanently, with the error of the last attempt.
     Failed(Value),
     /// Not needed any more.
     Stopped,
 }
 
+/// A started item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemAttempt {
+    /// Number of the attempt, from 1.
     pub attempt: u32,
+    /// Evaluated `src` of the item.
     pub src: Arc<str>,
+    /// Evaluated input of the item.
     pub input: Value,
 }
 
@@ -61,8 +70,11 @@ impl ItemState {
 /// The number of items in each state. Items that wait or were stopped are the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemCounts {
+    /// Items that run or wait for their next attempt.
     pub running: u32,
+    /// Completed items.
     pub done: u32,
+    /// Items that failed permanently.
     pub failed: u32,
 }
 
@@ -79,7 +91,7 @@ impl ItemCounts {
 
 /// The decision of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum JoinDecision {
     Pending,
     Met,
     /// It can no longer be met.
@@ -109,6 +121,7 @@ impl FanOut {
         self.list.len()
     }
 
+    /// Returns how many items are in each state.
     pub fn counts(&self) -> ItemCounts {
         self.counts
     }
@@ -122,6 +135,7 @@ impl FanOut {
         self.list.get(index as usize).cloned().unwrap_or_default()
     }
 
+    /// Returns the state of an item; [`ItemState::Stopped`] beyond the end of the list.
     pub fn state(&self, index: u32) -> &ItemState {
         self.items.get(index as usize).unwrap_or(&ItemState::Stopped)
     }
@@ -173,31 +187,33 @@ impl FanOut {
         None
     }
 
-    pub(crate) fn verdict(&self, spec: &EachSpec) -> Verdict {
+    pub(crate) fn verdict(&self, spec: &EachSpec) -> JoinDecision {
         let ItemCounts { done, failed, .. } = self.counts;
         let all = self.list.len() as u32;
         let (met, missed) = match spec.join {
-            Join::All if spec.on_item_error => (done + failed == all, false),
-            Join::All => (done == all, failed > 0),
-            Join::Settled => (done + failed == all, false),
-            Join::Any | Join::AtLeast(_) => {
+            JoinRule::All if spec.on_item_error => (done + failed == all, false),
+            JoinRule::All => (done == all, failed > 0),
+            JoinRule::Settled => (done + failed == all, false),
+            JoinRule::Any | JoinRule::AtLeast(_) => {
                 let wanted = needed(spec.join);
                 (done >= wanted, failed > all.saturating_sub(wanted))
             }
         };
         match (met, missed) {
-            (true, _) => Verdict::Met,
-            (false, true) => Verdict::Missed,
-            (false, false) => Verdict::Pending,
+            (true, _) => JoinDecision::Met,
+            (false, true) => JoinDecision::Missed,
+            (false, false) => JoinDecision::Pending,
         }
     }
 
     /// Returns the data of the done event.
-    pub(crate) fn outcome(&self, join: Join) -> Value {
+    pub(crate) fn outcome(&self, join: JoinRule) -> Value {
         match join {
-            Join::All => Value::list(self.items.iter().map(plain_result).collect()),
-            Join::Settled | Join::AtLeast(_) => Value::list(self.items.iter().map(settled_result).collect()),
-            Join::Any => {
+            JoinRule::All => Value::list(self.items.iter().map(plain_result).collect()),
+            JoinRule::Settled | JoinRule::AtLeast(_) => {
+                Value::list(self.items.iter().map(settled_result).collect())
+            }
+            JoinRule::Any => {
                 let found = (0u32..).zip(self.items.iter()).find_map(|(index, state)| match state {
                     ItemState::Done(data) => Some((index, data.clone())),
                     _ => None,
@@ -240,11 +256,11 @@ impl FanOut {
 }
 
 /// Returns the number of successes without which a join cannot be met, however many items there are.
-pub(crate) fn needed(join: Join) -> u32 {
+pub(crate) fn needed(join: JoinRule) -> u32 {
     match join {
-        Join::All | Join::Settled => 0,
-        Join::Any => 1,
-        Join::AtLeast(least) => least,
+        JoinRule::All | JoinRule::Settled => 0,
+        JoinRule::Any => 1,
+        JoinRule::AtLeast(least) => least,
     }
 }
 

@@ -6,8 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::SnapshotError;
 use super::fan_out_json::{SavedFanOut, read_fan_out, save_fan_out};
-use super::{FailedWork, Failure, History, Invocation, More, PendingTimer, Snapshot, Status, TimerPurpose};
+use super::{
+    FailedWork, Invocation, PendingTimer, RareParts, RecordedHistory, Snapshot, Status, TimerPurpose,
+    UnhandledFailure,
+};
 use crate::blueprint::NodeKind;
 use crate::chart::Chart;
 use crate::configuration::Configuration;
@@ -18,30 +22,8 @@ use crate::value::{Map, Value};
 /// The version of the JSON form. A change that an older reader would misread raises it.
 pub(super) const SNAPSHOT_FORMAT: u32 = 1;
 
-/// A text that is not a valid snapshot of this chart.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    #[error("this is not a snapshot: {0}")]
-    Malformed(String),
-    #[error("this snapshot has format {found}, and this rawko reads format {SNAPSHOT_FORMAT}")]
-    Format { found: u32 },
-    #[error("this is a snapshot of chart `{found}`, not of `{expected}`")]
-    OtherChart { found: String, expected: String },
-    #[error("this is a snapshot of `{chart}` at version {found}, and the chart here is version {expected}")]
-    OtherVersion { chart: String, found: String, expected: String },
-    #[error("this is a snapshot of a different `{chart}`: the version is the same but the content differs")]
-    OtherContent { chart: String },
-    #[error("the snapshot names {what} `{name}`, which chart `{chart}` does not have")]
-    UnknownName { what: &'static str, name: String, chart: String },
-    #[error(
-        "the snapshot's configuration [{0}] is not legal: a compound state needs one active child, a parallel state all of them"
-    )]
-    IllegalConfiguration(String),
-}
-
 #[derive(Serialize, Deserialize)]
-struct Saved<'a> {
+struct SnapshotDocument<'a> {
     format: u32,
     #[serde(borrow)]
     chart: Cow<'a, str>,
@@ -126,7 +108,7 @@ enum SavedWork {
 impl Snapshot {
     /// The snapshot as compact JSON text.
     pub fn to_json(&self, chart: &Chart) -> String {
-        let saved = Saved {
+        let saved = SnapshotDocument {
             format: SNAPSHOT_FORMAT,
             chart: Cow::Borrowed(&chart.id),
             version: Cow::Borrowed(&chart.version),
@@ -143,7 +125,7 @@ impl Snapshot {
 
     /// Reads a snapshot back. Rejects snapshots of any other chart.
     pub fn from_json(chart: &Chart, text: &str) -> Result<Snapshot, SnapshotError> {
-        let saved: Saved<'_> =
+        let saved: SnapshotDocument<'_> =
             serde_json::from_str(text).map_err(|error| SnapshotError::Malformed(error.to_string()))?;
         check_chart(&saved, chart)?;
         let snapshot = Snapshot {
@@ -158,7 +140,7 @@ impl Snapshot {
     }
 }
 
-fn check_chart(saved: &Saved<'_>, chart: &Chart) -> Result<(), SnapshotError> {
+fn check_chart(saved: &SnapshotDocument<'_>, chart: &Chart) -> Result<(), SnapshotError> {
     if saved.format != SNAPSHOT_FORMAT {
         return Err(SnapshotError::Format { found: saved.format });
     }
@@ -219,7 +201,7 @@ fn read_context(context: Value, chart: &Chart) -> Result<Box<[Value]>, SnapshotE
     Ok(values)
 }
 
-fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
+fn save_more<'a>(more: &RareParts, chart: &'a Chart) -> SavedMore<'a> {
     SavedMore {
         input: more.input.clone(),
         output: more.output.clone(),
@@ -234,8 +216,8 @@ fn save_more<'a>(more: &More, chart: &'a Chart) -> SavedMore<'a> {
     }
 }
 
-fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError> {
-    Ok(More {
+fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<RareParts, SnapshotError> {
+    Ok(RareParts {
         input: saved.input,
         output: saved.output,
         history: read_history(&saved.history, chart)?,
@@ -259,7 +241,7 @@ fn read_more(saved: SavedMore<'_>, chart: &Chart) -> Result<More, SnapshotError>
 
 pub(super) type SavedHistory<'a> = Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>;
 
-pub(super) fn save_history<'a>(more: &More, chart: &'a Chart) -> SavedHistory<'a> {
+pub(super) fn save_history<'a>(more: &RareParts, chart: &'a Chart) -> SavedHistory<'a> {
     let path = |node: NodeId| Cow::Borrowed(&*chart.node(node).path);
     let paths = |nodes: &[NodeId]| nodes.iter().map(|node| path(*node)).collect();
     more.history.iter().map(|(node, recorded)| (path(*node), paths(recorded))).collect()
@@ -268,7 +250,7 @@ pub(super) fn save_history<'a>(more: &More, chart: &'a Chart) -> SavedHistory<'a
 pub(super) fn read_history(
     saved: &[(Cow<'_, str>, Vec<Cow<'_, str>>)],
     chart: &Chart,
-) -> Result<History, SnapshotError> {
+) -> Result<RecordedHistory, SnapshotError> {
     let mut history = Vec::with_capacity(saved.len());
     for (node, recorded) in saved {
         let recorded: Result<Vec<NodeId>, SnapshotError> =
@@ -278,7 +260,7 @@ pub(super) fn read_history(
     Ok(history)
 }
 
-pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
+pub(super) fn save_failure(failure: &UnhandledFailure, chart: &Chart) -> SavedFailure {
     let work = match &failure.work {
         FailedWork::Invocation(invocation) => SavedWork::Invocation(save_invocation(invocation, chart)),
         FailedWork::FanOut(fan_out) => SavedWork::Each(Box::new(save_fan_out(fan_out, chart))),
@@ -289,7 +271,7 @@ pub(super) fn save_failure(failure: &Failure, chart: &Chart) -> SavedFailure {
     SavedFailure { work, error: failure.error.clone() }
 }
 
-pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<Failure, SnapshotError> {
+pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<UnhandledFailure, SnapshotError> {
     let work = match saved.work {
         SavedWork::Invocation(invocation) => FailedWork::Invocation(read_invocation(invocation, chart)?),
         SavedWork::Each(fan_out) => FailedWork::FanOut(Box::new(read_fan_out(*fan_out, chart)?)),
@@ -297,7 +279,7 @@ pub(super) fn read_failure(saved: SavedFailure, chart: &Chart) -> Result<Failure
             FailedWork::Timer { node: read_timer_node(&state, index, chart)?, index }
         }
     };
-    Ok(Failure { work, error: saved.error })
+    Ok(UnhandledFailure { work, error: saved.error })
 }
 
 pub(super) fn save_timer(timer: &PendingTimer, chart: &Chart) -> SavedTimer {

@@ -3,6 +3,7 @@
 
 mod chunks;
 mod delta;
+mod error;
 mod fan_out;
 mod fan_out_json;
 mod json;
@@ -10,9 +11,9 @@ mod parts;
 
 use std::sync::Arc;
 
+pub use error::SnapshotError;
 pub use fan_out::{FanOut, ItemAttempt, ItemCounts, ItemState};
-pub(crate) use fan_out::{Verdict, needed};
-pub use json::SnapshotError;
+pub(crate) use fan_out::{JoinDecision, needed};
 pub use parts::SnapshotParts;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,7 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
+    /// Takes events.
     #[default]
     Active,
     /// A top-level final state was reached.
@@ -44,6 +46,7 @@ impl Status {
         matches!(self, Status::Done | Status::Cancelled)
     }
 
+    /// Returns the name used in snapshots and the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Active => "active",
@@ -62,30 +65,30 @@ pub struct Snapshot {
     pub(crate) status: Status,
     pub(crate) configuration: Configuration,
     pub(crate) context: Box<[Value]>,
-    pub(crate) more: Option<Box<More>>,
+    pub(crate) more: Option<Box<RareParts>>,
 }
 
 /// The recorded nodes of each history node.
-pub(crate) type History = Vec<(NodeId, Box<[NodeId]>)>;
+pub(crate) type RecordedHistory = Vec<(NodeId, Box<[NodeId]>)>;
 
 /// The parts that only some instances have.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct More {
+pub(crate) struct RareParts {
     pub(crate) input: Value,
     pub(crate) output: Value,
-    pub(crate) history: History,
+    pub(crate) history: RecordedHistory,
     pub(crate) timers: Vec<PendingTimer>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) fan_outs: Vec<FanOut>,
     pub(crate) deferred: Vec<NamedEvent>,
     /// Non-empty while the status is `error`.
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<UnhandledFailure>,
     /// The next id for a timer or an invocation; never reused in an instance.
     pub(crate) next_id: u64,
 }
 
-impl More {
-    pub(crate) const NOTHING: More = More {
+impl RareParts {
+    pub(crate) const NOTHING: RareParts = RareParts {
         input: Value::Null,
         output: Value::Null,
         history: Vec::new(),
@@ -101,8 +104,11 @@ impl More {
 /// A timer that has been set and is not due yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingTimer {
+    /// Timer id, unique within the instance.
     pub id: u64,
+    /// Due time in milliseconds since the Unix epoch.
     pub due_ms: i64,
+    /// Action of the engine when the timer fires.
     pub purpose: TimerPurpose,
 }
 
@@ -110,25 +116,50 @@ pub struct PendingTimer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimerPurpose {
     /// `after` of a state: the timer of that node with this index.
-    After { node: NodeId, index: u32 },
+    After {
+        /// State with the `after`.
+        node: NodeId,
+        /// Position among the timers of the state.
+        index: u32,
+    },
     /// A delayed `send`, evaluated when it was sent.
-    Send { target: Arc<str>, event: NamedEvent },
+    Send {
+        /// Target in the author's syntax.
+        target: Arc<str>,
+        /// Event to deliver.
+        event: NamedEvent,
+    },
     /// The timeout of an invocation's attempt.
-    InvokeTimeout { invocation: u64 },
+    InvokeTimeout {
+        /// Invocation that fails unless it returns first.
+        invocation: u64,
+    },
     /// The next attempt of an invocation.
-    InvokeRetry { invocation: u64 },
+    InvokeRetry {
+        /// Invocation to start again.
+        invocation: u64,
+    },
     /// More items of a fan-out, of which many could not start.
-    EachContinue { fan_out: u64 },
+    EachContinue {
+        /// Fan-out that continues.
+        fan_out: u64,
+    },
 }
 
 /// An invoke whose state is active and whose result is pending.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
+    /// Invocation id, unique within the instance.
     pub id: u64,
+    /// Invoke of the chart.
     pub invoke: InvokeId,
+    /// State whose visit started it.
     pub node: NodeId,
+    /// Number of the attempt, from 1.
     pub attempt: u32,
+    /// Evaluated `src`.
     pub src: Arc<str>,
+    /// Evaluated input, the same for all attempts.
     pub input: Value,
     /// The index of the item of an `each`.
     pub item: Option<u32>,
@@ -136,11 +167,14 @@ pub struct Invocation {
 
 /// Failed work that nothing in the chart handles.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
+pub struct UnhandledFailure {
+    /// The part that failed and can be retried.
     pub work: FailedWork,
+    /// Error with `category`, `code` and `message`.
     pub error: Value,
 }
 
+/// The part of an instance that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailedWork {
     /// Attempt 0: `src` or `input` could not be evaluated, so there was no attempt.
@@ -148,10 +182,15 @@ pub enum FailedWork {
     /// An `each` whose join can no longer be met, with the results of the other items.
     FanOut(Box<FanOut>),
     /// The `after` of a node with this index: its delay could not be evaluated.
-    Timer { node: NodeId, index: u32 },
+    Timer {
+        /// State with the `after`.
+        node: NodeId,
+        /// Position among the timers of the state.
+        index: u32,
+    },
 }
 
-impl Failure {
+impl UnhandledFailure {
     /// Returns the failed invocation, if it was one.
     pub fn invocation(&self) -> Option<&Invocation> {
         match &self.work {
@@ -170,14 +209,17 @@ impl Failure {
 }
 
 impl Snapshot {
+    /// Returns the number of steps taken, counting the start.
     pub fn step_number(&self) -> u64 {
         self.step
     }
 
+    /// Returns the status of the instance.
     pub fn status(&self) -> Status {
         self.status
     }
 
+    /// Returns the active states.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -212,6 +254,7 @@ impl Snapshot {
             .map(|(entry, _)| entry)
     }
 
+    /// Returns the input given at start; null if there was none.
     pub fn input(&self) -> &Value {
         self.more.as_ref().map_or(&Value::NULL, |more| &more.input)
     }
@@ -241,6 +284,7 @@ impl Snapshot {
         self.more.as_ref().map_or(&[], |more| &more.invocations)
     }
 
+    /// Returns the running `each` invokes.
     pub fn fan_outs(&self) -> &[FanOut] {
         self.more.as_ref().map_or(&[], |more| &more.fan_outs)
     }
@@ -259,11 +303,12 @@ impl Snapshot {
     }
 
     /// Returns the first failure that stalls the instance.
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&UnhandledFailure> {
         self.failures().first()
     }
 
-    pub fn failures(&self) -> &[Failure] {
+    /// Returns failed work that waits for a retry or a cancellation.
+    pub fn failures(&self) -> &[UnhandledFailure] {
         self.more.as_ref().map_or(&[], |more| &more.failures)
     }
 
@@ -273,7 +318,7 @@ impl Snapshot {
     }
 }
 
-impl Recorded for Option<Box<More>> {
+impl Recorded for Option<Box<RareParts>> {
     fn recorded(&self, history: NodeId) -> Option<&[NodeId]> {
         let more = self.as_ref()?;
         more.history.iter().find(|(node, _)| *node == history).map(|(_, nodes)| &nodes[..])

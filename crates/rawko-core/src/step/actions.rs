@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::faults::Place;
-use super::run::Run;
+use super::faults::ExpressionSite;
+use super::run::Macrostep;
 use super::trace::TraceEntry;
 use crate::blueprint::{Action, ActionKind, Delay, Foreach, Guard, Template};
 use crate::effect::{Effect, Send, SendTarget};
@@ -17,25 +17,25 @@ use crate::ids::{LabelId, Slot};
 use crate::snapshot::TimerPurpose;
 use crate::value::{Map, Value};
 
-type Acted = Result<(), Box<Failed>>;
+type Acted = Result<(), Box<FailedAction>>;
 
 /// The reason of a failed action, and the id of the failed send. Boxed, because it is part of every return type here
 /// and rarely present.
-struct Failed {
+struct FailedAction {
     message: String,
     send_id: Option<Arc<str>>,
 }
 
-impl From<EvalError> for Box<Failed> {
+impl From<EvalError> for Box<FailedAction> {
     fn from(error: EvalError) -> Self {
-        Box::new(Failed { message: error.message, send_id: None })
+        Box::new(FailedAction { message: error.message, send_id: None })
     }
 }
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Runs a block: entry, exit or transition actions.
     #[inline]
-    pub(super) fn run_block(&mut self, actions: &[Action], place: Place) {
+    pub(super) fn run_block(&mut self, actions: &[Action], place: ExpressionSite) {
         if actions.is_empty() {
             return;
         }
@@ -107,7 +107,7 @@ impl Run<'_> {
             return Ok(());
         }
         match rules.refuse(&self.snapshot.context, updates) {
-            Some(message) => Err(Box::new(Failed { message, send_id: None })),
+            Some(message) => Err(Box::new(FailedAction { message, send_id: None })),
             None => Ok(()),
         }
     }
@@ -140,7 +140,7 @@ impl Run<'_> {
     ) -> Acted {
         self.make_send(target, event, data, delay, id).map_err(|error| {
             let send_id = id.and_then(|id| self.render_text(id).ok());
-            Box::new(Failed { message: error.message, send_id })
+            Box::new(FailedAction { message: error.message, send_id })
         })
     }
 

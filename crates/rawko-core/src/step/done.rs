@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::faults::Place;
-use super::run::Run;
+use super::faults::ExpressionSite;
+use super::run::Macrostep;
 use super::trace::TraceEntry;
 use crate::blueprint::NodeKind;
 use crate::effect::Effect;
@@ -13,7 +13,7 @@ use crate::ids::NodeId;
 use crate::snapshot::Status;
 use crate::value::Value;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Handles a final state after its entry actions have run.
     pub(super) fn completed(&mut self, node: NodeId) {
         let tables = self.tables();
@@ -53,7 +53,7 @@ impl Run<'_> {
         match self.render(output) {
             Ok(value) => value,
             Err(error) => {
-                self.fail(FaultKind::Output, Place::Output(node), error.message, None);
+                self.fail(FaultKind::Output, ExpressionSite::Output(node), error.message, None);
                 Value::Null
             }
         }
@@ -112,7 +112,7 @@ impl Run<'_> {
         active.dedup();
         for node in active.into_iter().rev() {
             self.trace(|| TraceEntry::Exited { node });
-            self.run_block(&tables.node(node).exit, Place::Exit(node));
+            self.run_block(&tables.node(node).exit, ExpressionSite::Exit(node));
         }
         self.drop_pending();
         // No further events can be raised.

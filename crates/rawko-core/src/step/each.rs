@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use super::StepError;
 use super::items::item_name;
-use super::run::{Raised, Run};
+use super::run::{InternalEvent, Macrostep};
 use super::trace::TraceEntry;
 use crate::blueprint::EachSpec;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::fault::{Fault, FaultKind};
 use crate::ids::{InvokeId, NodeId};
-use crate::snapshot::{FailedWork, Failure, FanOut, Invocation, ItemState, TimerPurpose, Verdict, needed};
+use crate::snapshot::{
+    FailedWork, FanOut, Invocation, ItemState, JoinDecision, TimerPurpose, UnhandledFailure, needed,
+};
 use crate::value::Value;
 use crate::world::FanOutRequest;
 
@@ -20,7 +22,7 @@ use crate::world::FanOutRequest;
 /// each failure may take a transition.
 const FAILED_STARTS_MAX: u32 = 64;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Evaluates the lists of a node on its entry, with `event` bound as in its entry actions.
     pub(super) fn evaluate_lists(&mut self, node: NodeId) {
         let tables = self.tables();
@@ -127,8 +129,8 @@ impl Run<'_> {
         let unstarted = self.unstarted_invocation(node, invoke);
         let event = self.each_event("error.invoke", invoke, error.clone());
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        let failure = Some(Box::new(Failure { work: FailedWork::Invocation(unstarted), error }));
-        self.queue.push_back(Raised { event, failure, fan_out: None });
+        let failure = Some(Box::new(UnhandledFailure { work: FailedWork::Invocation(unstarted), error }));
+        self.queue.push_back(InternalEvent { event, failure, fan_out: None });
     }
 
     fn each_event(&self, kind: &str, invoke: InvokeId, data: Value) -> NamedEvent {
@@ -175,9 +177,9 @@ impl Run<'_> {
         while let Some(fan_out) = self.fan_out(id) {
             let Some(each) = &self.tables().invoke(fan_out.invoke).each else { return };
             match fan_out.verdict(each) {
-                Verdict::Met => return self.end_met(id, each),
-                Verdict::Missed => return self.end_missed(id, decisive),
-                Verdict::Pending => {}
+                JoinDecision::Met => return self.end_met(id, each),
+                JoinDecision::Missed => return self.end_missed(id, decisive),
+                JoinDecision::Pending => {}
             }
             if fan_out.counts().running >= each.max_concurrent {
                 return;
@@ -228,8 +230,9 @@ impl Run<'_> {
     fn fail_fan_out(&mut self, fan_out: FanOut, data: Value) {
         let event = self.each_event("error.invoke", fan_out.invoke, data.clone());
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        let failure = Some(Box::new(Failure { work: FailedWork::FanOut(Box::new(fan_out)), error: data }));
-        self.queue.push_back(Raised { event, failure, fan_out: None });
+        let failure =
+            Some(Box::new(UnhandledFailure { work: FailedWork::FanOut(Box::new(fan_out)), error: data }));
+        self.queue.push_back(InternalEvent { event, failure, fan_out: None });
     }
 
     /// Ends a whole fan-out by name, with a result that a person supplied.

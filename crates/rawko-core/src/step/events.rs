@@ -1,7 +1,7 @@
 //! From a delivery to a resting instance: the handling of each kind of event, and the macrostep around it.
 
 use super::StepError;
-use super::run::Run;
+use super::run::Macrostep;
 use super::trace::TraceEntry;
 use crate::blueprint::Unhandled;
 use crate::configuration::Configuration;
@@ -12,7 +12,7 @@ use crate::value::Value;
 /// Limit of deferred events.
 const DEFERRED_MAX: usize = 1_000;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     pub(super) fn start(&mut self) -> Result<(), StepError> {
         let entries = EntrySet::new(self.tables(), &self.snapshot.more).enter_root();
         for entry in entries {

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::run::{Raised, Run};
+use super::run::{InternalEvent, Macrostep};
 use super::trace::TraceEntry;
 use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::fault::{Fault, FaultKind};
 use crate::ids::{NodeId, TransitionId};
-use crate::snapshot::Failure;
+use crate::snapshot::UnhandledFailure;
 use crate::value::Value;
 
 /// Limit of recorded faults per step. A `foreach` over a long list can fail at every element.
@@ -18,7 +18,7 @@ const MESSAGE_CHARS_MAX: usize = 2_000;
 
 /// Location of an expression in the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ExpressionSite {
     Entry(NodeId),
     Exit(NodeId),
     /// The actions of `initial`, or of a history's default.
@@ -27,13 +27,22 @@ pub(super) enum Place {
     Output(NodeId),
 }
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Records the fault and raises `error.execution` with the id of the send that failed, if it was one.
     #[cold]
-    pub(super) fn fail(&mut self, what: FaultKind, place: Place, message: String, send_id: Option<Arc<str>>) {
+    pub(super) fn fail(
+        &mut self,
+        what: FaultKind,
+        place: ExpressionSite,
+        message: String,
+        send_id: Option<Arc<str>>,
+    ) {
         let told = match place {
-            Place::Output(node) => format!("output of `{}`: {message}", self.chart.node(node).path),
-            Place::Entry(_) | Place::Exit(_) | Place::Initial(_) | Place::Transition(_) => {
+            ExpressionSite::Output(node) => format!("output of `{}`: {message}", self.chart.node(node).path),
+            ExpressionSite::Entry(_)
+            | ExpressionSite::Exit(_)
+            | ExpressionSite::Initial(_)
+            | ExpressionSite::Transition(_) => {
                 format!("{} {message}", what.as_str())
             }
         };
@@ -48,13 +57,13 @@ impl Run<'_> {
         &mut self,
         message: String,
         send_id: Option<Arc<str>>,
-        failure: Option<Box<Failure>>,
+        failure: Option<Box<UnhandledFailure>>,
     ) {
         self.trace(|| TraceEntry::Failed { message: message.clone() });
         let data = Value::map([("message", Value::from(message))]);
         let event = NamedEvent { send_id, ..NamedEvent::new("error.execution", data) };
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        self.queue.push_back(Raised { event, failure, fan_out: None });
+        self.queue.push_back(InternalEvent { event, failure, fan_out: None });
     }
 
     /// Adds the fault to the record, unless the step already has the same one.
@@ -76,14 +85,14 @@ impl Run<'_> {
         self.effects.push(Effect::Fault(fault));
     }
 
-    fn place_words(&self, place: Place) -> (Arc<str>, Arc<str>) {
+    fn place_words(&self, place: ExpressionSite) -> (Arc<str>, Arc<str>) {
         let path = |node: NodeId| Arc::clone(&self.chart.node(node).path);
         match place {
-            Place::Entry(node) => (path(node), "entry".into()),
-            Place::Exit(node) => (path(node), "exit".into()),
-            Place::Initial(node) => (path(node), "initial".into()),
-            Place::Output(node) => (path(node), "".into()),
-            Place::Transition(id) => {
+            ExpressionSite::Entry(node) => (path(node), "entry".into()),
+            ExpressionSite::Exit(node) => (path(node), "exit".into()),
+            ExpressionSite::Initial(node) => (path(node), "initial".into()),
+            ExpressionSite::Output(node) => (path(node), "".into()),
+            ExpressionSite::Transition(id) => {
                 let transition = self.chart.transition(id);
                 (path(transition.source), Arc::clone(&transition.label))
             }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::StepError;
 use super::items::item_name;
-use super::run::Run;
+use super::run::Macrostep;
 use super::trace::{Retrying, TraceEntry};
 use crate::blueprint::{Backoff, Retry};
 use crate::effect::{Effect, Invoke};
 use crate::event::NamedEvent;
 use crate::ids::{InvokeId, NodeId};
-use crate::snapshot::{FailedWork, Failure, Invocation, TimerPurpose};
+use crate::snapshot::{FailedWork, Invocation, TimerPurpose, UnhandledFailure};
 use crate::value::Value;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     pub(super) fn start_invokes(&mut self) {
         let mut nodes = std::mem::take(&mut self.to_invoke);
         nodes.sort_unstable();
@@ -206,7 +206,7 @@ impl Run<'_> {
         if self.deliver(event)? || self.is_over() {
             return Ok(());
         }
-        self.stall(Failure { work: FailedWork::Invocation(invocation), error });
+        self.stall(UnhandledFailure { work: FailedWork::Invocation(invocation), error });
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Run<'_> {
         self.settle()
     }
 
-    fn retry(&mut self, failure: Failure) {
+    fn retry(&mut self, failure: UnhandledFailure) {
         match failure.work {
             FailedWork::Invocation(Invocation { node, invoke, attempt: 0, .. }) => {
                 self.start_invoke(node, invoke);

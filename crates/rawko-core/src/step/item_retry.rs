@@ -3,14 +3,14 @@
 
 use super::StepError;
 use super::items::split_item_name;
-use super::run::Run;
+use super::run::Macrostep;
 use super::trace::TraceEntry;
 use crate::chart::Chart;
 use crate::snapshot::{FailedWork, FanOut, ItemState, Snapshot};
 
 /// The fan-out of an item that can be retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holder {
+enum FanOutHolder {
     /// It runs.
     Running(u64),
     /// It has failed, and the state is still active.
@@ -24,15 +24,15 @@ impl Snapshot {
     }
 }
 
-fn find(snapshot: &Snapshot, chart: &Chart, item: &str) -> Result<(Holder, u32), String> {
+fn find(snapshot: &Snapshot, chart: &Chart, item: &str) -> Result<(FanOutHolder, u32), String> {
     let Some((id, index)) = split_item_name(item) else {
         return Err(format!("`{item}` is not the name of an item; write for example `reviews[3]`"));
     };
     let failed = snapshot.failures().iter().filter_map(|failure| match &failure.work {
-        FailedWork::FanOut(fan_out) => Some((&**fan_out, Holder::Failed(fan_out.id))),
+        FailedWork::FanOut(fan_out) => Some((&**fan_out, FanOutHolder::Failed(fan_out.id))),
         FailedWork::Invocation(_) | FailedWork::Timer { .. } => None,
     });
-    let running = snapshot.fan_outs().iter().map(|fan_out| (fan_out, Holder::Running(fan_out.id)));
+    let running = snapshot.fan_outs().iter().map(|fan_out| (fan_out, FanOutHolder::Running(fan_out.id)));
     let mut named =
         running.chain(failed).filter(|(fan_out, _)| &*chart.tables.invoke(fan_out.invoke).id == id);
     let Some((fan_out, holder)) = named.next() else {
@@ -42,16 +42,18 @@ fn find(snapshot: &Snapshot, chart: &Chart, item: &str) -> Result<(Holder, u32),
         return Err(format!("`{id}` has {} items, counted from 0", fan_out.len()));
     }
     let word = match (fan_out.state(index), holder) {
-        (ItemState::Failed(_), _) | (ItemState::Stopped, Holder::Failed(_)) => return Ok((holder, index)),
+        (ItemState::Failed(_), _) | (ItemState::Stopped, FanOutHolder::Failed(_)) => {
+            return Ok((holder, index));
+        }
         (ItemState::Waiting, _) => "has not started yet",
         (ItemState::Running(_), _) => "is running",
         (ItemState::Done(_), _) => "is done",
-        (ItemState::Stopped, Holder::Running(_)) => "was stopped",
+        (ItemState::Stopped, FanOutHolder::Running(_)) => "was stopped",
     };
     Err(format!("`{item}` {word}; only a failed item can be retried"))
 }
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Starts one failed item again. Items that are done or running are not touched.
     pub(super) fn handle_item_retry(&mut self, item: &str) -> Result<(), StepError> {
         let Ok((holder, index)) = find(self.snapshot, self.chart, item) else {
@@ -60,13 +62,13 @@ impl Run<'_> {
         };
         self.handled = true;
         match holder {
-            Holder::Running(id) => {
+            FanOutHolder::Running(id) => {
                 if let Some(fan_out) = self.fan_out_mut(id) {
                     fan_out.wait_again(index);
                 }
                 self.to_advance.push_back((id, None));
             }
-            Holder::Failed(id) => self.retry_in_failed(id, index),
+            FanOutHolder::Failed(id) => self.retry_in_failed(id, index),
         }
         self.settle()
     }

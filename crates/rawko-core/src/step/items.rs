@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::StepError;
-use super::run::{Raised, Run};
+use super::run::{InternalEvent, Macrostep};
 use super::trace::TraceEntry;
 use crate::blueprint::InvokeSpec;
 use crate::effect::{Effect, Invoke};
@@ -11,7 +11,7 @@ use crate::event::{EventItem, NamedEvent};
 use crate::snapshot::{ItemAttempt, ItemState, TimerPurpose};
 use crate::value::Value;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Returns the running item of an invocation: the fan-out and the index.
     pub(super) fn item_of(&self, invocation: u64) -> Option<(u64, u32)> {
         let mut all = self.snapshot.fan_outs().iter();
@@ -80,7 +80,7 @@ impl Run<'_> {
         let event = self.item_event(id, index, "error.invoke", error);
         let event = event.filter(|_| !self.tables().item_handlers(invoke, true).is_empty());
         let is_handled = event.is_some();
-        self.queue.extend(event.map(|event| Raised { event, failure: None, fan_out: Some(id) }));
+        self.queue.extend(event.map(|event| InternalEvent { event, failure: None, fan_out: Some(id) }));
         is_handled
     }
 

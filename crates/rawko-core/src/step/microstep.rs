@@ -3,20 +3,20 @@
 use smallvec::SmallVec;
 
 use super::StepError;
-use super::faults::Place;
-use super::run::Run;
-use super::select::{Selected, Selection};
-use super::trace::{Trace, TraceEntry};
+use super::faults::ExpressionSite;
+use super::run::Macrostep;
+use super::select::{Selected, SelectedTransitions};
+use super::trace::{MacrostepTrace, TraceEntry};
 use crate::blueprint::{HistoryVariant, NodeKind};
 use crate::entry_set::EntrySet;
 use crate::ids::NodeId;
-use crate::tables::{Entry, Route};
+use crate::tables::{NodeEntry, TransitionRoute};
 
 type Nodes = SmallVec<[NodeId; 16]>;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Takes these transitions together.
-    pub(super) fn microstep(&mut self, selection: Selection) -> Result<(), StepError> {
+    pub(super) fn microstep(&mut self, selection: SelectedTransitions) -> Result<(), StepError> {
         self.count_microstep()?;
         self.handled = true;
         if self.take_plain(&selection) {
@@ -36,16 +36,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn act(&mut self, selection: &Selection) {
+    fn act(&mut self, selection: &SelectedTransitions) {
         let tables = self.tables();
         for selected in selection {
-            self.run_block(&tables.transition(selected.id).actions, Place::Transition(selected.id));
+            self.run_block(&tables.transition(selected.id).actions, ExpressionSite::Transition(selected.id));
         }
     }
 
     /// Takes plain transitions by replacing the innermost nodes. Returns `false`, without any change, if at least one
     /// of them has side effects.
-    fn take_plain(&mut self, selection: &Selection) -> bool {
+    fn take_plain(&mut self, selection: &SelectedTransitions) -> bool {
         let tables = self.tables();
         if !selection.iter().all(|selected| self.is_plain(selected)) {
             return false;
@@ -66,7 +66,7 @@ impl Run<'_> {
         selected.plain(tables).is_some() && members.iter().all(|node| tables.is_quiet_to_leave(*node, domain))
     }
 
-    fn trace_plain(&mut self, selection: &Selection) {
+    fn trace_plain(&mut self, selection: &SelectedTransitions) {
         let Some(mut trace) = self.trace.take() else { return };
         // Usually the transitions are already ordered by domain.
         if selection.is_sorted_by_key(|selected| selected.domain) {
@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 
     /// Domains do not overlap: in reverse they give the exits in order, forwards the entries.
-    fn trace_moves(&self, by_domain: &[Selected], trace: &mut Trace) {
+    fn trace_moves(&self, by_domain: &[Selected], trace: &mut MacrostepTrace) {
         let tables = self.tables();
         for domain in by_domain.iter().rev().filter_map(|selected| selected.domain) {
             self.for_each_exit(domain, |node| trace.entries.push(TraceEntry::Exited { node }));
@@ -100,7 +100,7 @@ impl Run<'_> {
     }
 
     /// Returns the nodes to leave, innermost first in reverse document order.
-    fn exit_set(&self, selection: &Selection) -> Nodes {
+    fn exit_set(&self, selection: &SelectedTransitions) -> Nodes {
         let mut exiting = Nodes::new();
         // Domains do not overlap, so processing them in reverse document order keeps the result in that order.
         let mut domains: SmallVec<[NodeId; 4]> =
@@ -170,7 +170,7 @@ impl Run<'_> {
         let tables = self.tables();
         let entry = tables.node(node);
         self.trace(|| TraceEntry::Exited { node });
-        self.run_block(&entry.exit, Place::Exit(node));
+        self.run_block(&entry.exit, ExpressionSite::Exit(node));
         if entry.has_timers {
             self.cancel_timers_of(node);
             self.forget_failures_of(node);
@@ -185,7 +185,7 @@ impl Run<'_> {
         self.snapshot.configuration.exit(node, entry.parent, parent_last);
     }
 
-    fn enter_all(&mut self, selection: &Selection) {
+    fn enter_all(&mut self, selection: &SelectedTransitions) {
         let tables = self.tables();
         if let [only] = &selection[..]
             && let Some(entries) = only.fixed_entries(tables)
@@ -202,9 +202,9 @@ impl Run<'_> {
 
     /// Returns the nodes these transitions enter, in document order. Routes with history are resolved now, after the
     /// exits: this transition may have recorded it.
-    fn entry_set(&self, selection: &Selection) -> SmallVec<[Entry; 16]> {
+    fn entry_set(&self, selection: &SelectedTransitions) -> SmallVec<[NodeEntry; 16]> {
         let tables = self.tables();
-        let mut entries: SmallVec<[Entry; 16]> = SmallVec::new();
+        let mut entries: SmallVec<[NodeEntry; 16]> = SmallVec::new();
         for selected in selection {
             match selected.fixed_entries(tables) {
                 Some(fixed) => entries.extend_from_slice(fixed),
@@ -218,9 +218,9 @@ impl Run<'_> {
         entries
     }
 
-    fn entries_by_history(&self, selected: &Selected) -> Vec<Entry> {
+    fn entries_by_history(&self, selected: &Selected) -> Vec<NodeEntry> {
         let tables = self.tables();
-        let (Route::ByHistory { targets }, Some(domain)) =
+        let (TransitionRoute::ByHistory { targets }, Some(domain)) =
             (&tables.transition(selected.id).route, selected.domain)
         else {
             return Vec::new();
@@ -229,17 +229,17 @@ impl Run<'_> {
     }
 
     /// Enters one node: entry actions, those of its initial, those of a history's default, then its timers.
-    pub(super) fn enter(&mut self, entry: Entry) {
+    pub(super) fn enter(&mut self, entry: NodeEntry) {
         let tables = self.tables();
         let node = tables.node(entry.node);
         self.snapshot.configuration.enter(entry.node, node.parent);
         self.trace(|| TraceEntry::Entered { node: entry.node });
-        self.run_block(&node.entry, Place::Entry(entry.node));
+        self.run_block(&node.entry, ExpressionSite::Entry(entry.node));
         if entry.by_default {
-            self.run_block(&node.more().initial_actions, Place::Initial(entry.node));
+            self.run_block(&node.more().initial_actions, ExpressionSite::Initial(entry.node));
         }
         if let Some(history) = entry.through {
-            self.run_block(&tables.node(history).more().initial_actions, Place::Initial(history));
+            self.run_block(&tables.node(history).more().initial_actions, ExpressionSite::Initial(history));
         }
         if node.has_timers {
             self.start_timers_of(entry.node);

@@ -22,15 +22,15 @@ mod work;
 pub(crate) use items::item_name;
 pub use items::split_item_name;
 use plain::PlainStep;
-use run::Run;
-pub use trace::{Outcome, Refusal, Retrying, Trace, TraceEntry};
+use run::Macrostep;
+pub use trace::{CandidateOutcome, CandidateRefusal, MacrostepTrace, Retrying, TraceEntry};
 pub use work::start_work;
 
 use crate::chart::Chart;
 use crate::configuration::Configuration;
 use crate::effect::Effect;
 use crate::event::Event;
-use crate::snapshot::{More, Snapshot, Status};
+use crate::snapshot::{RareParts, Snapshot, Status};
 use crate::value::Value;
 use crate::world::Now;
 
@@ -44,7 +44,7 @@ pub struct Step {
     /// True if a transition was taken. An unhandled event is ignored (or deferred) and traced.
     pub handled: bool,
     /// Empty unless the step was traced.
-    pub trace: Trace,
+    pub trace: MacrostepTrace,
 }
 
 impl Step {
@@ -58,21 +58,45 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
+    /// The macrostep did not come to rest.
     #[error(
         "more than {limit} microsteps without coming to rest (last active: {configuration}); \
          eventless transitions or raised events feed each other"
     )]
-    Runaway { limit: u32, configuration: String },
+    Runaway {
+        /// Microsteps allowed in one macrostep.
+        limit: u32,
+        /// Paths of the active states when it stopped.
+        configuration: String,
+    },
+    /// No transition took the event under `unhandled: error`.
     #[error(
         "no state handles event `{event}` (active: {configuration}), and the chart sets `unhandled: error`"
     )]
-    Unhandled { event: String, configuration: String },
+    Unhandled {
+        /// Event name.
+        event: String,
+        /// Paths of the active states.
+        configuration: String,
+    },
+    /// The queue of deferred events is full.
     #[error("more than {limit} events are deferred; none of the active states handles them")]
-    TooManyDeferred { limit: usize },
+    TooManyDeferred {
+        /// Maximum number of deferred events.
+        limit: usize,
+    },
+    /// The input violates the chart's input schema.
     #[error("the input is invalid: {why}")]
-    Input { why: String },
+    Input {
+        /// Violations as text.
+        why: String,
+    },
+    /// The snapshot was taken from another chart.
     #[error("this snapshot does not belong to chart `{chart}`")]
-    OtherChart { chart: String },
+    OtherChart {
+        /// Id of the chart that was passed.
+        chart: String,
+    },
 }
 
 /// Controls the recording of a trace. Costs nothing if off.
@@ -139,9 +163,9 @@ fn start_with(
         more: None,
     };
     if !input.is_null() {
-        snapshot.more = Some(Box::new(More { input, ..More::default() }));
+        snapshot.more = Some(Box::new(RareParts { input, ..RareParts::default() }));
     }
-    let mut run = Run::new(chart, &mut snapshot, now, tracing);
+    let mut run = Macrostep::new(chart, &mut snapshot, now, tracing);
     let result = run.start();
     let step = run.finish(result)?;
     Ok((snapshot, step))
@@ -206,7 +230,7 @@ fn step_with(
         return Ok(plain.take(chart, snapshot, named.name, tracing));
     }
     snapshot.step += 1;
-    let mut run = Run::new(chart, snapshot, now, tracing);
+    let mut run = Macrostep::new(chart, snapshot, now, tracing);
     let result = run.handle(event);
     run.finish(result)
 }

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Step, Trace, TraceEntry, Tracing};
+use super::{CandidateOutcome, MacrostepTrace, Step, TraceEntry, Tracing};
 use crate::chart::Chart;
 use crate::event::NamedEvent;
 use crate::ids::{NodeId, TransitionId};
 use crate::snapshot::{Snapshot, Status};
-use crate::tables::{Handler, Route};
+use crate::tables::{EventHandler, TransitionRoute};
 
 /// A step on the fast path.
 #[derive(Clone, Copy)]
@@ -48,18 +48,20 @@ impl PlainStep {
         snapshot.configuration.replace_only(self.to);
         snapshot.step += 1;
         let trace = match tracing {
-            Tracing::Off => Trace::default(),
+            Tracing::Off => MacrostepTrace::default(),
             Tracing::On => self.trace(chart, event),
         };
         Step { number: snapshot.step, handled: true, trace, ..Step::default() }
     }
 
-    fn trace(self, chart: &Chart, event: Arc<str>) -> Trace {
+    fn trace(self, chart: &Chart, event: Arc<str>) -> MacrostepTrace {
         let tables = &chart.tables;
         let mut entries = Vec::with_capacity(8);
         entries.push(TraceEntry::Considered { event: Some(event) });
-        entries.push(TraceEntry::Candidate { transition: self.transition, outcome: Outcome::Taken });
-        if let Route::Fixed { domain, entries: entered, .. } = &tables.transition(self.transition).route {
+        entries.push(TraceEntry::Candidate { transition: self.transition, outcome: CandidateOutcome::Taken });
+        if let TransitionRoute::Fixed { domain, entries: entered, .. } =
+            &tables.transition(self.transition).route
+        {
             let mut at = Some(self.from);
             while let Some(node) = at.filter(|node| node != domain) {
                 entries.push(TraceEntry::Exited { node });
@@ -68,13 +70,13 @@ impl PlainStep {
             let entered = &tables.entries[entered.usize()];
             entries.extend(entered.iter().map(|entry| TraceEntry::Entered { node: entry.node }));
         }
-        Trace { entries }
+        MacrostepTrace { entries }
     }
 }
 
 /// Returns the first handler from the leaf outwards, as in selection, if it is plain.
 #[inline]
-fn handler<'c>(chart: &'c Chart, leaf: NodeId, event: &str) -> Option<&'c Handler> {
+fn handler<'c>(chart: &'c Chart, leaf: NodeId, event: &str) -> Option<&'c EventHandler> {
     let tables = &chart.tables;
     let start = tables.node(leaf);
     if !start.has_plain {

@@ -1,4 +1,4 @@
-//! `Run`: one macrostep in progress. It owns the data of that lifetime: the internal queue, the effects, the undo
+//! `Macrostep`: one macrostep in progress. It owns the data of that lifetime: the internal queue, the effects, the undo
 //! entries.
 
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::faults::Place;
-use super::trace::{Trace, TraceEntry};
+use super::faults::ExpressionSite;
+use super::trace::{MacrostepTrace, TraceEntry};
 use super::undo::Undo;
 use super::{Step, StepError, Tracing};
 use crate::chart::Chart;
@@ -16,7 +16,7 @@ use crate::effect::Effect;
 use crate::event::NamedEvent;
 use crate::expr::{self, EvalError, Expr, Scope};
 use crate::ids::{InvokeId, NodeId, TransitionId};
-use crate::snapshot::{Failure, More, Snapshot};
+use crate::snapshot::{RareParts, Snapshot, UnhandledFailure};
 use crate::tables::Tables;
 use crate::value::Value;
 use crate::world::Now;
@@ -27,21 +27,21 @@ const TRACE_ENTRIES: usize = 32;
 const TRACE_ENTRIES_LONG: usize = 232;
 
 /// An internal event.
-pub(super) struct Raised {
+pub(super) struct InternalEvent {
     pub(super) event: NamedEvent,
     /// Set if the event is about work that could not start.
-    pub(super) failure: Option<Box<Failure>>,
+    pub(super) failure: Option<Box<UnhandledFailure>>,
     /// Set if the event is about an item of this fan-out that could not start.
     pub(super) fan_out: Option<u64>,
 }
 
-pub(super) struct Run<'a> {
+pub(super) struct Macrostep<'a> {
     pub(super) chart: &'a Chart,
     pub(super) snapshot: &'a mut Snapshot,
     pub(super) now: Now<'a>,
     /// The event being processed; stays bound during eventless transitions.
     pub(super) event: Option<NamedEvent>,
-    pub(super) queue: VecDeque<Raised>,
+    pub(super) queue: VecDeque<InternalEvent>,
     pub(super) effects: Vec<Effect>,
     /// Values of enclosing `foreach` items and indexes.
     pub(super) locals: Vec<Value>,
@@ -59,16 +59,16 @@ pub(super) struct Run<'a> {
     /// Indexes of the faults among the effects.
     pub(super) faults: Vec<usize>,
     /// Work that could not start and has not been handled so far.
-    pub(super) unstarted: Vec<Failure>,
+    pub(super) unstarted: Vec<UnhandledFailure>,
     /// The current block of actions.
-    pub(super) place: Place,
-    pub(super) trace: Option<Trace>,
+    pub(super) place: ExpressionSite,
+    pub(super) trace: Option<MacrostepTrace>,
     pub(super) undo: Undo,
     pub(super) microsteps: u32,
     pub(super) handled: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Macrostep<'a> {
     pub(super) fn new(chart: &'a Chart, snapshot: &'a mut Snapshot, now: Now<'a>, tracing: Tracing) -> Self {
         Self {
             chart,
@@ -86,10 +86,10 @@ impl<'a> Run<'a> {
             failed_guards: SmallVec::new(),
             faults: Vec::new(),
             unstarted: Vec::new(),
-            place: Place::Entry(NodeId::ROOT),
+            place: ExpressionSite::Entry(NodeId::ROOT),
             trace: match tracing {
                 Tracing::Off => None,
-                Tracing::On => Some(Trace { entries: Vec::with_capacity(TRACE_ENTRIES) }),
+                Tracing::On => Some(MacrostepTrace { entries: Vec::with_capacity(TRACE_ENTRIES) }),
             },
             microsteps: 0,
             handled: false,
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
         Active { frontier: self.snapshot.configuration.frontier(), last: &self.chart.tables.last }
     }
 
-    pub(super) fn more_mut(&mut self) -> &mut More {
+    pub(super) fn more_mut(&mut self) -> &mut RareParts {
         self.undo.more_mut(self.snapshot)
     }
 
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
 
     pub(super) fn raise(&mut self, event: NamedEvent) {
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        self.queue.push_back(Raised { event, failure: None, fan_out: None });
+        self.queue.push_back(InternalEvent { event, failure: None, fan_out: None });
     }
 
     pub(super) fn active_paths(&self) -> String {

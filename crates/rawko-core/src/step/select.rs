@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::faults::Place;
-use super::run::Run;
-use super::trace::{Outcome, Refusal, TraceEntry};
+use super::faults::ExpressionSite;
+use super::run::Macrostep;
+use super::trace::{CandidateOutcome, CandidateRefusal, TraceEntry};
 use crate::compile;
 use crate::fault::FaultKind;
 use crate::ids::{NodeId, TransitionId};
-use crate::tables::{Entry, Node, Route, Tables};
+use crate::tables::{NodeEntry, NodeRow, Tables, TransitionRoute};
 
 /// A transition that will fire, with its exit domain. Small, because selections are copied.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +25,11 @@ impl Selected {
     /// Returns the nodes it enters, in document order. `None` if history is involved and they are known only after the
     /// exits.
     #[inline]
-    pub(super) fn fixed_entries<'s>(&self, tables: &'s Tables) -> Option<&'s [Entry]> {
+    pub(super) fn fixed_entries<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeEntry]> {
         match &tables.transition(self.id).route {
-            Route::Fixed { entries, .. } => Some(&tables.entries[entries.usize()]),
-            Route::Targetless => Some(&[]),
-            Route::ByHistory { .. } => None,
+            TransitionRoute::Fixed { entries, .. } => Some(&tables.entries[entries.usize()]),
+            TransitionRoute::Targetless => Some(&[]),
+            TransitionRoute::ByHistory { .. } => None,
         }
     }
 
@@ -37,79 +37,81 @@ impl Selected {
     #[inline]
     pub(super) fn plain<'s>(&self, tables: &'s Tables) -> Option<&'s [NodeId]> {
         match &tables.transition(self.id).route {
-            Route::Fixed { plain: Some(plain), .. } => Some(&tables.leaves[plain.leaves.usize()]),
-            Route::Fixed { plain: None, .. } | Route::Targetless | Route::ByHistory { .. } => None,
+            TransitionRoute::Fixed { plain: Some(plain), .. } => Some(&tables.leaves[plain.leaves.usize()]),
+            TransitionRoute::Fixed { plain: None, .. }
+            | TransitionRoute::Targetless
+            | TransitionRoute::ByHistory { .. } => None,
         }
     }
 
     /// Returns true if it leaves and enters nothing.
     #[inline]
     pub(super) fn stays(&self, tables: &Tables) -> bool {
-        self.domain.is_none() && self.fixed_entries(tables).is_some_and(<[Entry]>::is_empty)
+        self.domain.is_none() && self.fixed_entries(tables).is_some_and(<[NodeEntry]>::is_empty)
     }
 }
 
-pub(super) type Selection = SmallVec<[Selected; 4]>;
+pub(super) type SelectedTransitions = SmallVec<[Selected; 4]>;
 
 /// The candidates to look for.
 #[derive(Clone, Copy)]
-enum Wanted<'m> {
+enum CandidateFilter<'m> {
     /// Candidates for these descriptors, best first.
     Matching(&'m [u32]),
     Eventless,
 }
 
-impl Wanted<'_> {
+impl CandidateFilter<'_> {
     /// Returns this node or the nearest ancestor that may have such a candidate.
     #[inline]
-    fn nearest(self, node: &Node) -> Option<NodeId> {
+    fn nearest(self, node: &NodeRow) -> Option<NodeId> {
         match self {
-            Wanted::Matching(_) => node.next_handling,
-            Wanted::Eventless => node.next_eventless,
+            CandidateFilter::Matching(_) => node.next_handling,
+            CandidateFilter::Eventless => node.next_eventless,
         }
     }
 }
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Selects the transitions for the current event.
-    pub(super) fn select_for_event(&mut self) -> Selection {
-        let Some(event) = &self.event else { return Selection::new() };
+    pub(super) fn select_for_event(&mut self) -> SelectedTransitions {
+        let Some(event) = &self.event else { return SelectedTransitions::new() };
         let matching = self.chart.tables.events.matching(&event.name);
         let name = self.trace.as_ref().map(|_| Arc::clone(&event.name));
         self.trace(|| TraceEntry::Considered { event: name });
         if matching.is_empty() {
-            return Selection::new();
+            return SelectedTransitions::new();
         }
-        self.select(Wanted::Matching(&matching))
+        self.select(CandidateFilter::Matching(&matching))
     }
 
-    pub(super) fn select_eventless(&mut self) -> Selection {
+    pub(super) fn select_eventless(&mut self) -> SelectedTransitions {
         if !self.tables().any_always {
-            return Selection::new();
+            return SelectedTransitions::new();
         }
-        self.select(Wanted::Eventless)
+        self.select(CandidateFilter::Eventless)
     }
 
     /// Selects the first enabled transition of one node's list: timers consider only their own.
-    pub(super) fn select_among(&mut self, candidates: &[TransitionId]) -> Selection {
-        let mut found = Selection::new();
+    pub(super) fn select_among(&mut self, candidates: &[TransitionId]) -> SelectedTransitions {
+        let mut found = SelectedTransitions::new();
         if let Some(id) = self.first_enabled(candidates) {
             found.push(self.selected(id));
-            self.trace(|| TraceEntry::Candidate { transition: id, outcome: Outcome::Taken });
+            self.trace(|| TraceEntry::Candidate { transition: id, outcome: CandidateOutcome::Taken });
         }
         found
     }
 
-    fn select(&mut self, wanted: Wanted<'_>) -> Selection {
+    fn select(&mut self, wanted: CandidateFilter<'_>) -> SelectedTransitions {
         let enabled = match *self.snapshot.configuration.frontier() {
             [leaf] => self.enabled_above(leaf, wanted).into_iter().collect(),
             _ => self.enabled(wanted),
         };
         match enabled[..] {
-            [] => Selection::new(),
+            [] => SelectedTransitions::new(),
             [only] => {
-                self.trace(|| TraceEntry::Candidate { transition: only, outcome: Outcome::Taken });
-                let mut found = Selection::new();
+                self.trace(|| TraceEntry::Candidate { transition: only, outcome: CandidateOutcome::Taken });
+                let mut found = SelectedTransitions::new();
                 found.push(self.selected(only));
                 found
             }
@@ -118,7 +120,7 @@ impl Run<'_> {
     }
 
     /// Returns the first enabled candidate from a node outwards.
-    fn enabled_above(&mut self, leaf: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
+    fn enabled_above(&mut self, leaf: NodeId, wanted: CandidateFilter<'_>) -> Option<TransitionId> {
         let tables = self.tables();
         let mut at = wanted.nearest(tables.node(leaf));
         while let Some(node) = at {
@@ -133,7 +135,7 @@ impl Run<'_> {
 
     /// Returns the enabled candidates of all innermost nodes. Shared ancestors are evaluated only once, because the
     /// result is the same.
-    fn enabled(&mut self, wanted: Wanted<'_>) -> SmallVec<[TransitionId; 4]> {
+    fn enabled(&mut self, wanted: CandidateFilter<'_>) -> SmallVec<[TransitionId; 4]> {
         let tables = self.tables();
         let mut enabled = SmallVec::new();
         let mut asked: SmallVec<[NodeId; 8]> = SmallVec::new();
@@ -159,16 +161,16 @@ impl Run<'_> {
     }
 
     #[inline]
-    fn candidate_of(&mut self, node: NodeId, wanted: Wanted<'_>) -> Option<TransitionId> {
+    fn candidate_of(&mut self, node: NodeId, wanted: CandidateFilter<'_>) -> Option<TransitionId> {
         let tables = self.tables();
         let entry = tables.node(node);
         match wanted {
-            Wanted::Eventless if entry.always.is_empty() => None,
-            Wanted::Eventless => {
+            CandidateFilter::Eventless if entry.always.is_empty() => None,
+            CandidateFilter::Eventless => {
                 self.trace(|| TraceEntry::Considered { event: None });
                 self.first_enabled(&tables.candidates[entry.always.usize()])
             }
-            Wanted::Matching(descriptors) => {
+            CandidateFilter::Matching(descriptors) => {
                 let handlers = &tables.handlers[entry.handlers.usize()];
                 for descriptor in descriptors {
                     let Some(handler) = handlers.iter().find(|handler| handler.descriptor == *descriptor)
@@ -190,13 +192,13 @@ impl Run<'_> {
             let Some(guard) = &self.tables().transition(*id).guard else { return Some(*id) };
             match self.guard_holds(&guard.expr) {
                 Ok(true) => return Some(*id),
-                Ok(false) => self.refuse(*id, Refusal::GuardFalse),
+                Ok(false) => self.refuse(*id, CandidateRefusal::GuardFalse),
                 Err(error) => {
                     let message = format!("`{}`: {}", guard.text, error.message);
-                    self.refuse(*id, Refusal::GuardFailed(Box::new(error)));
+                    self.refuse(*id, CandidateRefusal::GuardFailed(Box::new(error)));
                     if !self.failed_guards.contains(id) {
                         self.failed_guards.push(*id);
-                        self.fail(FaultKind::Guard, Place::Transition(*id), message, None);
+                        self.fail(FaultKind::Guard, ExpressionSite::Transition(*id), message, None);
                     }
                 }
             }
@@ -204,17 +206,17 @@ impl Run<'_> {
         None
     }
 
-    fn refuse(&mut self, transition: TransitionId, refusal: Refusal) {
-        self.trace(|| TraceEntry::Candidate { transition, outcome: Outcome::Refused(refusal) });
+    fn refuse(&mut self, transition: TransitionId, refusal: CandidateRefusal) {
+        self.trace(|| TraceEntry::Candidate { transition, outcome: CandidateOutcome::Refused(refusal) });
     }
 
     fn selected(&self, id: TransitionId) -> Selected {
         let tables = self.tables();
         let transition = tables.transition(id);
         let domain = match &transition.route {
-            Route::Targetless => None,
-            Route::Fixed { domain, .. } => Some(*domain),
-            Route::ByHistory { targets } => {
+            TransitionRoute::Targetless => None,
+            TransitionRoute::Fixed { domain, .. } => Some(*domain),
+            TransitionRoute::ByHistory { targets } => {
                 Some(compile::domain_by_history(tables, transition, targets, &self.snapshot.more))
             }
         };
@@ -225,9 +227,9 @@ impl Run<'_> {
 
     /// Two transitions conflict if their exit sets intersect; domains are subtrees, so that is the case if one domain
     /// lies within the other. The inner source takes precedence, else the earlier in document order.
-    fn without_conflicts(&mut self, enabled: &[TransitionId]) -> Selection {
+    fn without_conflicts(&mut self, enabled: &[TransitionId]) -> SelectedTransitions {
         let tables = self.tables();
-        let mut kept = Selection::new();
+        let mut kept = SelectedTransitions::new();
         let mut preempted: SmallVec<[(TransitionId, TransitionId); 4]> = SmallVec::new();
         // Usually each domain begins after the previous ones have ended: then there is nothing to compare.
         let mut end: Option<NodeId> = None;
@@ -258,10 +260,13 @@ impl Run<'_> {
         if let Some(trace) = &mut self.trace {
             trace.entries.extend(preempted.into_iter().map(|(transition, by)| TraceEntry::Candidate {
                 transition,
-                outcome: Outcome::Refused(Refusal::Preempted { by }),
+                outcome: CandidateOutcome::Refused(CandidateRefusal::Preempted { by }),
             }));
             trace.entries.extend(
-                kept.iter().map(|one| TraceEntry::Candidate { transition: one.id, outcome: Outcome::Taken }),
+                kept.iter().map(|one| TraceEntry::Candidate {
+                    transition: one.id,
+                    outcome: CandidateOutcome::Taken,
+                }),
             );
         }
         kept

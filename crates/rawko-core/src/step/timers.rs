@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::StepError;
-use super::run::Run;
+use super::run::Macrostep;
 use super::trace::TraceEntry;
 use crate::blueprint::Delay;
 use crate::duration;
@@ -15,7 +15,7 @@ use crate::ids::NodeId;
 use crate::snapshot::{PendingTimer, TimerPurpose};
 use crate::value::Value;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     pub(super) fn start_timers_of(&mut self, node: NodeId) {
         let tables = self.tables();
         for index in 0..tables.node(node).more().timers.len() {

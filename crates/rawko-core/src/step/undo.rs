@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::configuration::Configuration;
 use crate::ids::Slot;
-use crate::snapshot::{More, Snapshot, Status};
+use crate::snapshot::{RareParts, Snapshot, Status};
 use crate::value::Value;
 
 /// Number of entries searched before a slot is saved again.
@@ -15,7 +15,7 @@ pub(super) struct Undo {
     configuration: Configuration,
     /// The previous value of each written slot, in order of writing.
     context: SmallVec<[(Slot, Value); 4]>,
-    more: Option<Option<Box<More>>>,
+    more: Option<Option<Box<RareParts>>>,
 }
 
 impl Undo {
@@ -39,7 +39,7 @@ impl Undo {
     }
 
     /// Returns the rarer parts for writing.
-    pub(super) fn more_mut<'s>(&mut self, snapshot: &'s mut Snapshot) -> &'s mut More {
+    pub(super) fn more_mut<'s>(&mut self, snapshot: &'s mut Snapshot) -> &'s mut RareParts {
         if self.more.is_none() {
             self.more = Some(snapshot.more.clone());
         }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::StepError;
 use super::faults::clipped;
-use super::run::{Raised, Run};
+use super::run::{InternalEvent, Macrostep};
 use super::trace::TraceEntry;
 use crate::effect::Effect;
 use crate::fault::{Fault, FaultKind};
 use crate::ids::NodeId;
-use crate::snapshot::{FailedWork, Failure, Invocation, Status};
+use crate::snapshot::{FailedWork, Invocation, Status, UnhandledFailure};
 use crate::value::Value;
 
-impl Run<'_> {
+impl Macrostep<'_> {
     /// Handles an invoke whose `src`, `input` or `timeout` fails: it has failed permanently, without any attempt.
     #[cold]
     pub(super) fn invoke_not_started(&mut self, invocation: Invocation, reason: String) {
@@ -35,8 +35,8 @@ impl Run<'_> {
         ]);
         let event = self.result_event("error.invoke", &invocation, error.clone());
         self.trace(|| TraceEntry::Raised { event: Arc::clone(&event.name) });
-        let failure = Some(Box::new(Failure { work: FailedWork::Invocation(invocation), error }));
-        self.queue.push_back(Raised { event, failure, fan_out: None });
+        let failure = Some(Box::new(UnhandledFailure { work: FailedWork::Invocation(invocation), error }));
+        self.queue.push_back(InternalEvent { event, failure, fan_out: None });
     }
 
     /// Handles an `after` whose delay fails.
@@ -51,12 +51,12 @@ impl Run<'_> {
             ("message", Value::str(&told)),
             ("retryable", Value::Bool(false)),
         ]);
-        let failure = Failure { work: FailedWork::Timer { node, index }, error };
+        let failure = UnhandledFailure { work: FailedWork::Timer { node, index }, error };
         self.raise_execution_error(told, None, Some(Box::new(failure)));
     }
 
     /// Processes one internal event.
-    pub(super) fn take_raised(&mut self, raised: Raised) -> Result<(), StepError> {
+    pub(super) fn take_raised(&mut self, raised: InternalEvent) -> Result<(), StepError> {
         if let Some(fan_out) = raised.fan_out {
             return self.handle_item(fan_out, raised.event, true);
         }
@@ -73,7 +73,7 @@ impl Run<'_> {
 
     /// An invoke without `onError` is raised again as `error.execution`, which many charts handle at their root.
     #[cold]
-    fn not_handled_at_start(&mut self, failure: Box<Failure>) {
+    fn not_handled_at_start(&mut self, failure: Box<UnhandledFailure>) {
         let is_second = self.event.as_ref().is_some_and(|event| &*event.name == "error.execution");
         match (&failure.work, is_second) {
             (FailedWork::Invocation(_), false) => {
@@ -112,7 +112,7 @@ impl Run<'_> {
     }
 
     /// Removes the failures that are over. The instance is active again when none is left.
-    pub(super) fn end_stall(&mut self, is_over: impl Fn(&Failure) -> bool) {
+    pub(super) fn end_stall(&mut self, is_over: impl Fn(&UnhandledFailure) -> bool) {
         if !self.snapshot.failures().iter().any(&is_over) {
             return;
         }
@@ -123,7 +123,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn stall(&mut self, failure: Failure) {
+    pub(super) fn stall(&mut self, failure: UnhandledFailure) {
         let id: Arc<str> = match &failure.work {
             FailedWork::Invocation(invocation) => Arc::clone(&self.tables().invoke(invocation.invoke).id),
             FailedWork::FanOut(fan_out) => Arc::clone(&self.tables().invoke(fan_out.invoke).id),

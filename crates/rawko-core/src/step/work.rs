@@ -1,6 +1,6 @@
 //! Starts timers and invokes of states that are active already, without a transition: the work that a migration adds.
 
-use super::run::Run;
+use super::run::Macrostep;
 use super::{Step, Tracing};
 use crate::chart::Chart;
 use crate::ids::{InvokeId, NodeId};
@@ -16,7 +16,7 @@ pub fn start_work<'w>(
     now: impl Into<Now<'w>>,
 ) -> Result<Step, String> {
     let before = snapshot.clone();
-    let mut run = Run::new(chart, snapshot, now.into(), Tracing::Off);
+    let mut run = Macrostep::new(chart, snapshot, now.into(), Tracing::Off);
     for (node, index) in timers {
         run.start_timer(*node, *index);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rawko_core::expr::{self, Expr, Names};
 use rawko_core::{
     Action, ActionKind, Backoff, Blueprint, ContextKey, Delay, EachSpec, Event, Foreach, Guard,
-    HistoryVariant, InitialSpec, InvokeSpec, Join, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot,
+    HistoryVariant, InitialSpec, InvokeSpec, JoinRule, NodeId, NodeKind, NodeSpec, Retry, Slot, Snapshot,
     Template, TransitionSpec, Trigger, Unhandled, Value,
 };
 
@@ -278,7 +278,7 @@ fn invoke(dice: &mut Dice) -> InvokeSpec {
             Box::new(EachSpec {
                 list: expression(dice.pick(LISTS)),
                 max_concurrent: 1 + dice.below(3) as u32,
-                join: dice.pick(&[Join::All, Join::Any, Join::Settled, Join::AtLeast(2)]),
+                join: dice.pick(&[JoinRule::All, JoinRule::Any, JoinRule::Settled, JoinRule::AtLeast(2)]),
                 on_item_error: dice.chance(50),
             })
         }),

@@ -13,8 +13,8 @@ use super::slot::Delivery;
 use crate::contents::Contents;
 use crate::host::Inner;
 use crate::observer::{CallWatch, Observer};
+use crate::runtime_gate::RuntimeGate;
 use crate::services::{Call, Service};
-use crate::warden::Warden;
 
 /// A call that is about to be made.
 pub struct Running {
@@ -66,14 +66,14 @@ fn crashed() -> ServiceError {
 
 impl Inner {
     pub(crate) fn run(self: &Arc<Self>, effect: OpenEffect, instance: Arc<str>, request: Request) {
-        let warden = Warden::of(
+        let runtime_gate = RuntimeGate::of(
             self,
             effect.instance,
             &instance,
             ServiceName::member_of(&effect.name, ServiceClass::Agent),
         );
         let may_repeat = self.project.may_repeat(&effect, &request);
-        let handles = (warden, Contents::of_store(self.reader.store()));
+        let handles = (runtime_gate, Contents::of_store(self.reader.store()));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => return self.fail(&effect, &error),

@@ -199,6 +199,7 @@ impl Inner {
             self.release(child);
         }
         let rests = self.release(slot);
+        self.clean_up(slot);
         for (reply, answer) in replies {
             // The caller may have stopped waiting; the commit is durable regardless.
             let _ = reply.send(answer);

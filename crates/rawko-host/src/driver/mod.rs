@@ -6,11 +6,13 @@ pub(crate) mod deadlines;
 pub(crate) mod dispatch;
 pub(crate) mod drain;
 pub(crate) mod drive;
+mod endings;
 mod environment;
 pub(crate) mod instances;
 pub(crate) mod load;
 mod perform;
 mod recovery;
+mod remove;
 pub(crate) mod scope;
 pub(crate) mod slot;
 

@@ -1,11 +1,12 @@
 //! Starts a host on an existing store: sets deadlines again, delivers messages in flight, and informs instances with
-//! open calls of the restart. The order does not matter: the machine handles each input once.
+//! open calls of the restart. The machine handles each input once in any order, but messages come first: one of them
+//! may stop the instance, and then its calls must not run again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rawko_instance::{Input, Message};
-use rawko_store::{EffectKind, Inbound, OpenEffect};
+use rawko_store::{EffectKind, Inbound, InstanceKey, OpenEffect};
 
 use super::deadlines::Due;
 use super::slot::Delivery;
@@ -22,8 +23,8 @@ impl Inner {
         for (key, due_ms) in self.store.timers()? {
             self.deadlines.set_earlier(Due::Instance(key), due_ms);
         }
-        self.restart_calls(self.store.open_effects(None)?);
-        self.deliver_inbound(self.store.inbound(None)?)
+        self.deliver_inbound(self.store.inbound(None)?)?;
+        self.restart_calls(self.store.open_effects(None)?)
     }
 
     /// Continues one instance and its descendants after the last host.
@@ -33,24 +34,49 @@ impl Inner {
             if let Some(due_ms) = row.head.next_due_ms {
                 self.deadlines.set_earlier(Due::Instance(row.key), due_ms);
             }
-            self.restart_calls(self.store.open_effects(Some(row.key))?);
             self.deliver_inbound(self.store.inbound(Some(row.key))?)?;
+            self.restart_calls(self.store.open_effects(Some(row.key))?)?;
             ahead.extend(self.store.children(&row.new.id)?);
         }
         Ok(())
     }
 
-    fn restart_calls(self: &Arc<Self>, open: Vec<OpenEffect>) {
+    fn restart_calls(self: &Arc<Self>, open: Vec<OpenEffect>) -> Result<(), HostError> {
         let epoch = u64::try_from(self.clock.now_ms()).unwrap_or(0);
         let mut restarted = BTreeSet::new();
+        let mut stopping = HashMap::new();
         for effect in open {
             if let Some(due_ms) = effect.due_ms {
                 self.deadlines.set_earlier(Due::Instance(effect.instance), due_ms);
             }
-            if is_call(&effect) && restarted.insert(effect.instance) {
+            if is_call(&effect)
+                && restarted.insert(effect.instance)
+                && !self.is_stopping(effect.instance, &mut stopping)?
+            {
                 self.post_or_complain(effect.instance, Delivery::unawaited(Input::Restart { epoch }));
             }
         }
+        Ok(())
+    }
+
+    /// Returns true if an ancestor has ended: the message that stops this instance is on its way, and its calls must
+    /// not run again before it arrives. `known` holds earlier answers, because siblings share their ancestors.
+    fn is_stopping(&self, key: InstanceKey, known: &mut HashMap<Arc<str>, bool>) -> Result<bool, HostError> {
+        let mut row = self.store.instance(key)?;
+        let mut below = Vec::new();
+        let is_stopping = loop {
+            let Some(parent) = row.and_then(|row| row.new.parent) else { break false };
+            if let Some(answer) = known.get(&parent.id) {
+                break *answer;
+            }
+            row = self.store.find(&parent.id)?;
+            below.push(parent.id);
+            if row.as_ref().is_some_and(|row| row.head.status.is_over()) {
+                break true;
+            }
+        };
+        known.extend(below.into_iter().map(|id| (id, is_stopping)));
+        Ok(is_stopping)
     }
 
     fn deliver_inbound(self: &Arc<Self>, inbound: Vec<Inbound>) -> Result<(), HostError> {

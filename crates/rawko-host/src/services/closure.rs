@@ -37,6 +37,7 @@ where
     F: Fn(Call) -> R + Send + Sync + 'static,
     R: Future<Output = Result<Value, ServiceError>> + Send + 'static,
 {
+    /// Creates a service that is [`OnRestart::Unknown`].
     pub fn new(run: F) -> Self {
         Self { run, on_restart: OnRestart::Unknown, provenance: Value::map([("closure", Value::Bool(true))]) }
     }
@@ -55,6 +56,7 @@ where
         self
     }
 
+    /// Converts to the form that [`Services`](super::Services) takes.
     pub fn into_service(self) -> Arc<dyn Service> {
         Arc::new(self)
     }

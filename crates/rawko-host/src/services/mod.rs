@@ -9,28 +9,33 @@ use rawko_core::Value;
 
 use crate::contents::Contents;
 use crate::progress::Teller;
-use crate::warden::Warden;
+use crate::runtime_gate::RuntimeGate;
 
 pub(crate) mod bodies;
 mod closure;
 pub(crate) mod command;
 mod function;
 pub(crate) mod http;
+pub(crate) mod remote;
 mod secrets;
 mod table;
 pub(crate) mod template;
+mod tool;
 
 pub use closure::{Closure, closure};
 pub use function::function;
 pub use rawko_instance::{AttemptOutcome, Category, OnRestart, ServiceError};
 pub use rawko_settings::Environment;
-pub use table::Services;
+pub use remote::{ProcessHandle, ProcessOffer, RegisterRefusal, Registered, RemoteMessage, RemoteServices};
+pub use table::{EndHook, Services};
+pub use tool::ToolService;
 
 /// The future of a service's result.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Value, ServiceError>> + Send>>;
 
 /// A callable service. The host has checked the gate and written the audit line before it calls.
 pub trait Service: Send + Sync {
+    /// Starts a call and returns its future.
     fn call(&self, call: Call) -> Answer;
 
     /// Returns the result of a plain function, without starting a task. `None` means that it must be called.
@@ -69,11 +74,13 @@ pub trait Service: Send + Sync {
 pub struct Call {
     /// The idempotency key: the same for a call that is repeated after a crash, or whose outcome is unknown.
     pub idempotency: Arc<str>,
+    /// Id of the calling instance.
     pub instance: Arc<str>,
     /// The invoke's id in the chart; for a called handler, its name.
     pub id: Arc<str>,
     /// The name of the service in the chart.
     pub name: Arc<str>,
+    /// Evaluated input.
     pub input: Value,
     /// 1 for the first attempt.
     pub attempt: u32,
@@ -83,7 +90,7 @@ pub struct Call {
     /// The sender of progress events.
     pub teller: Teller,
     /// The gate for actions besides the call itself.
-    pub warden: Warden,
+    pub runtime_gate: RuntimeGate,
     /// Long texts that earlier answers brought in.
     pub contents: Contents,
 }
@@ -104,7 +111,7 @@ pub(crate) mod testing {
             attempt: 1,
             policy: Value::Null,
             teller: crate::progress::Teller::silent(),
-            warden: crate::warden::Warden::absent(),
+            runtime_gate: crate::runtime_gate::RuntimeGate::absent(),
             contents: crate::contents::Contents::default(),
         }
     }

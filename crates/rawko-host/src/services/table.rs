@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use super::Service;
+
+/// Cleans up after an instance that has ended, however it did. Its calls may not have stopped yet.
+pub type EndHook = Arc<dyn Fn(Arc<str>) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Services by name, by scheme (`agent:` for `agent:developer`), and a fallback for all other names.
 #[derive(Clone, Default)]
@@ -12,9 +17,11 @@ pub struct Services {
     named: BTreeMap<String, Arc<dyn Service>>,
     schemes: BTreeMap<String, Arc<dyn Service>>,
     executor: Option<Arc<dyn Service>>,
+    end_hook: Option<EndHook>,
 }
 
 impl Services {
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,6 +47,19 @@ impl Services {
         self
     }
 
+    /// Sets the clean-up after instances.
+    #[must_use]
+    pub fn on_end(mut self, hook: EndHook) -> Self {
+        self.end_hook = Some(hook);
+        self
+    }
+
+    /// Returns the hook that runs when an instance ends.
+    pub fn end_hook(&self) -> Option<&EndHook> {
+        self.end_hook.as_ref()
+    }
+
+    /// Returns a service by its name, else by its scheme, else the executor.
     pub fn find(&self, name: &str) -> Option<Arc<dyn Service>> {
         let scheme = || self.schemes.get(name.split_once(':')?.0);
         self.named.get(name).or_else(scheme).or(self.executor.as_ref()).cloned()

@@ -15,7 +15,8 @@ use super::definition::{Definition, Form};
 use super::layer::Pattern;
 use crate::services::command::Command;
 use crate::services::http::{Client, Http, TIMEOUT};
-use crate::services::{Environment, Service, Services};
+use crate::services::remote::{Remote, RemoteServices, Schemas};
+use crate::services::{Environment, Service, Services, ToolService};
 use rawko_instance::{Checklist, Gate};
 use rawko_settings::requires_sandbox;
 
@@ -34,6 +35,30 @@ impl Settings {
             ..ServiceSpec::named(name)
         });
         specs.collect()
+    }
+
+    /// Returns the services that agents may call as tools.
+    pub fn tool_services(&self, project_root: &Path) -> Vec<ToolService> {
+        let (client, confinement) = (Arc::new(Client::default()), self.confinement(project_root));
+        let gate = self.gate();
+        let tools = self.said.services.iter().filter(|(_, definition)| definition.is_tool);
+        tools
+            .filter_map(|(name, definition)| {
+                let is_confined = self.requires_sandbox_outside(&definition.file);
+                let shared = (&client, &self.remote);
+                let service =
+                    definition.service((name, is_confined), &confinement, &self.environment, shared)?;
+                Some(ToolService {
+                    name: name.as_str().into(),
+                    description: definition.description.clone().unwrap_or_default(),
+                    input: definition.input.clone(),
+                    remote: self.remote.clone(),
+                    may_write: matches!(definition.form, Some(Form::Command(_))),
+                    refusal: gate.by_settings(name, None).err(),
+                    service,
+                })
+            })
+            .collect()
     }
 
     /// Returns the targets of `send`.
@@ -60,13 +85,15 @@ impl Settings {
         let (client, confinement) = (Arc::new(Client::default()), self.confinement(project_root));
         definitions.iter().fold(Services::new(), |services, (name, definition)| {
             let is_confined = self.requires_sandbox_outside(&definition.file);
-            match definition.service((name, is_confined), &confinement, &self.environment, &client) {
+            let shared = (&client, &self.remote);
+            match definition.service((name, is_confined), &confinement, &self.environment, shared) {
                 Some(service) => services.add(name, service),
                 None => services,
             }
         })
     }
 
+    /// Builds the gate from `governance` of all layers.
     pub fn gate(&self) -> Gate {
         let mut gate = Gate::limited(self.said.calls_max);
         let mut lists = self.said.allow.iter();
@@ -125,7 +152,7 @@ impl Definition {
         (name, is_confined): (&str, bool),
         confinement: &Confinement,
         environment: &Environment,
-        client: &Arc<Client>,
+        (client, remote): (&Arc<Client>, &RemoteServices),
     ) -> Option<Arc<dyn Service>> {
         let (environment, kept) = (environment.clone(), (self.on_restart, self.provenance()));
         Some(match self.form.clone()? {
@@ -139,6 +166,10 @@ impl Definition {
                 let timeout = self.timeout.unwrap_or(TIMEOUT);
                 Arc::new(Http::new(form, Arc::clone(client), timeout, environment, kept))
             }
+            Form::Remote(form) => {
+                remote.declare(name, Schemas { input: self.input.clone(), output: self.output.clone() });
+                Arc::new(Remote::new(form, remote.clone(), self.timeout, kept))
+            }
         })
     }
 
@@ -147,6 +178,7 @@ impl Definition {
         let mut entries = match &self.form {
             Some(Form::Command(form)) => form.provenance(),
             Some(Form::Http(form)) => form.provenance(),
+            Some(Form::Remote(form)) => form.provenance(),
             None => Vec::new(),
         };
         entries.push(("settings", Value::str(&self.file)));

@@ -8,10 +8,11 @@ use rawko_chart::{Document, DocumentData, DocumentEntry, Span};
 use rawko_core::{Schema, ServiceClass, ServiceName, Value};
 
 use super::reader::Reader;
-use super::{command, http};
+use super::{command, http, remote};
 use crate::services::OnRestart;
 use crate::services::command::CommandForm;
 use crate::services::http::HttpForm;
+use crate::services::remote::RemoteForm;
 
 /// One service or endpoint.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Definition {
     pub(super) on_restart: OnRestart,
     pub(super) timeout: Option<Duration>,
     pub(super) description: Option<String>,
+    /// True if agents may call it as a tool.
+    pub(super) is_tool: bool,
     /// The owner's notes, copied to the audit.
     pub(super) provenance: Value,
     /// Schemas of input and output, if the settings have them.
@@ -35,12 +38,14 @@ pub(super) struct Definition {
 pub(super) enum Form {
     Command(CommandForm),
     Http(HttpForm),
+    Remote(RemoteForm),
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "command",
     "sandbox",
     "http",
+    "remote",
     "cwd",
     "env",
     "pass_env",
@@ -51,6 +56,7 @@ const KEYS: [&str; 13] = [
     "provenance",
     "input",
     "output",
+    "tool",
 ];
 /// Keys that are valid only for a program.
 const COMMAND_ONLY: [&str; 5] = ["cwd", "env", "pass_env", "output_max", "sandbox"];
@@ -75,6 +81,7 @@ impl Reader<'_> {
             on_restart: OnRestart::Unknown,
             timeout: None,
             description: None,
+            is_tool: false,
             provenance: Value::Null,
             input: None,
             output: None,
@@ -84,8 +91,30 @@ impl Reader<'_> {
         for part in self.record(&entry.value, &what, &KEYS) {
             self.take_common(&mut definition, part, &what);
         }
-        definition.form = self.form(entry, &what, &mut definition.timeout);
+        definition.form = match self.only_form(entry, &what) {
+            Some(remote) => self.remote(remote, &entry.value, kind, &what).map(Form::Remote),
+            None => self.form(entry, &what, &mut definition.timeout),
+        };
+        self.check_tool(&definition, entry, kind, &what);
         definition
+    }
+
+    /// A model chooses a tool by its description, and writes an object as its input.
+    fn check_tool(&mut self, definition: &Definition, entry: &DocumentEntry, kind: &str, what: &str) {
+        let of = |key: &str| entry.value.entries()?.iter().find(|part| part.key == key);
+        let Some(tool) = of("tool").filter(|_| definition.is_tool) else { return };
+        if kind != "service" {
+            self.invalid(tool.key_span, format!("{what} cannot be a tool"), "only `services` can be tools");
+        }
+        if definition.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
+            let message = format!("{what} is a tool of agents, but has no `description`");
+            self.say(&MISSING_KEY, tool.key_span, message, "add `description`: models choose tools by it");
+        }
+        let kind_of_input = definition.input.as_ref().map(|input| input.source().get("type").clone());
+        if let Some(kind) = kind_of_input.filter(|kind| kind.as_str() != Some("object")) {
+            let message = format!("{what} is a tool of agents, but its `input` has the type {kind}");
+            self.invalid(tool.key_span, message, "write a schema with `type: object`");
+        }
     }
 
     fn take_common(&mut self, definition: &mut Definition, part: &DocumentEntry, what: &str) {
@@ -96,6 +125,7 @@ impl Reader<'_> {
             "description" => definition.description = self.text(&part.value, &named).map(str::to_owned),
             "input" => definition.input = Some(self.schema(&part.value, &named)),
             "output" => definition.output = Some(self.schema(&part.value, &named)),
+            "tool" => definition.is_tool = self.flag(&part.value, &named).unwrap_or_default(),
             "provenance" => definition.provenance = Value::from_json(part.value.to_json()),
             _ => {}
         }
@@ -125,6 +155,39 @@ impl Reader<'_> {
         OnRestart::Unknown
     }
 
+    /// Returns `remote` if it is the only form.
+    fn only_form<'d>(&mut self, entry: &'d DocumentEntry, what: &str) -> Option<&'d DocumentEntry> {
+        let of = |key: &str| entry.value.entries()?.iter().find(|part| part.key == key);
+        let remote = of("remote")?;
+        if let Some(other) = of("command").or_else(|| of("http")) {
+            let message = format!("{what} is both `remote` and `{}`", other.key);
+            let finding = CONFLICTING_KEYS.at(remote.key_span, message).related(other.key_span, "and here");
+            self.report(finding.help("remove one of them, or define two services"));
+        }
+        Some(remote)
+    }
+
+    fn remote(
+        &mut self,
+        remote: &DocumentEntry,
+        at: &Document,
+        kind: &str,
+        what: &str,
+    ) -> Option<RemoteForm> {
+        let of = |key: &str| at.entries()?.iter().find(|part| part.key == key);
+        for misplaced in COMMAND_ONLY.into_iter().filter_map(of) {
+            let message = format!("`{}` has no effect with `remote`", misplaced.key);
+            let finding = CONFLICTING_KEYS.at(misplaced.key_span, message).related(remote.key_span, "");
+            self.report(finding.help("it applies to programs that rawko starts"));
+        }
+        if kind != "service" {
+            let message = format!("{what} cannot be `remote`");
+            self.invalid(remote.key_span, message, "only `services` can be remote");
+            return None;
+        }
+        Some(remote::read(self, &remote.value, what))
+    }
+
     fn form(&mut self, entry: &DocumentEntry, what: &str, timeout: &mut Option<Duration>) -> Option<Form> {
         let at = &entry.value;
         let of = |key: &str| at.entries()?.iter().find(|part| part.key == key);
@@ -149,8 +212,8 @@ impl Reader<'_> {
             }
             (None, None) => {
                 if at.entries().is_some() || at.data == DocumentData::Null {
-                    let message = format!("{what} has neither `command` nor `http`");
-                    let help = "add `command: [program, argument]` or `http: {url: …}`";
+                    let message = format!("{what} has none of `command`, `http` and `remote`");
+                    let help = "add `command: [program, argument]`, `http: {url: …}` or `remote: {}`";
                     self.say(&MISSING_KEY, entry.key_span, message, help);
                 }
                 None

@@ -40,7 +40,8 @@ pub(super) fn read(root: &Path, environment: &Environment) -> (Settings, Vec<(So
         read.push((file, source, findings));
     }
     let sources = read.iter().map(|(file, source, _)| (Arc::clone(&file.shown), source.clone())).collect();
-    let settings = Settings { said, environment: environment.clone(), sources };
+    let remote = crate::services::RemoteServices::default();
+    let settings = Settings { said, environment: environment.clone(), sources, remote };
     let is_any_wrong = read.iter().any(|(_, _, findings)| is_wrong(findings));
     for (file, source, mut findings) in read {
         if !is_any_wrong {

@@ -73,6 +73,7 @@ const ELSEWHERE: &[&str] = &[
     "restate",
     "retention",
     "worktrees",
+    "triggers",
 ];
 
 impl Layer {

@@ -9,6 +9,7 @@ mod files;
 mod http;
 mod layer;
 mod reader;
+mod remote;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use rawko_settings::SectionSource;
 
 use layer::Layer;
 
-use crate::services::Environment;
+use crate::services::{Environment, RemoteServices};
 use rawko_instance::{Limits, SETTINGS_FILE};
 
 const INSTANCES_IN_MEMORY: usize = 1024;
@@ -36,14 +37,18 @@ pub struct Settings {
     environment: Environment,
     /// The texts that were read, by the name of their file in sections.
     sources: Vec<(Arc<str>, Source)>,
+    /// The queue of remote services, shared by all clones.
+    remote: RemoteServices,
 }
 
 /// Settings from the command line, which take precedence over all others.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
+    /// Path of the store.
     pub store: Option<PathBuf>,
     /// In bytes.
     pub store_size_max: Option<u64>,
+    /// Instances kept in memory.
     pub instances_in_memory: Option<usize>,
 }
 
@@ -64,7 +69,8 @@ impl Settings {
         let file = Arc::from(SETTINGS_FILE);
         let (said, mut findings) = Layer::of_text(&source.text, &file, environment);
         let sources = vec![(Arc::clone(&file), source.clone())];
-        let settings = Self { said, environment: environment.clone(), sources };
+        let remote = RemoteServices::default();
+        let settings = Self { said, environment: environment.clone(), sources, remote };
         if !is_wrong(&findings) {
             findings.extend(settings.never_allowed(&file));
         }
@@ -81,6 +87,7 @@ impl Settings {
         files::user(&self.environment)
     }
 
+    /// Applies flags on top of all files.
     #[must_use]
     pub fn with_flags(self, flags: Flags) -> Self {
         let Flags { store, store_size_max, instances_in_memory } = flags;
@@ -145,6 +152,11 @@ impl Settings {
     /// Returns the environment that the settings were read with.
     pub fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    /// Returns the queue of the services that other programs provide. Known to it are the services that were built.
+    pub fn remote_services(&self) -> &RemoteServices {
+        &self.remote
     }
 
     /// Returns the names of all services, sorted, including invalid ones.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rawko_host::Reader;
-use rawko_store::{Options, SqliteStore};
+use rawko_store::{Options, SqliteStore, StoreError};
 
 use crate::bank::Bank;
 use crate::charts::settings;
@@ -89,7 +89,7 @@ fn run(seed: u64, kills: u64) {
     assert!(heard.lock().unwrap().finished);
     check(&project, &mut ledger, &heard, &bank);
     let books = bank.books.lock().unwrap();
-    ledger.close(&reader(&project), &books);
+    ledger.close(&reader(&project).unwrap(), &books);
     let heard = heard.lock().unwrap();
     let refusals: u64 =
         heard.trouble.iter().filter(|(words, _)| words.contains("full")).map(|(_, n)| n).sum();
@@ -150,15 +150,23 @@ fn hear(heard: &mut Heard, line: &str) {
     }
 }
 
-fn reader(project: &tempfile::TempDir) -> Reader {
+/// Returns `None` if the host was killed before it had created its store.
+fn reader(project: &tempfile::TempDir) -> Option<Reader> {
     let options = Options { read_only: true, ..Options::default() };
-    Reader::new(Arc::new(SqliteStore::open(&store_path(project.path()), options).unwrap()))
+    let path = store_path(project.path());
+    match SqliteStore::open(&path, options) {
+        Ok(store) => Some(Reader::new(Arc::new(store))),
+        Err(StoreError::Io(why)) if !path.exists() || why.ends_with("is not a store yet") => None,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 fn check(project: &tempfile::TempDir, ledger: &mut Ledger, heard: &Mutex<Heard>, bank: &Bank) {
-    if !store_path(project.path()).exists() {
-        return;
+    let (heard, books) = (heard.lock().unwrap(), bank.books.lock().unwrap());
+    match reader(project) {
+        Some(reader) => ledger.check(&reader, &heard.ticks, &books),
+        None => {
+            assert!(heard.ticks.is_empty(), "events were acknowledged without a store: {:?}", heard.ticks)
+        }
     }
-    let books = bank.books.lock().unwrap();
-    ledger.check(&reader(project), &heard.lock().unwrap().ticks, &books);
 }

@@ -207,6 +207,7 @@ async fn a_person_or_nobody_may_play_an_agent_too() {
         approved: true,
         by: None,
         claimed: None,
+        asked_ms: None,
         comment: None,
         data: Value::Null,
     };

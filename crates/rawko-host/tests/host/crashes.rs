@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rawko_core::Value;
 use rawko_host::{HostError, OnRestart};
 use rawko_store::*;
 use serde_json::json;
@@ -47,6 +48,49 @@ async fn the_outcome_of_an_unsafe_call_is_unknown() {
     let (bench, end) = interrupted(OnRestart::Unknown).await;
     assert_eq!(end, r#"done [done] {"why":"interrupted"}"#);
     assert_eq!(bench.called(), ["job i/0/0 1"]);
+}
+
+const OUTER: &str = "
+statechart:
+  id: outer
+  initial: busy
+  states:
+    busy: {invoke: {id: kid, src: statechart:middle, onDone: done, onError: done}}
+    done: {type: final}
+";
+
+const MIDDLE: &str = "
+statechart:
+  id: middle
+  initial: busy
+  states:
+    busy: {invoke: {id: kid, src: statechart:work, onDone: done, onError: done}}
+    done: {type: final}
+";
+
+#[tokio::test]
+async fn a_cancel_after_a_crash_repeats_no_call_of_a_descendant() {
+    for is_command in [true, false] {
+        let bench = bench(&[OUTER, MIDDLE, WORK])
+            .service("job", &[Act::Hang, Act::Answer(json!(1))])
+            .on_restart("job", OnRestart::Retry);
+        let host = bench.host().await;
+        start(&host, "outer", json!({})).await;
+        bench.until_called(1).await;
+        host.close().await;
+        // A command cancels; a server then finds the messages that stop the descendants.
+        let host = bench.command().await;
+        host.cancel("i", Value::Null).await.unwrap();
+        let host = if is_command {
+            host
+        } else {
+            host.close().await;
+            bench.host().await
+        };
+        let only_child = |id: &str| bench.store.children(id).unwrap().remove(0).new.id;
+        until_over(&host, &only_child(&only_child("i"))).await;
+        assert_eq!(bench.called().len(), 1, "{:?}", bench.called());
+    }
 }
 
 /// A store whose disk can be full, or that fails to look up known deliveries.

@@ -145,8 +145,14 @@ async fn answers_and_retries_are_refused_requests_do_not_expire_and_a_cancel_end
     let host = bench.host().await;
     start(&host, "asks", json!({})).await;
     pause(&host, "i").await;
-    let answer =
-        || PersonAnswer { approved: true, by: None, claimed: None, comment: None, data: Value::Null };
+    let answer = || PersonAnswer {
+        approved: true,
+        by: None,
+        claimed: None,
+        asked_ms: None,
+        comment: None,
+        data: Value::Null,
+    };
     let paused = HostError::Paused { id: "i".into() };
     assert_eq!(host.answer("i", None, answer()).await, Err(paused.clone()));
     assert_eq!(host.retry("i").await, Err(paused));

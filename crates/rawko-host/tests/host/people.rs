@@ -26,7 +26,14 @@ statechart:
 ";
 
 fn answer(approved: bool) -> PersonAnswer {
-    PersonAnswer { approved, by: Some("ada".into()), claimed: None, comment: None, data: Value::Null }
+    PersonAnswer {
+        approved,
+        by: Some("ada".into()),
+        claimed: None,
+        asked_ms: None,
+        comment: None,
+        data: Value::Null,
+    }
 }
 
 #[tokio::test]
@@ -41,6 +48,40 @@ async fn a_person_is_asked_and_answers() {
     assert_eq!(rest(&host, "i").await, "waits [yes]");
     let twice = host.answer("i", None, answer(false)).await;
     assert_eq!(twice, Err(HostError::NothingAsked { id: "i".into() }));
+}
+
+/// Two people see a request; one denies it, and the agent asks again at once. The other has not seen the new request.
+#[tokio::test]
+async fn an_answer_counts_only_for_the_request_that_was_seen() {
+    let again = "
+statechart:
+  id: again
+  initial: asking
+  states:
+    asking:
+      invoke:
+        id: approval
+        src: human
+        onDone:
+          - {target: yes, guard: event.data.approved}
+          - {target: asking, reenter: true}
+    yes: {type: final}
+";
+    let bench = bench(&[again]);
+    let host = bench.host().await;
+    start(&host, "again", json!({})).await;
+    assert_eq!(rest(&host, "i").await, "asks [asking]");
+    let key = host.reader().find("i").unwrap().key;
+    let asked_ms = || host.reader().store().open_effects(Some(key)).unwrap()[0].opened_ms;
+    let first = asked_ms();
+    let seen = |asked_ms: i64, approved: bool| PersonAnswer { asked_ms: Some(asked_ms), ..answer(approved) };
+    bench.advance(&host, 1_000);
+    host.answer("i", Some("approval"), seen(first, false)).await.unwrap();
+    assert_eq!(rest(&host, "i").await, "asks [asking]");
+    let stale = host.answer("i", Some("approval"), seen(first, true)).await;
+    assert_eq!(stale, Err(HostError::Superseded { id: "i".into(), invoke: "approval".into() }));
+    host.answer("i", Some("approval"), seen(asked_ms(), true)).await.unwrap();
+    assert_eq!(rest(&host, "i").await, "done [yes] null");
 }
 
 /// Neither a person who may send events nor another instance answers a request by the name of its result.

@@ -134,6 +134,7 @@ statechart:
         approved: true,
         by: None,
         claimed: None,
+        asked_ms: None,
         comment: None,
         data: Value::from_json(data),
     };

@@ -29,7 +29,7 @@ pub(crate) fn call(input: Value) -> Call {
         attempt: 2,
         policy: Value::map([("budget", Value::map([("tool_calls", Value::Int(3))]))]),
         teller: rawko_host::Teller::silent(),
-        warden: rawko_host::Warden::absent(),
+        runtime_gate: rawko_host::RuntimeGate::absent(),
         contents: rawko_host::Contents::default(),
     }
 }

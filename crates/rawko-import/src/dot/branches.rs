@@ -1,10 +1,10 @@
 //! Fan-out and fan-in: the branches between them become regions. A branch has its own outcome, as runners give each branch
 //! its own context.
 
-use super::conditions::Names;
-use super::nodes::Kind;
+use super::conditions::ThreadNames;
+use super::nodes::DotNodeKind;
 use super::routes::{JOINED, Thread, assign};
-use super::{GATES, Importer};
+use super::{DotImporter, GATES};
 use crate::yaml::Yaml;
 
 /// The nodes of one branch, and the fan-ins that it leads to.
@@ -16,10 +16,10 @@ struct Branch {
     misplaced: Option<usize>,
 }
 
-impl Importer {
+impl DotImporter {
     /// Returns the nodes that are in a branch of a fan-out.
     pub(super) fn branch_nodes(&self, reached: &[usize]) -> Vec<usize> {
-        let fans = reached.iter().copied().filter(|number| self.kind(*number) == Kind::FanOut);
+        let fans = reached.iter().copied().filter(|number| self.kind(*number) == DotNodeKind::FanOut);
         fans.flat_map(|fan| self.branches(fan)).flat_map(|branch| branch.nodes).collect()
     }
 
@@ -38,17 +38,21 @@ impl Importer {
         let mut open = vec![first];
         while let Some(node) = open.pop() {
             match self.kind(node) {
-                Kind::FanIn => {
+                DotNodeKind::FanIn => {
                     if !branch.joins.contains(&node) {
                         branch.joins.push(node);
                     }
                     continue;
                 }
-                Kind::Start | Kind::Exit | Kind::FanOut => {
+                DotNodeKind::Start | DotNodeKind::Exit | DotNodeKind::FanOut => {
                     branch.misplaced = Some(node);
                     continue;
                 }
-                Kind::Work | Kind::Human | Kind::Decision | Kind::Wait | Kind::Foreign => {}
+                DotNodeKind::Work
+                | DotNodeKind::Human
+                | DotNodeKind::Decision
+                | DotNodeKind::Wait
+                | DotNodeKind::Foreign => {}
             }
             if branch.nodes.contains(&node) {
                 continue;
@@ -79,7 +83,7 @@ impl Importer {
         for (index, branch) in branches.iter().enumerate() {
             let key = format!("branch_{}", index + 1);
             let names =
-                Names { prefix: format!("{}_{key}_", super::conditions::context_key(&self.keys[fan])) };
+                ThreadNames { prefix: format!("{}_{key}_", super::conditions::context_key(&self.keys[fan])) };
             self.declare(&names);
             outcomes.push((names.of("outcome"), names.context("outcome")));
             let path = format!("{}.{}.{key}", thread.path, self.keys[fan]);

@@ -8,11 +8,11 @@ pub(super) const OUTCOMES: [(&str, &str); 3] =
 
 /// The names under which one thread of the workflow keeps its results in the context: branches have their own.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ThreadNames {
     pub(super) prefix: String,
 }
 
-impl Names {
+impl ThreadNames {
     pub(super) fn of(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -43,7 +43,7 @@ fn bare(key: String) -> String {
 }
 
 /// Translates a condition; the error names the part without a counterpart.
-pub(super) fn translate(condition: &str, names: &Names) -> Result<String, String> {
+pub(super) fn translate(condition: &str, names: &ThreadNames) -> Result<String, String> {
     let groups: Result<Vec<_>, _> = condition
         .split("||")
         .map(|group| {
@@ -85,7 +85,7 @@ fn clause_parts(clause: &str) -> Option<(String, &'static str, String, bool)> {
     is_key.then(|| (key.to_owned(), operator, value.to_owned(), negated))
 }
 
-fn clause(clause: &str, names: &Names) -> Result<String, String> {
+fn clause(clause: &str, names: &ThreadNames) -> Result<String, String> {
     let (key, operator, value, negated) =
         clause_parts(clause).ok_or_else(|| format!("the condition `{}`", clause.trim()))?;
     let outcome = OUTCOMES.iter().find(|(theirs, _)| key == "outcome" && *theirs == value);

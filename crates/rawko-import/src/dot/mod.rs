@@ -11,12 +11,12 @@ mod token;
 
 use std::collections::BTreeMap;
 
-use self::conditions::Names;
-use self::nodes::Kind;
-use self::parse::{Graph, get};
+use self::conditions::ThreadNames;
+use self::nodes::DotNodeKind;
+use self::parse::{DotGraph, get};
 use self::routes::Thread;
 use super::yaml::Yaml;
-use super::{ImportError, ImportOptions, Imported, Notes};
+use super::{ImportError, ImportOptions, ImportResult, Notes};
 
 /// Final states of the chart besides the exits of the workflow.
 const FAILED: &str = "failed";
@@ -32,12 +32,12 @@ const GRAPH_KEYS: [&str; 6] =
 const GRAPH_REFUSED: [&str; 3] = ["stack.child_dotfile", "max_node_visits", "vars"];
 
 /// Imports a workflow.
-pub fn dot(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+pub fn dot(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let graph = parse::parse(text)?;
     let id = graph.name.clone().filter(|name| !name.is_empty()).or(options.id.map(str::to_owned));
     let id = id.unwrap_or_else(|| "imported".to_owned());
     let keys = keys(&graph);
-    let mut importer = Importer {
+    let mut importer = DotImporter {
         id: id.clone(),
         graph,
         keys,
@@ -49,13 +49,13 @@ pub fn dot(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportErr
     let chart = importer.chart(&id)?;
     let notes = importer.notes.finish();
     let yaml = super::heading("DOT", &notes) + &chart.write();
-    Ok(Imported { id, yaml, charts: Vec::new(), notes })
+    Ok(ImportResult { id, yaml, charts: Vec::new(), notes })
 }
 
 /// The import of one graph.
-struct Importer {
+struct DotImporter {
     id: String,
-    graph: Graph,
+    graph: DotGraph,
     /// The states' keys by node.
     keys: Vec<String>,
     notes: Notes,
@@ -67,11 +67,11 @@ struct Importer {
     actions: Vec<(String, Yaml)>,
 }
 
-impl Importer {
+impl DotImporter {
     fn chart(&mut self, id: &str) -> Result<Yaml, ImportError> {
         let start = self.start()?;
         self.graph_attributes();
-        let thread = Thread { names: Names::default(), path: format!("#{id}"), join: None };
+        let thread = Thread { names: ThreadNames::default(), path: format!("#{id}"), join: None };
         self.declare(&thread.names);
         let reached = self.reached(start);
         for (number, node) in self.graph.nodes.iter().enumerate() {
@@ -111,7 +111,7 @@ impl Importer {
     /// Returns the start: by shape or type, else by name.
     fn start(&self) -> Result<usize, ImportError> {
         let starts: Vec<_> =
-            (0..self.graph.nodes.len()).filter(|number| self.kind(*number) == Kind::Start).collect();
+            (0..self.graph.nodes.len()).filter(|number| self.kind(*number) == DotNodeKind::Start).collect();
         match starts[..] {
             [start] => Ok(start),
             [] => Err(parse::error(1, "no start node: give one `shape=Mdiamond`, or name it `start`")),
@@ -120,7 +120,7 @@ impl Importer {
     }
 
     /// Context keys of one thread: its last result, and what conditions read.
-    fn declare(&mut self, names: &Names) {
+    fn declare(&mut self, names: &ThreadNames) {
         self.context.insert(names.of("outcome"), Yaml::text("success"));
         self.context.insert(names.of("preferred_label"), Yaml::Null);
         self.context.insert(names.of("suggested"), Yaml::Null);
@@ -257,7 +257,7 @@ fn is_drawing(key: &str) -> bool {
 }
 
 /// Keys of states: node names without the signs that targets give a meaning.
-fn keys(graph: &Graph) -> Vec<String> {
+fn keys(graph: &DotGraph) -> Vec<String> {
     let mut taken: Vec<String> = [FAILED, COMPLETED, GATES].iter().map(ToString::to_string).collect();
     for node in &graph.nodes {
         let mut key: String =

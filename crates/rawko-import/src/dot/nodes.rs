@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::parse::Node;
-use super::{COMPLETED, FAILED, GATES, Importer, is_drawing};
+use super::parse::DotNode;
+use super::{COMPLETED, DotImporter, FAILED, GATES, is_drawing};
 use crate::ecmascript::{literal, text_literal};
 use crate::yaml::Yaml;
 
@@ -11,7 +11,7 @@ use super::routes::Thread;
 
 /// The work of a node, by its `type`, else by its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DotNodeKind {
     Start,
     Exit,
     /// An agent, a prompt, a tool or a command.
@@ -50,31 +50,31 @@ const STRUCTURAL: [&str; 17] = [
     "retry_policy",
 ];
 
-impl Importer {
-    pub(super) fn kind(&self, number: usize) -> Kind {
+impl DotImporter {
+    pub(super) fn kind(&self, number: usize) -> DotNodeKind {
         let node = &self.graph.nodes[number];
         if let Some(kind) = node.get("type") {
             return match kind {
-                "start" => Kind::Start,
-                "exit" => Kind::Exit,
-                "wait.human" | "human" => Kind::Human,
-                "conditional" => Kind::Decision,
-                "parallel" => Kind::FanOut,
-                "parallel.fan_in" => Kind::FanIn,
-                "wait" | "wait.timer" => Kind::Wait,
-                "stack.manager_loop" => Kind::Foreign,
-                _ => Kind::Work,
+                "start" => DotNodeKind::Start,
+                "exit" => DotNodeKind::Exit,
+                "wait.human" | "human" => DotNodeKind::Human,
+                "conditional" => DotNodeKind::Decision,
+                "parallel" => DotNodeKind::FanOut,
+                "parallel.fan_in" => DotNodeKind::FanIn,
+                "wait" | "wait.timer" => DotNodeKind::Wait,
+                "stack.manager_loop" => DotNodeKind::Foreign,
+                _ => DotNodeKind::Work,
             };
         }
         match node.get("shape").map(str::to_ascii_lowercase).as_deref() {
-            Some("mdiamond") => Kind::Start,
-            Some("msquare") => Kind::Exit,
-            Some("hexagon") => Kind::Human,
-            Some("diamond") => Kind::Decision,
-            Some("component") => Kind::FanOut,
-            Some("tripleoctagon") => Kind::FanIn,
-            Some("insulator") => Kind::Wait,
-            Some("house") => Kind::Foreign,
+            Some("mdiamond") => DotNodeKind::Start,
+            Some("msquare") => DotNodeKind::Exit,
+            Some("hexagon") => DotNodeKind::Human,
+            Some("diamond") => DotNodeKind::Decision,
+            Some("component") => DotNodeKind::FanOut,
+            Some("tripleoctagon") => DotNodeKind::FanIn,
+            Some("insulator") => DotNodeKind::Wait,
+            Some("house") => DotNodeKind::Foreign,
             _ => {
                 let has_start = self.graph.nodes.iter().any(|node| {
                     node.get("type") == Some("start")
@@ -85,9 +85,9 @@ impl Importer {
                         || node.get("shape").is_some_and(|shape| shape.eq_ignore_ascii_case("msquare"))
                 });
                 match node.id.as_str() {
-                    "start" | "Start" if !has_start => Kind::Start,
-                    "exit" | "Exit" | "end" | "End" if !has_exit => Kind::Exit,
-                    _ => Kind::Work,
+                    "start" | "Start" if !has_start => DotNodeKind::Start,
+                    "exit" | "Exit" | "end" | "End" if !has_exit => DotNodeKind::Exit,
+                    _ => DotNodeKind::Work,
                 }
             }
         }
@@ -100,13 +100,15 @@ impl Importer {
         let label = node.get("label").filter(|label| *label != self.keys[number] && !label.starts_with('<'));
         state.push_some("description", label.map(Yaml::text));
         match self.kind(number) {
-            Kind::Exit => {
+            DotNodeKind::Exit => {
                 state.push("type", Yaml::text("final"));
                 state.push("output", Yaml::map([("outcome", Yaml::text(thread.names.context("outcome")))]));
             }
-            Kind::Start | Kind::Decision => state.push("always", self.routes(number, thread)),
-            Kind::FanIn if node.get("prompt").is_none() => state.push("always", self.routes(number, thread)),
-            Kind::Wait => {
+            DotNodeKind::Start | DotNodeKind::Decision => state.push("always", self.routes(number, thread)),
+            DotNodeKind::FanIn if node.get("prompt").is_none() => {
+                state.push("always", self.routes(number, thread))
+            }
+            DotNodeKind::Wait => {
                 let (line, id) = (node.line, node.id.clone());
                 let duration = node.get("duration").filter(|text| is_duration(text)).map(str::to_owned);
                 let routes = self.routes(number, thread);
@@ -118,9 +120,11 @@ impl Importer {
                     }
                 }
             }
-            Kind::FanOut => self.fan_out(&mut state, number, thread),
-            Kind::Work | Kind::Human | Kind::FanIn => self.work(&mut state, number, thread),
-            Kind::Foreign => {
+            DotNodeKind::FanOut => self.fan_out(&mut state, number, thread),
+            DotNodeKind::Work | DotNodeKind::Human | DotNodeKind::FanIn => {
+                self.work(&mut state, number, thread)
+            }
+            DotNodeKind::Foreign => {
                 let (line, id) = (node.line, node.id.clone());
                 let shape = node.get("type").or_else(|| node.get("shape")).unwrap_or_default().to_owned();
                 self.notes.lost(line, format!("the node `{id}`: `{shape}` has no counterpart"));
@@ -193,7 +197,7 @@ impl Importer {
     }
 
     fn invoke(&mut self, number: usize, next: &Yaml, thread: &Thread) -> Yaml {
-        let is_human = self.kind(number) == Kind::Human;
+        let is_human = self.kind(number) == DotNodeKind::Human;
         let node = &self.graph.nodes[number];
         let line = node.line;
         let key = self.keys[number].clone();
@@ -228,8 +232,10 @@ impl Importer {
         let attributes = &self.graph.attributes;
         let default =
             ["default_max_retries", "default_max_retry"].iter().find_map(|key| super::get(attributes, key));
-        let text =
-            node.get("max_retries").or(default.filter(|_| self.kind(number) == Kind::Work))?.to_owned();
+        let text = node
+            .get("max_retries")
+            .or(default.filter(|_| self.kind(number) == DotNodeKind::Work))?
+            .to_owned();
         let Some(retries) = text.parse::<u32>().ok() else {
             let line = node.line;
             self.notes.lost(line, format!("`max_retries={text}`: not a number"));
@@ -287,7 +293,7 @@ impl Importer {
             return;
         }
         let exits: Vec<usize> =
-            (0..self.graph.nodes.len()).filter(|number| self.kind(*number) == Kind::Exit).collect();
+            (0..self.graph.nodes.len()).filter(|number| self.kind(*number) == DotNodeKind::Exit).collect();
         for exit in exits {
             let mut routes = Vec::new();
             for gate in &gates {
@@ -320,7 +326,7 @@ impl Importer {
 }
 
 /// The attributes of a node, each once with its last value.
-fn last_of_each(node: &Node) -> impl Iterator<Item = (&str, &str, u32)> {
+fn last_of_each(node: &DotNode) -> impl Iterator<Item = (&str, &str, u32)> {
     node.attributes.iter().enumerate().filter_map(|(at, (key, value, line))| {
         let is_last = !node.attributes[at + 1..].iter().any(|(later, _, _)| later == key);
         (is_last && !value.is_empty()).then_some((key.as_str(), value.as_str(), *line))

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::token::{Token, tokens};
+use super::token::{DotToken, tokens};
 use crate::ImportError;
 
 /// Nesting limit of subgraphs.
@@ -15,36 +15,36 @@ const EDGES_MAX: usize = 20_000;
 pub(super) type Attributes = Vec<(String, String, u32)>;
 
 #[derive(Debug, Default)]
-pub(super) struct Graph {
+pub(super) struct DotGraph {
     pub(super) name: Option<String>,
     pub(super) attributes: Attributes,
-    pub(super) nodes: Vec<Node>,
-    pub(super) edges: Vec<Edge>,
+    pub(super) nodes: Vec<DotNode>,
+    pub(super) edges: Vec<DotEdge>,
     index: HashMap<String, usize>,
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct DotNode {
     pub(super) id: String,
     pub(super) line: u32,
     pub(super) attributes: Attributes,
 }
 
 #[derive(Debug)]
-pub(super) struct Edge {
+pub(super) struct DotEdge {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) line: u32,
     pub(super) attributes: Attributes,
 }
 
-impl Node {
+impl DotNode {
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         get(&self.attributes, key)
     }
 }
 
-impl Edge {
+impl DotEdge {
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         get(&self.attributes, key)
     }
@@ -57,9 +57,9 @@ pub(super) fn get<'a>(attributes: &'a Attributes, key: &str) -> Option<&'a str> 
 }
 
 /// Reads one graph.
-pub(super) fn parse(text: &str) -> Result<Graph, ImportError> {
+pub(super) fn parse(text: &str) -> Result<DotGraph, ImportError> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { tokens, at: 0, graph: Graph::default() };
+    let mut parser = DotParser { tokens, at: 0, graph: DotGraph::default() };
     parser.header()?;
     parser.body()?;
     Ok(parser.graph)
@@ -69,15 +69,15 @@ pub(super) fn error(line: u32, message: &str) -> ImportError {
     ImportError::Malformed { line, message: message.to_owned() }
 }
 
-struct Parser {
-    tokens: Vec<(Token, u32)>,
+struct DotParser {
+    tokens: Vec<(DotToken, u32)>,
     at: usize,
-    graph: Graph,
+    graph: DotGraph,
 }
 
 /// One graph or subgraph that is open: its defaults and its nodes.
 #[derive(Clone, Debug, Default)]
-struct Scope {
+struct OpenGraph {
     node: Attributes,
     edge: Attributes,
     members: Vec<usize>,
@@ -85,8 +85,8 @@ struct Scope {
     chain: Vec<Vec<usize>>,
 }
 
-impl Parser {
-    fn peek(&self) -> Option<&Token> {
+impl DotParser {
+    fn peek(&self) -> Option<&DotToken> {
         self.tokens.get(self.at).map(|(token, _)| token)
     }
 
@@ -96,13 +96,13 @@ impl Parser {
     }
 
     fn take(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(&Token::Sign(sign));
+        let found = self.peek() == Some(&DotToken::Sign(sign));
         self.at += usize::from(found);
         found
     }
 
     fn id(&mut self) -> Option<String> {
-        let Some(Token::Id { text, .. }) = self.peek() else { return None };
+        let Some(DotToken::Id { text, .. }) = self.peek() else { return None };
         let text = text.clone();
         self.at += 1;
         Some(text)
@@ -110,8 +110,7 @@ impl Parser {
 
     /// Takes a keyword, which has no quotes and any case.
     fn keyword(&mut self, word: &str) -> bool {
-        let found =
-            matches!(self.peek(), Some(Token::Id { text, quoted: false }) if text.eq_ignore_ascii_case(word));
+        let found = matches!(self.peek(), Some(DotToken::Id { text, quoted: false }) if text.eq_ignore_ascii_case(word));
         self.at += usize::from(found);
         found
     }
@@ -130,7 +129,7 @@ impl Parser {
 
     /// Reads statements until the graph is closed. Open subgraphs are on `scopes`.
     fn body(&mut self) -> Result<(), ImportError> {
-        let mut scopes = vec![Scope::default()];
+        let mut scopes = vec![OpenGraph::default()];
         loop {
             if self.take(';') || self.take(',') {
                 continue;
@@ -151,11 +150,11 @@ impl Parser {
         }
     }
 
-    fn statement(&mut self, scopes: &mut Vec<Scope>) -> Result<(), ImportError> {
+    fn statement(&mut self, scopes: &mut Vec<OpenGraph>) -> Result<(), ImportError> {
         for kind in ["graph", "node", "edge"] {
             let start = self.at;
             if self.keyword(kind) {
-                if self.peek() == Some(&Token::Sign('[')) {
+                if self.peek() == Some(&DotToken::Sign('[')) {
                     let attributes = self.attributes()?;
                     self.defaults(kind, attributes, scopes);
                     return Ok(());
@@ -183,7 +182,7 @@ impl Parser {
         self.chain(scopes, vec![vec![first]])
     }
 
-    fn defaults(&mut self, kind: &str, attributes: Attributes, scopes: &mut [Scope]) {
+    fn defaults(&mut self, kind: &str, attributes: Attributes, scopes: &mut [OpenGraph]) {
         let is_outermost = scopes.len() == 1;
         let Some(scope) = scopes.last_mut() else { return };
         match kind {
@@ -196,11 +195,11 @@ impl Parser {
     }
 
     fn opens_subgraph(&mut self) -> bool {
-        let named = matches!(self.peek(), Some(Token::Id { text, quoted: false }) if text.eq_ignore_ascii_case("subgraph"));
-        named || self.peek() == Some(&Token::Sign('{'))
+        let named = matches!(self.peek(), Some(DotToken::Id { text, quoted: false }) if text.eq_ignore_ascii_case("subgraph"));
+        named || self.peek() == Some(&DotToken::Sign('{'))
     }
 
-    fn open(&mut self, scopes: &mut Vec<Scope>, chain: Vec<Vec<usize>>) -> Result<(), ImportError> {
+    fn open(&mut self, scopes: &mut Vec<OpenGraph>, chain: Vec<Vec<usize>>) -> Result<(), ImportError> {
         let line = self.line();
         if self.keyword("subgraph") {
             self.id();
@@ -212,14 +211,14 @@ impl Parser {
             return Err(ImportError::TooDeep { line, max: DEPTH_MAX });
         }
         let outer = scopes.last().cloned().unwrap_or_default();
-        scopes.push(Scope { members: Vec::new(), chain, ..outer });
+        scopes.push(OpenGraph { members: Vec::new(), chain, ..outer });
         Ok(())
     }
 
     /// Reads the rest of a node or edge statement after its first ends.
-    fn chain(&mut self, scopes: &mut Vec<Scope>, mut ends: Vec<Vec<usize>>) -> Result<(), ImportError> {
+    fn chain(&mut self, scopes: &mut Vec<OpenGraph>, mut ends: Vec<Vec<usize>>) -> Result<(), ImportError> {
         let line = self.line();
-        while self.peek() == Some(&Token::Arrow) {
+        while self.peek() == Some(&DotToken::Arrow) {
             self.at += 1;
             if self.opens_subgraph() {
                 return self.open(scopes, ends);
@@ -229,10 +228,11 @@ impl Parser {
             let node = self.node(name, here, scopes);
             ends.push(vec![node]);
         }
-        if self.peek() == Some(&Token::Line) {
+        if self.peek() == Some(&DotToken::Line) {
             return Err(error(self.line(), "`--` in a digraph: expected `->`"));
         }
-        let attributes = if self.peek() == Some(&Token::Sign('[')) { self.attributes()? } else { Vec::new() };
+        let attributes =
+            if self.peek() == Some(&DotToken::Sign('[')) { self.attributes()? } else { Vec::new() };
         if ends.len() == 1 {
             for node in ends.concat() {
                 self.graph.nodes[node].attributes.extend(attributes.iter().cloned());
@@ -247,7 +247,7 @@ impl Parser {
                         return Err(error(line, &format!("more than {EDGES_MAX} edges")));
                     }
                     let attributes = defaults.iter().chain(&attributes).cloned().collect();
-                    self.graph.edges.push(Edge { from: *from, to: *to, line, attributes });
+                    self.graph.edges.push(DotEdge { from: *from, to: *to, line, attributes });
                 }
             }
         }
@@ -255,7 +255,7 @@ impl Parser {
     }
 
     /// Returns a node, created with the defaults of its scope if it is new.
-    fn node(&mut self, id: String, line: u32, scopes: &mut [Scope]) -> usize {
+    fn node(&mut self, id: String, line: u32, scopes: &mut [OpenGraph]) -> usize {
         // A port: `node:port:compass` has no meaning for a workflow.
         while self.take(':') {
             self.id();
@@ -264,7 +264,7 @@ impl Parser {
         let number = *self.graph.index.entry(id.clone()).or_insert(next);
         if let Some(scope) = scopes.last_mut() {
             if number == next {
-                self.graph.nodes.push(Node { id, line, attributes: scope.node.clone() });
+                self.graph.nodes.push(DotNode { id, line, attributes: scope.node.clone() });
             }
             scope.members.push(number);
         }
@@ -295,12 +295,12 @@ impl Parser {
     }
 }
 
-fn shown(token: Option<&Token>) -> String {
+fn shown(token: Option<&DotToken>) -> String {
     match token {
         None => "the end".to_owned(),
-        Some(Token::Id { text, .. }) => format!("`{text}`"),
-        Some(Token::Sign(sign)) => format!("`{sign}`"),
-        Some(Token::Arrow) => "`->`".to_owned(),
-        Some(Token::Line) => "`--`".to_owned(),
+        Some(DotToken::Id { text, .. }) => format!("`{text}`"),
+        Some(DotToken::Sign(sign)) => format!("`{sign}`"),
+        Some(DotToken::Arrow) => "`->`".to_owned(),
+        Some(DotToken::Line) => "`--`".to_owned(),
     }
 }

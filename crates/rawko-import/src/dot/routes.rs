@@ -1,17 +1,17 @@
 //! The choice of the next edge, in the order of the runners: conditions that hold, the label that the result prefers, the
 //! node that it suggests, then the edge with the highest weight.
 
-use super::conditions::{Names, OUTCOMES, context_key, label_forms, translate};
-use super::nodes::Kind;
-use super::parse::Edge;
-use super::{FAILED, GATES, Importer};
+use super::conditions::{OUTCOMES, ThreadNames, context_key, label_forms, translate};
+use super::nodes::DotNodeKind;
+use super::parse::DotEdge;
+use super::{DotImporter, FAILED, GATES};
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
 
 /// The main course of a workflow, or a branch between a fan-out and its fan-in.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
-    pub(super) names: Names,
+    pub(super) names: ThreadNames,
     /// The path of the state that holds the nodes, with the chart's id.
     pub(super) path: String,
     /// The fan-in that ends a branch, and the final state for it.
@@ -22,12 +22,12 @@ pub(super) struct Thread {
 pub(super) const JOINED: &str = "joined";
 
 impl Thread {
-    pub(super) fn target(&self, importer: &Importer, node: usize) -> Yaml {
+    pub(super) fn target(&self, importer: &DotImporter, node: usize) -> Yaml {
         if self.join == Some(node) {
             return Yaml::Text(format!("{}.{JOINED}", self.path));
         }
-        let is_guarded =
-            importer.kind(node) == Kind::Exit && (0..importer.graph.nodes.len()).any(|n| importer.is_gate(n));
+        let is_guarded = importer.kind(node) == DotNodeKind::Exit
+            && (0..importer.graph.nodes.len()).any(|n| importer.is_gate(n));
         let key = &importer.keys[node];
         Yaml::Text(if is_guarded {
             format!("{}.{GATES}_{key}", self.path)
@@ -37,7 +37,7 @@ impl Thread {
     }
 }
 
-impl Importer {
+impl DotImporter {
     /// Where a failure without a way out leads: the end of the workflow, or of the branch.
     pub(super) fn failure(&mut self, thread: &Thread) -> Yaml {
         match thread.join {
@@ -47,7 +47,7 @@ impl Importer {
     }
 
     /// The label of an edge, by which a person chooses it.
-    pub(super) fn label<'a>(&'a self, edge: &'a Edge) -> &'a str {
+    pub(super) fn label<'a>(&'a self, edge: &'a DotEdge) -> &'a str {
         edge.get("label").unwrap_or(&self.graph.nodes[edge.to].id)
     }
 
@@ -80,15 +80,15 @@ impl Importer {
         }
         let has_choice =
             in_order.iter().any(|edge| self.graph.edges[*edge].to != self.graph.edges[in_order[0]].to);
-        if has_choice && matches!(kind, Kind::Work | Kind::Human | Kind::FanIn) {
+        if has_choice && matches!(kind, DotNodeKind::Work | DotNodeKind::Human | DotNodeKind::FanIn) {
             self.by_result(&in_order, kind, thread, &mut routes);
         }
         let rest = edges.iter().copied().find(|edge| !has_condition(self, *edge));
-        let is_choice = kind == Kind::Human && has_choice;
+        let is_choice = kind == DotNodeKind::Human && has_choice;
         match rest.filter(|_| !is_choice) {
             Some(edge) => {
                 let to = self.graph.edges[edge].to;
-                if kind == Kind::Human {
+                if kind == DotNodeKind::Human {
                     let guard = format!("{} != 'fail'", thread.names.context("outcome"));
                     routes.push((thread.target(self, to), Some(guard)));
                     routes.push((self.failure(thread), None));
@@ -105,14 +105,14 @@ impl Importer {
     fn by_result(
         &self,
         edges: &[usize],
-        kind: Kind,
+        kind: DotNodeKind,
         thread: &Thread,
         routes: &mut Vec<(Yaml, Option<String>)>,
     ) {
         let preferred =
             format!("lower(trim(string(default({}, ''))))", thread.names.context("preferred_label"));
         for edge in edges.iter().map(|edge| &self.graph.edges[*edge]) {
-            if edge.get("label").is_none() && kind != Kind::Human {
+            if edge.get("label").is_none() && kind != DotNodeKind::Human {
                 continue;
             }
             let mut forms = label_forms(self.label(edge));
@@ -122,7 +122,7 @@ impl Importer {
             routes
                 .push((thread.target(self, edge.to), Some(format!("{preferred} in [{}]", forms.join(", ")))));
         }
-        if kind == Kind::Human {
+        if kind == DotNodeKind::Human {
             return;
         }
         let suggested = format!("get(default({}, []), 0)", thread.names.context("suggested"));

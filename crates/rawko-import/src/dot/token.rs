@@ -4,7 +4,7 @@ use super::parse::error;
 use crate::ImportError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum DotToken {
     /// A name, a number, or a quoted string.
     Id {
         text: String,
@@ -15,8 +15,8 @@ pub(super) enum Token {
     Line,
 }
 
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, ImportError> {
-    let mut found: Vec<(Token, u32)> = Vec::new();
+pub(super) fn tokens(text: &str) -> Result<Vec<(DotToken, u32)>, ImportError> {
+    let mut found: Vec<(DotToken, u32)> = Vec::new();
     let mut line = 1;
     let mut rest = text;
     let mut at_line_start = true;
@@ -41,20 +41,20 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, ImportError> {
             }
             '<' => {
                 used = html(rest).ok_or_else(|| error(line, "an HTML string that is not closed"))?;
-                found.push((Token::Id { text: rest[..used].to_owned(), quoted: true }, start));
+                found.push((DotToken::Id { text: rest[..used].to_owned(), quoted: true }, start));
             }
             '-' if rest.starts_with("->") => {
                 used = 2;
-                found.push((Token::Arrow, start));
+                found.push((DotToken::Arrow, start));
             }
             '-' if rest.starts_with("--") => {
                 used = 2;
-                found.push((Token::Line, start));
+                found.push((DotToken::Line, start));
             }
-            '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+' => found.push((Token::Sign(c), start)),
+            '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+' => found.push((DotToken::Sign(c), start)),
             c if is_word(c) || c == '-' || c == '.' => {
                 used = word(rest);
-                found.push((Token::Id { text: rest[..used].to_owned(), quoted: false }, start));
+                found.push((DotToken::Id { text: rest[..used].to_owned(), quoted: false }, start));
             }
             other => return Err(error(line, &format!("unexpected `{other}`"))),
         }
@@ -68,13 +68,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, ImportError> {
 }
 
 /// Adds a string, joined to the one before `+`.
-fn append(found: &mut Vec<(Token, u32)>, value: String, line: u32) {
-    if let [.., (Token::Id { text, quoted: true }, _), (Token::Sign('+'), _)] = &mut found[..] {
+fn append(found: &mut Vec<(DotToken, u32)>, value: String, line: u32) {
+    if let [.., (DotToken::Id { text, quoted: true }, _), (DotToken::Sign('+'), _)] = &mut found[..] {
         text.push_str(&value);
         found.pop();
         return;
     }
-    found.push((Token::Id { text: value, quoted: true }, line));
+    found.push((DotToken::Id { text: value, quoted: true }, line));
 }
 
 fn is_word(c: char) -> bool {

@@ -17,7 +17,7 @@ pub(crate) use piece::Translated;
 pub(crate) use script::{Statement, parse_script};
 pub(crate) use syntax::{Js, parse_expression};
 pub(crate) use translate::{INTERNAL, translate, translate_guard};
-pub(crate) use types::{JsType, Variables, type_of};
+pub(crate) use types::{EcmaVariables, JsType, type_of};
 
 /// An expression or a script without a counterpart.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Scripts that consist of assignments only: the part of `<script>` that our `assign` can express.
 
 use super::Untranslatable;
-use super::syntax::{Js, Parser};
-use super::token::Token;
+use super::syntax::{EcmaParser, Js};
+use super::token::EcmaToken;
 
 /// Keywords of statements other than assignments.
 const STATEMENTS: [&str; 9] = ["if", "for", "while", "do", "switch", "try", "throw", "function", "class"];
@@ -18,7 +18,7 @@ pub(crate) enum Statement {
 
 /// Parses a script, or names the part that is not an assignment.
 pub(crate) fn parse_script(text: &str) -> Result<Vec<Statement>, Untranslatable> {
-    let mut parser = Parser::new(text)?;
+    let mut parser = EcmaParser::new(text)?;
     let mut statements = Vec::new();
     while parser.peek().is_some() {
         parser.begin_statement();
@@ -35,9 +35,9 @@ pub(crate) fn parse_script(text: &str) -> Result<Vec<Statement>, Untranslatable>
     Ok(statements)
 }
 
-fn declarations(parser: &mut Parser, statements: &mut Vec<Statement>) -> Result<(), Untranslatable> {
+fn declarations(parser: &mut EcmaParser, statements: &mut Vec<Statement>) -> Result<(), Untranslatable> {
     loop {
-        let Some(Token::Word(name)) = parser.next() else {
+        let Some(EcmaToken::Word(name)) = parser.next() else {
             return Err(Untranslatable::Illegal("`var` without a name".to_owned()));
         };
         let value = if parser.accept("=") { Some(parser.expression()?) } else { None };
@@ -48,14 +48,14 @@ fn declarations(parser: &mut Parser, statements: &mut Vec<Statement>) -> Result<
     }
 }
 
-fn assignment(parser: &mut Parser) -> Result<Statement, Untranslatable> {
+fn assignment(parser: &mut EcmaParser) -> Result<Statement, Untranslatable> {
     for (sign, operator) in [("++", "+"), ("--", "-")] {
         if parser.accept(sign) {
             let place = parser.expression()?;
             return Ok(Statement::Assign(place.clone(), step(operator, place)));
         }
     }
-    if let Some(Token::Word(word)) = parser.peek()
+    if let Some(EcmaToken::Word(word)) = parser.peek()
         && STATEMENTS.contains(&word.as_str())
     {
         return Err(Untranslatable::foreign(format!("`{word}`")));

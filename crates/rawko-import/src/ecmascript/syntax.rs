@@ -1,7 +1,7 @@
 //! The syntax tree of ECMAScript expressions and its parser.
 
 use super::Untranslatable;
-use super::token::{Token, tokens};
+use super::token::{EcmaToken, tokens};
 
 /// An ECMAScript expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ const LEVELS: [&[&str]; 10] = [
 
 /// Parses one expression; a leading `return` and a trailing semicolon are allowed around it.
 pub(crate) fn parse_expression(text: &str) -> Result<Js, Untranslatable> {
-    let mut parser = Parser::new(text)?;
+    let mut parser = EcmaParser::new(text)?;
     if parser.at_word("return") && parser.tokens.len() > 1 {
         parser.next();
     }
@@ -52,42 +52,42 @@ pub(crate) fn parse_expression(text: &str) -> Result<Js, Untranslatable> {
     parser.accept(";");
     match parser.peek() {
         None => Ok(expression),
-        Some(Token::Sign("=" | "+=" | "-=" | "*=" | "/=" | "%=" | "++" | "--")) => {
+        Some(EcmaToken::Sign("=" | "+=" | "-=" | "*=" | "/=" | "%=" | "++" | "--")) => {
             Err(Untranslatable::foreign("an expression that assigns"))
         }
-        Some(Token::Sign("=>")) => Err(Untranslatable::foreign("a function")),
+        Some(EcmaToken::Sign("=>")) => Err(Untranslatable::foreign("a function")),
         Some(other) => Err(Untranslatable::Illegal(format!("unexpected {}", describe(other)))),
     }
 }
 
-pub(super) struct Parser {
-    tokens: Vec<Token>,
+pub(super) struct EcmaParser {
+    tokens: Vec<EcmaToken>,
     at: usize,
     depth: usize,
     operations: usize,
 }
 
-impl Parser {
+impl EcmaParser {
     pub(super) fn new(text: &str) -> Result<Self, Untranslatable> {
         Ok(Self { tokens: tokens(text)?, at: 0, depth: 0, operations: 0 })
     }
 
-    pub(super) fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&EcmaToken> {
         self.tokens.get(self.at)
     }
 
-    pub(super) fn next(&mut self) -> Option<Token> {
+    pub(super) fn next(&mut self) -> Option<EcmaToken> {
         let token = self.tokens.get(self.at).cloned();
         self.at += 1;
         token
     }
 
     pub(super) fn at_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Some(Token::Word(found)) if found == word)
+        matches!(self.peek(), Some(EcmaToken::Word(found)) if found == word)
     }
 
     pub(super) fn accept(&mut self, sign: &str) -> bool {
-        let found = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
+        let found = matches!(self.peek(), Some(EcmaToken::Sign(found)) if *found == sign);
         self.at += usize::from(found);
         found
     }
@@ -146,9 +146,9 @@ impl Parser {
 
     fn operator(&self, operators: &[&'static str]) -> Option<&'static str> {
         match self.peek()? {
-            Token::Sign(sign) => operators.iter().copied().find(|operator| operator == sign),
-            Token::Word(word) => operators.iter().copied().find(|operator| operator == word),
-            Token::Number(_) | Token::Text(_) => None,
+            EcmaToken::Sign(sign) => operators.iter().copied().find(|operator| operator == sign),
+            EcmaToken::Word(word) => operators.iter().copied().find(|operator| operator == word),
+            EcmaToken::Number(_) | EcmaToken::Text(_) => None,
         }
     }
 
@@ -159,12 +159,12 @@ impl Parser {
             }
         }
         match self.peek() {
-            Some(Token::Sign("++" | "--")) => Err(Untranslatable::foreign("an expression that assigns")),
-            Some(Token::Word(word)) if word == "typeof" => {
+            Some(EcmaToken::Sign("++" | "--")) => Err(Untranslatable::foreign("an expression that assigns")),
+            Some(EcmaToken::Word(word)) if word == "typeof" => {
                 self.at += 1;
                 self.operand("typeof")
             }
-            Some(Token::Word(word))
+            Some(EcmaToken::Word(word))
                 if matches!(word.as_str(), "new" | "delete" | "void" | "function" | "class" | "await") =>
             {
                 Err(Untranslatable::foreign(format!("`{word}`")))
@@ -193,7 +193,7 @@ impl Parser {
         loop {
             if self.accept(".") || self.accept("?.") {
                 match self.next() {
-                    Some(Token::Word(name)) => value = Js::Member(Box::new(value), name),
+                    Some(EcmaToken::Word(name)) => value = Js::Member(Box::new(value), name),
                     _ => return Err(Untranslatable::Illegal("a dot without a name".to_owned())),
                 }
             } else if self.accept("[") {
@@ -214,16 +214,16 @@ impl Parser {
 
     fn primary(&mut self) -> Result<Js, Untranslatable> {
         match self.next() {
-            Some(Token::Number(number)) => Ok(Js::Number(number)),
-            Some(Token::Text(text)) => Ok(Js::Text(text)),
-            Some(Token::Word(word)) => named(word),
-            Some(Token::Sign("(")) => {
+            Some(EcmaToken::Number(number)) => Ok(Js::Number(number)),
+            Some(EcmaToken::Text(text)) => Ok(Js::Text(text)),
+            Some(EcmaToken::Word(word)) => named(word),
+            Some(EcmaToken::Sign("(")) => {
                 let inner = self.expression()?;
                 self.expect(")")?;
                 Ok(inner)
             }
-            Some(Token::Sign("[")) => Ok(Js::List(self.list("]")?)),
-            Some(Token::Sign("{")) => self.object(),
+            Some(EcmaToken::Sign("[")) => Ok(Js::List(self.list("]")?)),
+            Some(EcmaToken::Sign("{")) => self.object(),
             Some(other) => Err(Untranslatable::Illegal(format!("unexpected {}", describe(&other)))),
             None => Err(Untranslatable::Illegal("unexpected end".to_owned())),
         }
@@ -245,8 +245,8 @@ impl Parser {
         let mut entries = Vec::new();
         while !self.accept("}") {
             let key = match self.next() {
-                Some(Token::Word(key) | Token::Text(key)) => key,
-                Some(Token::Number(number)) => number.to_string(),
+                Some(EcmaToken::Word(key) | EcmaToken::Text(key)) => key,
+                Some(EcmaToken::Number(number)) => number.to_string(),
                 _ => return Err(Untranslatable::Illegal("a key of an object".to_owned())),
             };
             self.expect(":")?;
@@ -272,11 +272,11 @@ fn named(word: String) -> Result<Js, Untranslatable> {
     }
 }
 
-fn describe(token: &Token) -> String {
+fn describe(token: &EcmaToken) -> String {
     match token {
-        Token::Number(number) => format!("`{number}`"),
-        Token::Text(text) => format!("'{text}'"),
-        Token::Word(word) => format!("`{word}`"),
-        Token::Sign(sign) => format!("`{sign}`"),
+        EcmaToken::Number(number) => format!("`{number}`"),
+        EcmaToken::Text(text) => format!("'{text}'"),
+        EcmaToken::Word(word) => format!("`{word}`"),
+        EcmaToken::Sign(sign) => format!("`{sign}`"),
     }
 }

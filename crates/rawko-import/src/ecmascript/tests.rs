@@ -1,13 +1,13 @@
 //! Expressions of ECMAScript beside their translations.
 
-use super::{JsType, Variables, parse_expression, translate};
+use super::{EcmaVariables, JsType, parse_expression, translate};
 
 /// `n` is a number, `s` a text, `list` a list, `any` unknown; `on` is a state, `past` a history.
-fn variables() -> Variables {
+fn variables() -> EcmaVariables {
     let types =
         [("n", JsType::Number), ("s", JsType::Text), ("list", JsType::List), ("any", JsType::Unknown)];
     let states = [("on", Some("top.on")), ("past", None)];
-    Variables {
+    EcmaVariables {
         types: types.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),
         states: states.into_iter().map(|(id, path)| (id.to_owned(), path.map(str::to_owned))).collect(),
         chart: "chart".to_owned(),

@@ -3,7 +3,7 @@
 use super::Untranslatable;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum EcmaToken {
     Number(f64),
     Text(String),
     /// A name or a keyword.
@@ -18,7 +18,7 @@ const SIGNS: [&str; 47] = [
     ",", ".", ";", "(", ")", "[", "]", "{", "}", "|", "&", "^",
 ];
 
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Untranslatable> {
+pub(super) fn tokens(text: &str) -> Result<Vec<EcmaToken>, Untranslatable> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
@@ -43,10 +43,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Untranslatable> {
 }
 
 /// After an operand a slash divides; anywhere else it opens a regular expression.
-fn ends_an_operand(last: Option<&Token>) -> bool {
+fn ends_an_operand(last: Option<&EcmaToken>) -> bool {
     match last {
-        Some(Token::Number(_) | Token::Text(_) | Token::Word(_)) => true,
-        Some(Token::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
+        Some(EcmaToken::Number(_) | EcmaToken::Text(_) | EcmaToken::Word(_)) => true,
+        Some(EcmaToken::Sign(sign)) => matches!(*sign, ")" | "]" | "}"),
         None => false,
     }
 }
@@ -76,12 +76,12 @@ fn skip_space(text: &str) -> Result<&str, Untranslatable> {
     }
 }
 
-fn number(text: &str) -> Result<(Token, usize), Untranslatable> {
+fn number(text: &str) -> Result<(EcmaToken, usize), Untranslatable> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let length = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
         let value = u32::from_str_radix(&digits[..length], 16)
             .map_err(|_| Untranslatable::Illegal(format!("the number `{text}`")))?;
-        return Ok((Token::Number(f64::from(value)), length + 2));
+        return Ok((EcmaToken::Number(f64::from(value)), length + 2));
     }
     let mut length = 0;
     let mut previous = ' ';
@@ -96,16 +96,16 @@ fn number(text: &str) -> Result<(Token, usize), Untranslatable> {
     let value = text[..length]
         .parse()
         .map_err(|_| Untranslatable::Illegal(format!("the number `{}`", &text[..length])))?;
-    Ok((Token::Number(value), length))
+    Ok((EcmaToken::Number(value), length))
 }
 
-fn string(text: &str) -> Result<(Token, usize), Untranslatable> {
+fn string(text: &str) -> Result<(EcmaToken, usize), Untranslatable> {
     let mut chars = text.char_indices();
     let quote = chars.next().map(|(_, c)| c);
     let mut value = String::new();
     while let Some((at, c)) = chars.next() {
         match c {
-            c if Some(c) == quote => return Ok((Token::Text(value), at + c.len_utf8())),
+            c if Some(c) == quote => return Ok((EcmaToken::Text(value), at + c.len_utf8())),
             '\\' => {
                 let Some((_, escaped)) = chars.next() else { break };
                 match escaped {
@@ -122,15 +122,15 @@ fn string(text: &str) -> Result<(Token, usize), Untranslatable> {
     Err(Untranslatable::Illegal("an unterminated string".to_owned()))
 }
 
-fn word(text: &str) -> (Token, usize) {
+fn word(text: &str) -> (EcmaToken, usize) {
     let length = text.find(|c: char| !(is_word_start(c) || c.is_numeric())).unwrap_or(text.len());
-    (Token::Word(text[..length].to_owned()), length)
+    (EcmaToken::Word(text[..length].to_owned()), length)
 }
 
-fn sign(text: &str) -> Result<(Token, usize), Untranslatable> {
+fn sign(text: &str) -> Result<(EcmaToken, usize), Untranslatable> {
     let sign = SIGNS.iter().find(|sign| text.starts_with(**sign));
     match sign {
-        Some(sign) => Ok((Token::Sign(sign), sign.len())),
+        Some(sign) => Ok((EcmaToken::Sign(sign), sign.len())),
         None => Err(Untranslatable::Illegal(format!("`{}`", text.chars().take(1).collect::<String>()))),
     }
 }

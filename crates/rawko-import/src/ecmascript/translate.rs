@@ -8,7 +8,7 @@ use super::calls::call;
 use super::literals::{context_key, is_identifier, is_true, number_json, plain, text_literal};
 use super::piece::{Binding, Translated};
 use super::syntax::Js;
-use super::types::{JsType, Variables, type_of};
+use super::types::{EcmaVariables, JsType, type_of};
 
 /// The address of a chart's own internal queue in SCXML.
 pub(crate) const INTERNAL: &str = "#_internal";
@@ -17,13 +17,13 @@ const SCXML_PROCESSOR: &str = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor";
 /// The fields of `_event` in SCXML.
 const EVENT_FIELDS: [&str; 7] = ["name", "type", "sendid", "origin", "origintype", "invokeid", "data"];
 
-pub(crate) fn translate(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
+pub(crate) fn translate(js: &Js, variables: &EcmaVariables) -> Result<Translated, Untranslatable> {
     Translator { variables }.value(js)
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Translator<'a> {
-    pub(super) variables: &'a Variables,
+    pub(super) variables: &'a EcmaVariables,
 }
 
 impl Translator<'_> {
@@ -313,7 +313,7 @@ impl Translator<'_> {
 }
 
 /// Translates a guard.
-pub(crate) fn translate_guard(js: &Js, variables: &Variables) -> Result<Translated, Untranslatable> {
+pub(crate) fn translate_guard(js: &Js, variables: &EcmaVariables) -> Result<Translated, Untranslatable> {
     Translator { variables }.truth(js)
 }
 

@@ -26,7 +26,7 @@ impl JsType {
 
 /// The names an expression can refer to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Variables {
+pub(crate) struct EcmaVariables {
     /// The variables of the data model.
     pub(crate) types: BTreeMap<String, JsType>,
     /// State ids and their names in `stateIn`; `None` if never active (history).
@@ -35,7 +35,7 @@ pub(crate) struct Variables {
     pub(crate) chart: String,
 }
 
-pub(crate) fn type_of(js: &Js, variables: &Variables) -> JsType {
+pub(crate) fn type_of(js: &Js, variables: &EcmaVariables) -> JsType {
     match js {
         Js::Number(_) => JsType::Number,
         Js::Text(_) => JsType::Text,
@@ -59,7 +59,7 @@ pub(crate) fn type_of(js: &Js, variables: &Variables) -> JsType {
     }
 }
 
-fn type_of_name(name: &str, variables: &Variables) -> JsType {
+fn type_of_name(name: &str, variables: &EcmaVariables) -> JsType {
     match name {
         "_name" | "_sessionid" => JsType::Text,
         "_ioprocessors" => JsType::Map,
@@ -77,7 +77,7 @@ fn type_of_member(object: &Js, name: &str) -> JsType {
     }
 }
 
-fn type_of_call(function: &Js, arguments: &[Js], variables: &Variables) -> JsType {
+fn type_of_call(function: &Js, arguments: &[Js], variables: &EcmaVariables) -> JsType {
     match function {
         Js::Name(name) => match name.as_str() {
             "In" | "Boolean" | "isNaN" => JsType::Bool,

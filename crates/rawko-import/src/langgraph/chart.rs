@@ -1,7 +1,7 @@
 //! The chart of a graph: a superstep with one node is a state with an invoke, one with several a parallel state with a
 //! region for each.
 
-use super::{END, Importer, START, Step, Way};
+use super::{END, LangGraphImporter, START, Superstep, Way};
 use crate::ImportError;
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
@@ -12,7 +12,7 @@ const NO_ROUTE: &str = "no_route";
 /// The event that continues a run that was interrupted.
 const RESUME: &str = "RESUME";
 
-impl Importer {
+impl LangGraphImporter {
     pub(super) fn chart(&mut self, id: &str) -> Result<Yaml, ImportError> {
         let start = self.named(START);
         let start = start.ok_or_else(|| ImportError::Malformed {
@@ -20,7 +20,7 @@ impl Importer {
             message: "the graph has no node `__start__`".to_owned(),
         })?;
         let chooses = self.edges.iter().any(|edge| edge.source == start && edge.choice.is_some());
-        let first: Step = if chooses { vec![start] } else { self.way(&vec![start], Vec::new()).next };
+        let first: Superstep = if chooses { vec![start] } else { self.way(&vec![start], Vec::new()).next };
         if first.is_empty() {
             return Err(ImportError::Malformed {
                 line: 1,
@@ -36,7 +36,7 @@ impl Importer {
         }
         self.explore(first.clone())?;
         self.unreached(start);
-        let steps: Vec<Step> = self.ways.keys().cloned().collect();
+        let steps: Vec<Superstep> = self.ways.keys().cloned().collect();
         let mut states = Vec::new();
         for step in &steps {
             self.step_states(step, id, &mut states);
@@ -89,23 +89,23 @@ impl Importer {
     }
 
     /// The key of a superstep: its nodes.
-    fn key(&self, step: &Step) -> String {
+    fn key(&self, step: &Superstep) -> String {
         let keys: Vec<_> = step.iter().map(|node| state_key(&self.nodes[*node].id)).collect();
         let key = keys.join("+");
         if matches!(key.as_str(), END | FAILED | NO_ROUTE) { format!("{key}_") } else { key }
     }
 
     /// The key of the state to enter: a pause before it, if one of its nodes is interrupted.
-    fn entry_key(&self, step: &Step) -> String {
+    fn entry_key(&self, step: &Superstep) -> String {
         let key = self.key(step);
         if self.interrupts(step, "before") { format!("before_{key}") } else { key }
     }
 
-    fn interrupts(&self, step: &Step, when: &str) -> bool {
+    fn interrupts(&self, step: &Superstep, when: &str) -> bool {
         step.iter().any(|node| self.nodes[*node].interrupt.as_deref() == Some(when))
     }
 
-    fn step_states(&self, step: &Step, id: &str, states: &mut Vec<(String, Yaml)>) {
+    fn step_states(&self, step: &Superstep, id: &str, states: &mut Vec<(String, Yaml)>) {
         let key = self.key(step);
         if self.interrupts(step, "before") {
             states.push((format!("before_{key}"), pause(&key)));

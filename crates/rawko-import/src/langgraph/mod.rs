@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::json::{Lines, Place, parsed};
-use super::{ImportError, ImportOptions, Imported, Notes};
+use super::json::{JsonPath, PathLines, parsed};
+use super::{ImportError, ImportOptions, ImportResult, Notes};
 
 const START: &str = "__start__";
 const END: &str = "__end__";
@@ -19,9 +19,9 @@ const SETS_MAX: usize = 300;
 const CHOICES_MAX: usize = 64;
 
 #[derive(Debug)]
-struct Node {
+struct LangGraphNode {
     id: String,
-    place: Place,
+    place: JsonPath,
     /// `before` or `after`, if the run pauses there.
     interrupt: Option<String>,
     metadata: Option<Json>,
@@ -29,7 +29,7 @@ struct Node {
 }
 
 #[derive(Debug)]
-struct Edge {
+struct LangGraphEdge {
     source: usize,
     target: usize,
     /// What the choice returns for this edge; `None` if the edge is always taken.
@@ -37,27 +37,27 @@ struct Edge {
 }
 
 /// The nodes that run in one superstep, ascending.
-type Step = Vec<usize>;
+type Superstep = Vec<usize>;
 
 /// One combination of choices in a superstep, and the nodes that run next.
 #[derive(Debug)]
 struct Way {
     /// The edges that were chosen.
     chosen: Vec<usize>,
-    next: Step,
+    next: Superstep,
 }
 
 /// Imports a LangGraph graph.
-pub fn langgraph(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+pub fn langgraph(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let (text, json) = parsed(text)?;
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
     if !looks_like(&root) {
         return Err(ImportError::UnknownLanguage);
     }
     let id = options.id.unwrap_or("imported").to_owned();
-    let mut importer = Importer {
+    let mut importer = LangGraphImporter {
         notes: Notes::default(),
-        lines: Lines::of(text),
+        lines: PathLines::of(text),
         nodes: Vec::new(),
         edges: Vec::new(),
         ways: BTreeMap::new(),
@@ -66,7 +66,7 @@ pub fn langgraph(text: &str, options: ImportOptions<'_>) -> Result<Imported, Imp
     let chart = importer.chart(&id)?;
     let notes = importer.notes.finish();
     let yaml = super::heading("LangGraph", &notes) + &chart.write();
-    Ok(Imported { id, yaml, charts: Vec::new(), notes })
+    Ok(ImportResult { id, yaml, charts: Vec::new(), notes })
 }
 
 /// Returns true if an object is a graph: lists of nodes and edges.
@@ -74,24 +74,24 @@ pub(crate) fn looks_like(root: &Map<String, Json>) -> bool {
     ["nodes", "edges"].iter().all(|key| root.get(*key).is_some_and(Json::is_array))
 }
 
-struct Importer {
+struct LangGraphImporter {
     notes: Notes,
-    lines: Lines,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
+    lines: PathLines,
+    nodes: Vec<LangGraphNode>,
+    edges: Vec<LangGraphEdge>,
     /// What may follow each superstep.
-    ways: BTreeMap<Step, Vec<Way>>,
+    ways: BTreeMap<Superstep, Vec<Way>>,
 }
 
-impl Importer {
-    fn lost(&mut self, place: &Place, message: impl Into<String>) {
+impl LangGraphImporter {
+    fn lost(&mut self, place: &JsonPath, message: impl Into<String>) {
         self.notes.lost(self.lines.line(place), message);
     }
 
     fn read(&mut self, root: &Map<String, Json>) {
         let items = |key: &str| root.get(key).and_then(Json::as_array).into_iter().flatten().enumerate();
         for (index, node) in items("nodes") {
-            let place = Place::root().at("nodes").at(index);
+            let place = JsonPath::root().at("nodes").at(index);
             let Some(id) = text_or_number(node.get("id")) else {
                 self.lost(&place, "a node without an id");
                 continue;
@@ -104,7 +104,7 @@ impl Importer {
             let interrupt = metadata.and_then(|metadata| metadata.get("__interrupt")).and_then(Json::as_str);
             let classes = node.pointer("/data/id").and_then(Json::as_array).into_iter().flatten();
             let is_subgraph = classes.filter_map(Json::as_str).any(|class| class.starts_with("Compiled"));
-            self.nodes.push(Node {
+            self.nodes.push(LangGraphNode {
                 id,
                 interrupt: interrupt.map(str::to_owned),
                 metadata: metadata.cloned(),
@@ -113,7 +113,7 @@ impl Importer {
             });
         }
         for (index, edge) in items("edges") {
-            let place = Place::root().at("edges").at(index);
+            let place = JsonPath::root().at("edges").at(index);
             let end = |key: &str| text_or_number(edge.get(key)).and_then(|id| self.named(&id));
             let (Some(source), Some(target)) = (end("source"), end("target")) else {
                 let name = |key: &str| text_or_number(edge.get(key)).unwrap_or_else(|| "?".to_owned());
@@ -128,7 +128,7 @@ impl Importer {
             let label = text_or_number(edge.get("data")).filter(|label| !label.is_empty());
             let is_conditional = edge.get("conditional").and_then(Json::as_bool).unwrap_or(false);
             let choice = is_conditional.then(|| label.unwrap_or_else(|| self.nodes[target].id.clone()));
-            self.edges.push(Edge { source, target, choice });
+            self.edges.push(LangGraphEdge { source, target, choice });
         }
     }
 
@@ -137,7 +137,7 @@ impl Importer {
     }
 
     /// Follows the edges from the start through all supersteps.
-    fn explore(&mut self, first: Step) -> Result<(), ImportError> {
+    fn explore(&mut self, first: Superstep) -> Result<(), ImportError> {
         let mut open = vec![first];
         while let Some(step) = open.pop() {
             if self.ways.contains_key(&step) {
@@ -157,7 +157,7 @@ impl Importer {
     }
 
     /// Every combination of choices of the nodes in a superstep.
-    fn ways_from(&mut self, step: &Step) -> Result<Vec<Way>, ImportError> {
+    fn ways_from(&mut self, step: &Superstep) -> Result<Vec<Way>, ImportError> {
         let mut ways = vec![Vec::new()];
         for node in step {
             let choices: Vec<usize> = (0..self.edges.len())
@@ -188,10 +188,10 @@ impl Importer {
         Ok(ways)
     }
 
-    fn way(&self, step: &Step, chosen: Vec<usize>) -> Way {
+    fn way(&self, step: &Superstep, chosen: Vec<usize>) -> Way {
         let plain = (0..self.edges.len())
             .filter(|edge| step.contains(&self.edges[*edge].source) && self.edges[*edge].choice.is_none());
-        let mut next: Step =
+        let mut next: Superstep =
             plain.chain(chosen.iter().copied()).map(|edge| self.edges[edge].target).collect();
         next.retain(|node| self.nodes[*node].id != END);
         next.sort_unstable();
@@ -201,7 +201,7 @@ impl Importer {
 
     /// A node after several others: the JSON does not contain whether it waits for all of them. That makes a difference
     /// if one of them comes in a later superstep.
-    fn check_joins(&mut self, step: &Step, way: &Way) {
+    fn check_joins(&mut self, step: &Superstep, way: &Way) {
         for node in &way.next {
             let sources: Vec<usize> = self
                 .edges

@@ -2,14 +2,14 @@
 
 use roxmltree::Node;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::datamodel::is_variable_name;
 use super::xml::{elements, first, has_elements, is, named, text, words};
 use crate::ecmascript::{literal, text_literal};
 use crate::literal_data;
 use crate::yaml::Yaml;
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     /// Translates the actions inside an element.
     pub(super) fn block(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
         elements(xml).flat_map(|action| self.action(action)).collect()

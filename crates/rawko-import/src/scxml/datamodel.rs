@@ -7,10 +7,10 @@ use indexmap::IndexMap;
 use roxmltree::Node;
 use serde_json::Value as Json;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::xml::{first, has_elements, is, own_descendants, text, words};
 use crate::ecmascript::{
-    Js, JsType, Statement, Variables, literal, parse_expression, parse_script, translate, type_of,
+    EcmaVariables, Js, JsType, Statement, literal, parse_expression, parse_script, translate, type_of,
 };
 use crate::yaml::Yaml;
 
@@ -26,14 +26,17 @@ pub(super) struct Datamodel {
 }
 
 /// Returns the names available to every expression of the document, with their known types.
-pub(super) fn variables(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Variables {
+pub(super) fn variables(importer: &ScxmlImporter<'_, '_, '_, '_>, root: Node<'_, '_>) -> EcmaVariables {
     let outline = &importer.outline;
     let states = outline.ids().map(|(id, index)| {
-        let active = outline.entries[index].kind != super::outline::Kind::History;
+        let active = outline.entries[index].kind != super::outline::ScxmlStateKind::History;
         (id.to_owned(), active.then(|| outline.path(index)))
     });
-    let mut variables =
-        Variables { types: Default::default(), states: states.collect(), chart: importer.chart_id.clone() };
+    let mut variables = EcmaVariables {
+        types: Default::default(),
+        states: states.collect(),
+        chart: importer.chart_id.clone(),
+    };
     let assignments = assignments(importer, root);
     for (name, _) in &assignments {
         variables.types.entry(name.clone()).or_insert(JsType::Unknown);
@@ -43,7 +46,7 @@ pub(super) fn variables(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>)
 }
 
 /// Returns everything that assigns a variable, including declarations. `None` is an unknown value.
-fn assignments(importer: &Importer<'_, '_, '_, '_>, root: Node<'_, '_>) -> Vec<(String, Option<Js>)> {
+fn assignments(importer: &ScxmlImporter<'_, '_, '_, '_>, root: Node<'_, '_>) -> Vec<(String, Option<Js>)> {
     let mut found = Vec::new();
     let mut assigned = Vec::new();
     for xml in own_descendants(root) {
@@ -94,7 +97,7 @@ pub(super) fn is_variable_name(name: &str) -> bool {
 
 /// Starts from the first value of each variable and widens until nothing changes; types only ever become unknown, so
 /// this terminates.
-fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
+fn infer(variables: &mut EcmaVariables, assignments: &[(String, Option<Js>)]) {
     for (name, value) in assignments.iter().rev() {
         let known = value.as_ref().map_or(JsType::Unknown, |value| type_of(value, variables));
         variables.types.insert(name.clone(), known);
@@ -117,7 +120,7 @@ fn infer(variables: &mut Variables, assignments: &[(String, Option<Js>)]) {
     variables.types.values_mut().for_each(|known| *known = JsType::Unknown);
 }
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     pub(super) fn datamodel(&mut self, root: Node<'a, 'i>) -> Datamodel {
         let late = root.attribute("binding") == Some("late");
         let mut model = Datamodel::default();
@@ -229,5 +232,5 @@ fn inline_literal(content: &str) -> Option<Json> {
         return Some(json);
     }
     let js = parse_expression(content).ok()?;
-    translate(&js, &Variables::default()).ok()?.constant
+    translate(&js, &EcmaVariables::default()).ok()?.constant
 }

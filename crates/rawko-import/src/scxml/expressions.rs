@@ -4,7 +4,7 @@
 use roxmltree::Node;
 use serde_json::Value as Json;
 
-use super::Importer;
+use super::ScxmlImporter;
 use crate::ecmascript::{
     Translated, Untranslatable, literal, parse_expression, text_literal, translate, translate_guard,
 };
@@ -14,7 +14,7 @@ use crate::{literal_data, reads_as_expression};
 /// Length limit of an expression in a note.
 const EXCERPT_MAX: usize = 120;
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     /// Translates an attribute's expression to text.
     pub(super) fn expression(&mut self, xml: Node<'a, 'i>, text: &str) -> String {
         match self.translated(xml, text) {

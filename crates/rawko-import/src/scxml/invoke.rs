@@ -4,11 +4,11 @@ use roxmltree::Node;
 use serde_json::Value as Json;
 
 use super::xml::{first, is, named, words};
-use super::{CHARTS_DEEP_MAX, Importer, apart_from_states, chart, parse};
+use super::{CHARTS_DEEP_MAX, ScxmlImporter, apart_from_states, chart, parse};
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     pub(super) fn invokes(&mut self, state: &mut Yaml, xml: Node<'a, 'i>, index: usize) {
         let key = self.outline.entries[index].key.clone();
         let mut invokes = Vec::new();

@@ -15,29 +15,29 @@ mod xml;
 
 use roxmltree::{Document, Node, NodeId};
 
-use self::outline::Outline;
+use self::outline::ScxmlOutline;
 use self::xml::{LineStarts, is, named, own_descendants};
-use super::ecmascript::{INTERNAL, Variables};
+use super::ecmascript::{EcmaVariables, INTERNAL};
 use super::yaml::Yaml;
-use super::{ImportError, ImportOptions, Imported, ImportedChart, Notes};
+use super::{ImportError, ImportOptions, ImportResult, ImportedChart, Notes};
 
 /// Nesting limit of charts by `<invoke>`.
 const CHARTS_DEEP_MAX: usize = 8;
 
 /// Imports an SCXML document.
-pub fn scxml(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+pub fn scxml(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let document = parse(text)?;
     let root = document.root_element();
     let id = chart_id(root, options.id.unwrap_or("imported"));
     let mut family =
-        Family { options, charts: Vec::new(), deep: 0, taken: vec![id.clone()], files: Vec::new() };
+        SharedImport { options, charts: Vec::new(), deep: 0, taken: vec![id.clone()], files: Vec::new() };
     let mut notes = Notes::default();
     let body = chart(root, &id, false, &mut family, &mut notes)?;
     let notes = notes.finish();
     let yaml = super::heading("SCXML", &notes) + &body.write();
     let charts =
         family.charts.into_iter().map(|(id, body)| ImportedChart { id, yaml: body.write() }).collect();
-    Ok(Imported { id, yaml, charts, notes })
+    Ok(ImportResult { id, yaml, charts, notes })
 }
 
 fn parse(text: &str) -> Result<Document<'_>, ImportError> {
@@ -70,7 +70,7 @@ fn apart_from_states(root: Node<'_, '_>, mut id: String) -> String {
 }
 
 /// State shared by all charts of one document.
-struct Family<'o> {
+struct SharedImport<'o> {
     options: ImportOptions<'o>,
     charts: Vec<(String, Yaml)>,
     deep: usize,
@@ -80,14 +80,14 @@ struct Family<'o> {
 }
 
 /// The import of one chart: a document, or an `<scxml>` inside an `<invoke>`.
-struct Importer<'a, 'i, 'f, 'o> {
-    family: &'f mut Family<'o>,
+struct ScxmlImporter<'a, 'i, 'f, 'o> {
+    family: &'f mut SharedImport<'o>,
     notes: &'f mut Notes,
     chart_id: String,
     /// True if it can get input: it is nested in another chart.
     is_child: bool,
-    outline: Outline<'a, 'i>,
-    variables: Variables,
+    outline: ScxmlOutline<'a, 'i>,
+    variables: EcmaVariables,
     /// With `binding="late"`: the state that declares a variable, and its assignment.
     late_data: Vec<(NodeId, Yaml)>,
     /// Number of generated send ids.
@@ -101,17 +101,17 @@ fn chart(
     root: Node<'_, '_>,
     id: &str,
     is_child: bool,
-    family: &mut Family<'_>,
+    family: &mut SharedImport<'_>,
     notes: &mut Notes,
 ) -> Result<Yaml, ImportError> {
-    let outline = Outline::of(root)?;
-    let mut importer = Importer {
+    let outline = ScxmlOutline::of(root)?;
+    let mut importer = ScxmlImporter {
         family,
         notes,
         chart_id: id.to_owned(),
         is_child,
         outline,
-        variables: Variables::default(),
+        variables: EcmaVariables::default(),
         late_data: Vec::new(),
         sends: 0,
         internal_is_a_value: mentions_internal(root),
@@ -129,7 +129,7 @@ fn mentions_internal(root: Node<'_, '_>) -> bool {
     })
 }
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     fn line(&self, xml: Node<'_, '_>) -> u32 {
         self.lines.line(xml.range().start)
     }

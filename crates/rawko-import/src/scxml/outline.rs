@@ -9,7 +9,7 @@ use super::xml::{is, line};
 use crate::{DEPTH_MAX, ImportError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ScxmlStateKind {
     State,
     Parallel,
     Final,
@@ -17,9 +17,9 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Entry<'a, 'i> {
+pub(super) struct OutlineState<'a, 'i> {
     pub(super) xml: Node<'a, 'i>,
-    pub(super) kind: Kind,
+    pub(super) kind: ScxmlStateKind,
     /// Unique in the document, and usable in a path.
     pub(super) key: String,
     pub(super) parent: Option<usize>,
@@ -28,17 +28,17 @@ pub(super) struct Entry<'a, 'i> {
 
 /// All states in document order.
 #[derive(Debug, Default)]
-pub(super) struct Outline<'a, 'i> {
-    pub(super) entries: Vec<Entry<'a, 'i>>,
+pub(super) struct ScxmlOutline<'a, 'i> {
+    pub(super) entries: Vec<OutlineState<'a, 'i>>,
     /// The children of the document's root.
     pub(super) top: Vec<usize>,
     ids: BTreeMap<String, usize>,
     keys: HashSet<String>,
 }
 
-impl<'a, 'i> Outline<'a, 'i> {
+impl<'a, 'i> ScxmlOutline<'a, 'i> {
     pub(super) fn of(root: Node<'a, 'i>) -> Result<Self, ImportError> {
-        let mut outline = Outline::default();
+        let mut outline = ScxmlOutline::default();
         outline.top = outline.children(root, None, 0)?;
         outline.name_the_unnamed();
         Ok(outline)
@@ -61,7 +61,7 @@ impl<'a, 'i> Outline<'a, 'i> {
             if let Some(id) = child.attribute("id") {
                 self.ids.entry(id.trim().to_owned()).or_insert(index);
             }
-            self.entries.push(Entry { xml: child, kind, key, parent, children: Vec::new() });
+            self.entries.push(OutlineState { xml: child, kind, key, parent, children: Vec::new() });
             self.entries[index].children = self.children(child, Some(index), depth + 1)?;
             children.push(index);
         }
@@ -83,10 +83,10 @@ impl<'a, 'i> Outline<'a, 'i> {
         for index in 0..self.entries.len() {
             if self.entries[index].key.is_empty() {
                 let word = match self.entries[index].kind {
-                    Kind::State => "state",
-                    Kind::Parallel => "parallel",
-                    Kind::Final => "final",
-                    Kind::History => "history",
+                    ScxmlStateKind::State => "state",
+                    ScxmlStateKind::Parallel => "parallel",
+                    ScxmlStateKind::Final => "final",
+                    ScxmlStateKind::History => "history",
                 };
                 self.entries[index].key = self.unique(format!("{word}_{}", index + 1));
             }
@@ -121,8 +121,8 @@ impl<'a, 'i> Outline<'a, 'i> {
     /// Returns true if it has child states that can be active.
     pub(super) fn is_compound(&self, index: usize) -> bool {
         let entry = &self.entries[index];
-        entry.kind == Kind::State
-            && entry.children.iter().any(|child| self.entries[*child].kind != Kind::History)
+        entry.kind == ScxmlStateKind::State
+            && entry.children.iter().any(|child| self.entries[*child].kind != ScxmlStateKind::History)
     }
 
     /// Returns the notation of a target in a transition of `source` (`None` is the root): the shortest name that
@@ -140,10 +140,15 @@ impl<'a, 'i> Outline<'a, 'i> {
     }
 }
 
-fn kind(xml: Node<'_, '_>) -> Option<Kind> {
-    [("state", Kind::State), ("parallel", Kind::Parallel), ("final", Kind::Final), ("history", Kind::History)]
-        .into_iter()
-        .find_map(|(name, kind)| is(xml, name).then_some(kind))
+fn kind(xml: Node<'_, '_>) -> Option<ScxmlStateKind> {
+    [
+        ("state", ScxmlStateKind::State),
+        ("parallel", ScxmlStateKind::Parallel),
+        ("final", ScxmlStateKind::Final),
+        ("history", ScxmlStateKind::History),
+    ]
+    .into_iter()
+    .find_map(|(name, kind)| is(xml, name).then_some(kind))
 }
 
 /// Converts a state id to a key: dots would be read as a path.

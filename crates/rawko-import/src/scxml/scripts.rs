@@ -2,12 +2,12 @@
 
 use roxmltree::Node;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::xml::text;
 use crate::ecmascript::{Js, Statement, Untranslatable, parse_script, translate};
 use crate::yaml::Yaml;
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     pub(super) fn script(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
         let Some(source) = self.script_text(xml) else {
             let src = xml.attribute("src").unwrap_or_default();

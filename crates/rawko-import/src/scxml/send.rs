@@ -3,7 +3,7 @@
 use roxmltree::Node;
 use serde_json::Value as Json;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::actions::{action, branch, expr_data};
 use super::expressions::{failure, is_failure};
 use crate::ecmascript::{INTERNAL, text_literal};
@@ -17,7 +17,7 @@ enum Internal {
     If(String),
 }
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     pub(super) fn send(&mut self, xml: Node<'a, 'i>) -> Vec<Yaml> {
         if let Some(kind) = xml.attribute("type").map(str::trim).filter(|kind| !is_known_processor(kind)) {
             return self.send_by_other_means(xml, kind);

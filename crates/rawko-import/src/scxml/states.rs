@@ -2,15 +2,15 @@
 
 use roxmltree::Node;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::actions::action;
 use super::expressions::certain_failure;
-use super::outline::Kind;
+use super::outline::ScxmlStateKind;
 use super::xml::{first, named, words};
 use crate::literal_data;
 use crate::yaml::Yaml;
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     /// Translates child states under their keys.
     pub(super) fn states(&mut self, children: &[usize]) -> Yaml {
         let states = children.iter().map(|index| {
@@ -22,10 +22,10 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     fn state(&mut self, index: usize) -> Yaml {
         match self.outline.entries[index].kind {
-            Kind::State => self.plain_state(index),
-            Kind::Parallel => self.parallel(index),
-            Kind::Final => self.final_state(index),
-            Kind::History => self.history(index),
+            ScxmlStateKind::State => self.plain_state(index),
+            ScxmlStateKind::Parallel => self.parallel(index),
+            ScxmlStateKind::Final => self.final_state(index),
+            ScxmlStateKind::History => self.history(index),
         }
     }
 
@@ -158,7 +158,8 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             }
         }
         if names.is_empty() {
-            let first = children.iter().find(|child| self.outline.entries[**child].kind != Kind::History);
+            let first =
+                children.iter().find(|child| self.outline.entries[**child].kind != ScxmlStateKind::History);
             names.extend(first.map(|first| self.outline.entries[*first].key.clone()));
         }
         one_or_list(names)

@@ -4,14 +4,14 @@
 use indexmap::IndexMap;
 use roxmltree::Node;
 
-use super::Importer;
+use super::ScxmlImporter;
 use super::actions::guard_text;
 use super::xml::{named, words};
 use crate::yaml::Yaml;
 
 /// A transition in our notation, once for each of its events.
 #[derive(Clone, Debug)]
-struct Handler {
+struct EventTransition {
     /// Index of its transition among those of the state.
     number: usize,
     event: String,
@@ -20,7 +20,7 @@ struct Handler {
     line: u32,
 }
 
-impl<'a, 'i> Importer<'a, 'i, '_, '_> {
+impl<'a, 'i> ScxmlImporter<'a, 'i, '_, '_> {
     pub(super) fn transitions(&mut self, state: &mut Yaml, xml: Node<'a, 'i>, index: usize) {
         let mut always = Vec::new();
         let mut handlers = Vec::new();
@@ -34,7 +34,7 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
             }
             for event in events {
                 let event = self.descriptor(event);
-                handlers.push(Handler {
+                handlers.push(EventTransition {
                     number,
                     event,
                     body: body.clone(),
@@ -100,10 +100,13 @@ impl<'a, 'i> Importer<'a, 'i, '_, '_> {
 
     /// Repeats a wider descriptor's transition before later transitions of narrower ones, so that it is still tried
     /// first.
-    fn in_document_order(&mut self, handlers: Vec<Handler>) -> IndexMap<String, Vec<Handler>> {
-        let mut by_event: IndexMap<String, Vec<Handler>> = IndexMap::new();
+    fn in_document_order(
+        &mut self,
+        handlers: Vec<EventTransition>,
+    ) -> IndexMap<String, Vec<EventTransition>> {
+        let mut by_event: IndexMap<String, Vec<EventTransition>> = IndexMap::new();
         for handler in handlers {
-            let mut earlier: Vec<Handler> = Vec::new();
+            let mut earlier: Vec<EventTransition> = Vec::new();
             for wide in wider(&handler.event) {
                 earlier.extend(by_event.get(&wide).into_iter().flatten().cloned());
             }
@@ -136,7 +139,7 @@ fn wider(event: &str) -> Vec<String> {
 }
 
 /// Writes one entry for each event; several transitions of one event become a list.
-fn grouped(handlers: IndexMap<String, Vec<Handler>>) -> Yaml {
+fn grouped(handlers: IndexMap<String, Vec<EventTransition>>) -> Yaml {
     let entries = handlers.into_iter().map(|(event, handlers)| {
         let mut bodies: Vec<_> = handlers.into_iter().map(|handler| handler.body).collect();
         let value = if bodies.len() == 1 { short(bodies.remove(0)) } else { Yaml::List(bodies) };

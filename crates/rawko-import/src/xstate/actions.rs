@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Place, one_or_many};
+use super::{JsonPath, XstateImporter, one_or_many};
 use crate::ecmascript::literal;
 use crate::yaml::Yaml;
 
-impl Importer {
-    pub(super) fn action_list(&mut self, json: &Json, place: &Place) -> Vec<Yaml> {
+impl XstateImporter {
+    pub(super) fn action_list(&mut self, json: &Json, place: &JsonPath) -> Vec<Yaml> {
         let many = matches!(json, Json::Array(_));
         let actions = one_or_many(json).into_iter().enumerate().filter_map(|(index, action)| {
             let place = if many { place.at(index) } else { place.clone() };
@@ -16,7 +16,7 @@ impl Importer {
         actions.collect()
     }
 
-    fn action(&mut self, json: &Json, place: &Place) -> Option<Yaml> {
+    fn action(&mut self, json: &Json, place: &JsonPath) -> Option<Yaml> {
         match json {
             Json::String(name) => Some(self.named_action(name, place)),
             Json::Object(entries) => match entries.get("type").and_then(Json::as_str) {
@@ -31,18 +31,18 @@ impl Importer {
         }
     }
 
-    fn lost_action(&mut self, place: &Place, what: &str) -> Option<Yaml> {
+    fn lost_action(&mut self, place: &JsonPath, what: &str) -> Option<Yaml> {
         self.lost(place, what);
         Some(log(format!("not carried over: {what}").into()))
     }
 
     /// An action that was a function without a name: the author writes it again.
-    fn unwritten_action(&mut self, place: &Place, what: &str) -> Option<Yaml> {
+    fn unwritten_action(&mut self, place: &JsonPath, what: &str) -> Option<Yaml> {
         self.unwritten(place, what);
         Some(log(format!("to be written: {what}").into()))
     }
 
-    fn named_action(&mut self, name: &str, place: &Place) -> Yaml {
+    fn named_action(&mut self, name: &str, place: &JsonPath) -> Yaml {
         if !self.actions.iter().any(|(known, _)| known == name) {
             self.unwritten(
                 place,
@@ -53,7 +53,7 @@ impl Importer {
         Yaml::text(name)
     }
 
-    fn typed_action(&mut self, kind: &str, entries: &Map<String, Json>, place: &Place) -> Option<Yaml> {
+    fn typed_action(&mut self, kind: &str, entries: &Map<String, Json>, place: &JsonPath) -> Option<Yaml> {
         // Visual editors put the action's parameters below `params`.
         let params = entries.get("params").and_then(Json::as_object);
         let field = |key: &str| entries.get(key).or_else(|| params.and_then(|params| params.get(key)));
@@ -112,7 +112,7 @@ impl Importer {
         &mut self,
         target: Option<&str>,
         field: &dyn Fn(&str) -> Option<&'j Json>,
-        place: &Place,
+        place: &JsonPath,
     ) -> Option<Yaml> {
         let Some((event, data)) = self.payload(field("event"), place) else {
             return Some(log("to be written: an event that was code".into()));
@@ -149,7 +149,7 @@ impl Importer {
     }
 
     /// Returns an event's name and data. XState puts an event's data beside its type, our format below `data`.
-    fn payload(&mut self, event: Option<&Json>, place: &Place) -> Option<(Yaml, Option<Yaml>)> {
+    fn payload(&mut self, event: Option<&Json>, place: &JsonPath) -> Option<(Yaml, Option<Yaml>)> {
         match event {
             Some(Json::String(name)) => Some((crate::name_or_literal(name), None)),
             Some(Json::Object(entries)) if entries.get("type").is_some_and(Json::is_string) => {
@@ -168,7 +168,7 @@ impl Importer {
         }
     }
 
-    fn assign(&mut self, assignment: Option<&Json>, place: &Place) -> Option<Yaml> {
+    fn assign(&mut self, assignment: Option<&Json>, place: &JsonPath) -> Option<Yaml> {
         let updates: Vec<_> = match assignment {
             Some(Json::Object(entries)) => {
                 self.assigned.extend(entries.keys().cloned());
@@ -183,7 +183,7 @@ impl Importer {
     }
 
     /// Writes literal data where our format reads strings as expressions.
-    pub(super) fn literal_value(&mut self, json: &Json, place: &Place) -> Yaml {
+    pub(super) fn literal_value(&mut self, json: &Json, place: &JsonPath) -> Yaml {
         if json.is_null() {
             self.unwritten(place, "a value that was code");
         }

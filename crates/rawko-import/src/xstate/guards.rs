@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::tree::{Kind, ROOT};
-use super::{Importer, Place};
+use super::tree::{ROOT, XstateKind};
+use super::{JsonPath, XstateImporter};
 use crate::ecmascript::text_literal;
 use crate::yaml::Yaml;
 
@@ -44,7 +44,7 @@ impl Condition {
     }
 }
 
-impl Importer {
+impl XstateImporter {
     /// Translates the guard of a transition: `guard`, `cond` and `in`.
     pub(super) fn condition(&self, transition: &Map<String, Json>, source: usize) -> Option<Condition> {
         let guard =
@@ -61,7 +61,7 @@ impl Importer {
         &mut self,
         condition: Option<Condition>,
         unless: Option<String>,
-        place: &Place,
+        place: &JsonPath,
     ) -> Option<Yaml> {
         let Some(condition) = condition else {
             return unless.map(|unless| Yaml::Text(format!("not ({unless})")));
@@ -192,7 +192,7 @@ impl Importer {
     /// The last part of a state value is a path; a key with a dot matches as a whole if its state is atomic.
     fn value_leaf(&self, start: usize, path: &str) -> Option<usize> {
         let whole = self.tree.child(start, path);
-        let in_parallel = self.tree.nodes[start].kind == Kind::Parallel;
+        let in_parallel = self.tree.nodes[start].kind == XstateKind::Parallel;
         let is_usable = |node: &usize| {
             !path.contains('.') || (!in_parallel && self.tree.nodes[*node].children.is_empty())
         };

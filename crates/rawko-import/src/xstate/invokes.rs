@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Place, one_or_many};
+use super::{JsonPath, XstateImporter, one_or_many};
 use crate::yaml::Yaml;
 
 const DONE: &str = "xstate.done.actor.";
@@ -22,7 +22,7 @@ pub(super) fn referenced_ids(root: &Map<String, Json>) -> Vec<String> {
     found
 }
 
-impl Importer {
+impl XstateImporter {
     /// Returns the id of an invoke: its own, or the one XState generates.
     pub(super) fn invoke_id(&self, invoke: &Json, node: usize, index: usize) -> String {
         match invoke.get("id").and_then(Json::as_str) {
@@ -49,7 +49,7 @@ impl Importer {
         if index == 0 { path } else { format!("{path}.{index}") }
     }
 
-    pub(super) fn invokes(&mut self, out: &mut Yaml, json: &Json, source: usize, place: &Place) {
+    pub(super) fn invokes(&mut self, out: &mut Yaml, json: &Json, source: usize, place: &JsonPath) {
         let many = matches!(json, Json::Array(_));
         let invokes = one_or_many(json).into_iter().enumerate().filter_map(|(index, invoke)| {
             let place = if many { place.at(index) } else { place.clone() };
@@ -63,7 +63,7 @@ impl Importer {
         }
     }
 
-    fn invoke(&mut self, json: &Json, source: usize, index: usize, place: &Place) -> Option<Yaml> {
+    fn invoke(&mut self, json: &Json, source: usize, index: usize, place: &JsonPath) -> Option<Yaml> {
         // Version 4 took the name of a service alone.
         let named = json.as_str().map(|name| Map::from_iter([("src".to_owned(), Json::from(name))]));
         let Some(entries) = named.as_ref().or_else(|| json.as_object()) else {
@@ -100,7 +100,7 @@ impl Importer {
         Some(out)
     }
 
-    fn invoke_source(&mut self, entries: &Map<String, Json>, place: &Place) -> String {
+    fn invoke_source(&mut self, entries: &Map<String, Json>, place: &JsonPath) -> String {
         let src = entries.get("src");
         if src.is_some_and(|src| src.get("states").is_some()) {
             self.lost(

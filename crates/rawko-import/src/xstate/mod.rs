@@ -15,10 +15,10 @@ mod version;
 
 use serde_json::{Map, Value as Json};
 
-use self::tree::{Kind, ROOT, Tree};
-use super::json::{Lines, Place, parsed};
+use self::tree::{ROOT, XstateKind, XstateTree};
+use super::json::{JsonPath, PathLines, parsed};
 use super::yaml::Yaml;
-use super::{ImportError, ImportOptions, Imported, Notes};
+use super::{ImportError, ImportOptions, ImportResult, Notes};
 
 /// The state of a machine without states.
 const ONLY_STATE: &str = "running";
@@ -28,7 +28,7 @@ const MACHINE_KEYS: [&str; 10] =
     ["states", "on", "initial", "always", "after", "entry", "exit", "invoke", "context", "type"];
 
 /// Imports an XState configuration.
-pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, ImportError> {
+pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<ImportResult, ImportError> {
     let (text, mut json) = parsed(text)?;
     in_key_order(&mut json);
     let Json::Object(root) = json else { return Err(ImportError::UnknownLanguage) };
@@ -37,14 +37,14 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     }
     let given = root.get("id").and_then(Json::as_str).filter(|id| !id.is_empty());
     let original_id = given.unwrap_or("(machine)");
-    let tree = Tree::new(&root, original_id);
+    let tree = XstateTree::new(&root, original_id);
     let mut id = given.filter(|id| *id != "(machine)").or(options.id).unwrap_or("imported").to_owned();
     while tree.nodes.iter().any(|node| node.id.as_ref() == Some(&id)) {
         id.push('_');
     }
-    let mut importer = Importer {
+    let mut importer = XstateImporter {
         notes: Notes::default(),
-        lines: Lines::of(text),
+        lines: PathLines::of(text),
         chart_id: id.clone(),
         is_v4: version::is_v4(&root),
         precedence: precedence::Handlers::default(),
@@ -63,7 +63,7 @@ pub fn xstate(text: &str, options: ImportOptions<'_>) -> Result<Imported, Import
     let chart = importer.chart(&root);
     let notes = importer.notes.finish();
     let yaml = super::heading("XState", &notes) + &chart.write();
-    Ok(Imported { id, yaml, charts: Vec::new(), notes })
+    Ok(ImportResult { id, yaml, charts: Vec::new(), notes })
 }
 
 /// Returns true if an object may be a machine: it has one of the keys of a machine, and none that only others have.
@@ -73,13 +73,13 @@ pub(crate) fn looks_like(root: &Map<String, Json>) -> bool {
 }
 
 /// The import of one configuration.
-struct Importer {
+struct XstateImporter {
     notes: Notes,
-    lines: Lines,
+    lines: PathLines,
     chart_id: String,
     /// Semantics of version 4: a target inside the source leaves the source unless it starts with a dot.
     is_v4: bool,
-    tree: Tree,
+    tree: XstateTree,
     precedence: precedence::Handlers,
     /// Generated ids of invokes that a transition names.
     invoke_ids: Vec<String>,
@@ -100,9 +100,9 @@ struct Importer {
     root_output: Option<Json>,
 }
 
-impl Importer {
+impl XstateImporter {
     fn chart(&mut self, root: &Map<String, Json>) -> Yaml {
-        let place = Place::root();
+        let place = JsonPath::root();
         self.duplicate_ids(root, &place);
         self.precedence = self.handlers(root);
         self.eventless_regions(root, &place);
@@ -133,19 +133,19 @@ impl Importer {
     }
 
     /// A machine without states is one state, which our format writes out.
-    fn only_state(&mut self, body: &mut Vec<(String, Yaml)>, root: &Map<String, Json>, place: &Place) {
+    fn only_state(&mut self, body: &mut Vec<(String, Yaml)>, root: &Map<String, Json>, place: &JsonPath) {
         body.retain(|(key, _)| !matches!(key.as_str(), "type" | "states" | "initial"));
         let mut state = Yaml::Map(Vec::new());
         match self.tree.nodes[ROOT].kind {
-            Kind::Final => {
+            XstateKind::Final => {
                 state.push("type", Yaml::text("final"));
                 if let Some(output) = root.get("output") {
                     let output = self.literal_value(output, &place.at("output"));
                     state.push("output", output);
                 }
             }
-            Kind::History => self.lost(place, "a history state as the whole machine"),
-            Kind::Atomic | Kind::Compound | Kind::Parallel => {}
+            XstateKind::History => self.lost(place, "a history state as the whole machine"),
+            XstateKind::Atomic | XstateKind::Compound | XstateKind::Parallel => {}
         }
         if root.get("type").and_then(Json::as_str) == Some("compound") {
             self.lost(place, "a compound machine without states");
@@ -158,7 +158,7 @@ impl Importer {
         body.push(("states".to_owned(), Yaml::map([(ONLY_STATE, state)])));
     }
 
-    fn context(&mut self, root: &Map<String, Json>, place: &Place) -> Option<Yaml> {
+    fn context(&mut self, root: &Map<String, Json>, place: &JsonPath) -> Option<Yaml> {
         let mut entries = match root.get("context") {
             Some(Json::Object(entries)) => {
                 entries.iter().map(|(key, value)| (key.clone(), Yaml::from_json(value))).collect()
@@ -177,15 +177,15 @@ impl Importer {
         (!entries.is_empty()).then_some(Yaml::Map(entries))
     }
 
-    fn lost(&mut self, place: &Place, message: impl Into<String>) {
+    fn lost(&mut self, place: &JsonPath, message: impl Into<String>) {
         self.notes.lost(self.lines.line(place), message);
     }
 
-    fn changed(&mut self, place: &Place, message: impl Into<String>) {
+    fn changed(&mut self, place: &JsonPath, message: impl Into<String>) {
         self.notes.changed(self.lines.line(place), message);
     }
 
-    fn unwritten(&mut self, place: &Place, message: impl Into<String>) {
+    fn unwritten(&mut self, place: &JsonPath, message: impl Into<String>) {
         self.notes.unwritten(self.lines.line(place), message);
     }
 }

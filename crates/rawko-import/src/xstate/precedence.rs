@@ -4,13 +4,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::tree::Kind;
-use super::{Importer, one_or_many};
+use super::tree::XstateKind;
+use super::{XstateImporter, one_or_many};
 use crate::ecmascript::text_literal;
 
 /// A transition by event, as far as others depend on it.
 #[derive(Clone, Debug)]
-struct Handler {
+struct EventPrecedence {
     node: usize,
     /// The event as our chart names it.
     event: String,
@@ -22,7 +22,7 @@ struct Handler {
 
 /// All transitions by event.
 #[derive(Debug, Default)]
-pub(super) struct Handlers(Vec<Handler>);
+pub(super) struct Handlers(Vec<EventPrecedence>);
 
 impl Handlers {
     /// Returns the states with a transition for every event.
@@ -31,7 +31,7 @@ impl Handlers {
     }
 }
 
-impl Importer {
+impl XstateImporter {
     /// Lists the transitions of all states; state numbers follow the order of the document.
     pub(super) fn handlers(&self, root: &Map<String, Json>) -> Handlers {
         let mut found = Vec::new();
@@ -49,7 +49,7 @@ impl Importer {
         state: &Map<String, Json>,
         known: &Handlers,
         next: &mut usize,
-        found: &mut Vec<Handler>,
+        found: &mut Vec<EventPrecedence>,
     ) {
         let node = *next;
         *next += 1;
@@ -66,7 +66,12 @@ impl Importer {
         }
     }
 
-    fn collect_handlers(&self, state: &Map<String, Json>, next: &mut usize, found: &mut Vec<Handler>) {
+    fn collect_handlers(
+        &self,
+        state: &Map<String, Json>,
+        next: &mut usize,
+        found: &mut Vec<EventPrecedence>,
+    ) {
         let node = *next;
         *next += 1;
         if let Some(Json::Object(on)) = state.get("on") {
@@ -98,12 +103,12 @@ impl Importer {
         }
     }
 
-    fn add_handlers(&self, node: usize, event: &str, transitions: &Json, found: &mut Vec<Handler>) {
+    fn add_handlers(&self, node: usize, event: &str, transitions: &Json, found: &mut Vec<EventPrecedence>) {
         for transition in one_or_many(transitions) {
             let empty = Map::new();
             let entries = transition.as_object().unwrap_or(&empty);
             let target = transition.as_str().map(|_| transition).or_else(|| entries.get("target"));
-            found.push(Handler {
+            found.push(EventPrecedence {
                 node,
                 event: event.to_owned(),
                 exits_nothing: self.exits_nothing(node, target, entries),
@@ -160,8 +165,8 @@ impl Importer {
             return false;
         }
         let shared = self.tree.ancestors(node).find(|above| self.tree.is_below(target, *above));
-        let is_history = self.tree.nodes[target].kind == Kind::History;
-        !is_history && shared.is_some_and(|shared| self.tree.nodes[shared].kind == Kind::Compound)
+        let is_history = self.tree.nodes[target].kind == XstateKind::History;
+        !is_history && shared.is_some_and(|shared| self.tree.nodes[shared].kind == XstateKind::Compound)
     }
 
     /// Returns the condition under which a state inside `source` takes the event first, where the engine would let both
@@ -194,7 +199,7 @@ impl Importer {
 
     /// Returns true if `node` is in one of several regions below `source`, so that another region may look further out.
     fn in_a_region_of(&self, node: usize, source: usize) -> bool {
-        let is_parallel = |above: &usize| self.tree.nodes[*above].kind == Kind::Parallel;
+        let is_parallel = |above: &usize| self.tree.nodes[*above].kind == XstateKind::Parallel;
         self.tree.is_below(node, source)
             && self
                 .tree

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::tree::{Kind, ROOT};
-use super::{Importer, Place, one_or_many};
+use super::tree::{ROOT, XstateKind};
+use super::{JsonPath, XstateImporter, one_or_many};
 use crate::yaml::Yaml;
 
 /// Keys without meaning in our format: types, tool versions, redundant parts of a definition.
@@ -36,13 +36,13 @@ const IGNORED: [&str; 23] = [
 /// Keys that take effect only while a state waits.
 const WAITING: [&str; 5] = ["on", "always", "after", "invoke", "onDone"];
 
-impl Importer {
+impl XstateImporter {
     /// Translates the entries of a state, or of the chart itself.
     pub(super) fn state_entries(
         &mut self,
         state: &Map<String, Json>,
         node: usize,
-        place: &Place,
+        place: &JsonPath,
     ) -> Vec<(String, Yaml)> {
         let mut out = Yaml::Map(Vec::new());
         let kind = self.tree.nodes[node].kind;
@@ -51,14 +51,14 @@ impl Importer {
             out.push("id", Yaml::text(id));
         }
         self.docs(&mut out, state, place);
-        if kind == Kind::History {
+        if kind == XstateKind::History {
             self.history(&mut out, state, node, place);
             return out.into_entries();
         }
         if node == ROOT {
             self.root_actions(state, place);
         }
-        if kind == Kind::Compound {
+        if kind == XstateKind::Compound {
             self.initial(&mut out, state, node, place);
         }
         let timers = self.after(state, node, place);
@@ -81,25 +81,25 @@ impl Importer {
         out.into_entries()
     }
 
-    fn kind(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
+    fn kind(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &JsonPath) {
         let kind = self.tree.nodes[node].kind;
         let written = match kind {
-            Kind::Parallel => Some("parallel"),
-            Kind::Final if node != ROOT => Some("final"),
-            Kind::History => Some("history"),
-            Kind::Atomic | Kind::Compound | Kind::Final => None,
+            XstateKind::Parallel => Some("parallel"),
+            XstateKind::Final if node != ROOT => Some("final"),
+            XstateKind::History => Some("history"),
+            XstateKind::Atomic | XstateKind::Compound | XstateKind::Final => None,
         };
         out.push_some("type", written.map(Yaml::text));
         let has_children = !self.tree.nodes[node].children.is_empty();
         let real = self.regions(node).len();
         match kind {
-            Kind::Atomic | Kind::Final | Kind::History if has_children => {
+            XstateKind::Atomic | XstateKind::Final | XstateKind::History if has_children => {
                 self.lost(place, "a state with child states whose type does not allow them");
             }
-            Kind::Compound | Kind::Parallel if real == 0 => {
+            XstateKind::Compound | XstateKind::Parallel if real == 0 => {
                 self.lost(place, "a state whose only child states are history states");
             }
-            Kind::Final if node != ROOT && self.tree.nodes[node].parent != Some(ROOT) => {
+            XstateKind::Final if node != ROOT && self.tree.nodes[node].parent != Some(ROOT) => {
                 let waiting: Vec<_> = WAITING.iter().filter(|key| state.contains_key(**key)).collect();
                 if let Some(key) = waiting.first() {
                     self.lost(
@@ -115,11 +115,11 @@ impl Importer {
         }
     }
 
-    fn entry(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &Place) {
+    fn entry(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &JsonPath) {
         let here = place.at(key);
         let kind = self.tree.nodes[node].kind;
         match key {
-            "on" | "always" | "invoke" | "onDone" if kind == Kind::Final => {
+            "on" | "always" | "invoke" | "onDone" if kind == XstateKind::Final => {
                 if node == ROOT || self.tree.nodes[node].parent == Some(ROOT) {
                     self.changed(
                         &here,
@@ -152,15 +152,15 @@ impl Importer {
     }
 
     /// The result of a final state. In version 5 the result of the machine is its own `output`.
-    fn output(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &Place) {
-        if self.tree.nodes[node].kind != Kind::Final || node == ROOT {
+    fn output(&mut self, out: &mut Yaml, key: &str, value: &Json, node: usize, place: &JsonPath) {
+        if self.tree.nodes[node].kind != XstateKind::Final || node == ROOT {
             return;
         }
         let is_top = self.tree.nodes[node].parent == Some(ROOT);
         if is_top && !self.is_v4 {
             match self.root_output.clone() {
                 Some(result) => {
-                    let result = self.literal_value(&result, &Place::root().at("output"));
+                    let result = self.literal_value(&result, &JsonPath::root().at("output"));
                     out.push("output", result);
                     return;
                 }
@@ -181,7 +181,7 @@ impl Importer {
         state: &Map<String, Json>,
         timers: &[Yaml],
         key: &str,
-        place: &Place,
+        place: &JsonPath,
     ) {
         let old = if key == "entry" { "onEntry" } else { "onExit" };
         let mut actions = Vec::new();
@@ -197,7 +197,7 @@ impl Importer {
     }
 
     /// Remembers what XState repeats when the chart itself is a target.
-    fn root_actions(&mut self, root: &Map<String, Json>, place: &Place) {
+    fn root_actions(&mut self, root: &Map<String, Json>, place: &JsonPath) {
         let entry = root.get("entry").map(|json| self.action_list(json, &place.at("entry")));
         let exit = root.get("exit").map(|json| self.action_list(json, &place.at("exit")));
         self.root_entry = entry.unwrap_or_default();
@@ -211,7 +211,7 @@ impl Importer {
         self.root_output = root.get("output").cloned();
     }
 
-    fn states(&mut self, state: &Map<String, Json>, node: usize, place: &Place) -> Yaml {
+    fn states(&mut self, state: &Map<String, Json>, node: usize, place: &JsonPath) -> Yaml {
         let empty = Map::new();
         let numbers = self.tree.nodes[node].children.clone();
         let mut states = Vec::new();
@@ -226,12 +226,12 @@ impl Importer {
             }
             let mut entries = self.state_entries(child.as_object().unwrap_or(&empty), number, &place);
             // The machine's own `output` is the result of each top-level final state.
-            let is_end = node == ROOT && self.tree.nodes[number].kind == Kind::Final;
+            let is_end = node == ROOT && self.tree.nodes[number].kind == XstateKind::Final;
             if is_end
                 && !entries.iter().any(|(key, _)| key == "output")
                 && let Some(result) = self.root_output.clone()
             {
-                let result = self.literal_value(&result, &Place::root().at("output"));
+                let result = self.literal_value(&result, &JsonPath::root().at("output"));
                 entries.push(("output".to_owned(), result));
             }
             states.push((written, Yaml::Map(entries)));
@@ -239,7 +239,7 @@ impl Importer {
         Yaml::Map(states)
     }
 
-    fn history(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
+    fn history(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &JsonPath) {
         if state.get("history").and_then(Json::as_str) == Some("deep") {
             out.push("variant", Yaml::text("deep"));
         }
@@ -256,7 +256,7 @@ impl Importer {
     }
 
     /// A state with child states needs an initial one.
-    fn initial(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &Place) {
+    fn initial(&mut self, out: &mut Yaml, state: &Map<String, Json>, node: usize, place: &JsonPath) {
         let here = place.at("initial");
         let given = state.get("initial").filter(|initial| !initial.is_null());
         let child = self.tree.initial(node);
@@ -295,11 +295,11 @@ impl Importer {
     fn is_entered_aside(&self, node: usize) -> bool {
         let Some(parent) = self.tree.nodes[node].parent else { return false };
         let mut near = self.tree.nodes[parent].children.iter().chain(&self.tree.nodes[node].children);
-        let has_history = near.any(|other| self.tree.nodes[*other].kind == Kind::History);
-        has_history || self.tree.nodes[parent].kind == Kind::Parallel
+        let has_history = near.any(|other| self.tree.nodes[*other].kind == XstateKind::History);
+        has_history || self.tree.nodes[parent].kind == XstateKind::Parallel
     }
 
-    pub(super) fn docs(&mut self, out: &mut Yaml, json: &Map<String, Json>, place: &Place) {
+    pub(super) fn docs(&mut self, out: &mut Yaml, json: &Map<String, Json>, place: &JsonPath) {
         if let Some(description) = json.get("description").and_then(Json::as_str) {
             out.push("description", Yaml::text(description));
         }

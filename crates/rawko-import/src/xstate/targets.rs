@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::tree::{Kind, ROOT};
-use super::{Importer, Place, one_or_many};
+use super::tree::{ROOT, XstateKind};
+use super::{JsonPath, XstateImporter, one_or_many};
 use crate::yaml::Yaml;
 
 /// The targets of one transition, resolved.
 #[derive(Debug, Default)]
-pub(super) struct Targets {
+pub(super) struct ResolvedTargets {
     pub(super) nodes: Vec<usize>,
     written: Vec<Yaml>,
 }
 
-impl Targets {
+impl ResolvedTargets {
     pub(super) fn yaml(mut self) -> Option<Yaml> {
         match self.written.len() {
             0 => None,
@@ -35,8 +35,8 @@ impl Targets {
     }
 }
 
-impl Importer {
-    pub(super) fn targets(&mut self, json: &Json, source: usize, place: &Place) -> Targets {
+impl XstateImporter {
+    pub(super) fn targets(&mut self, json: &Json, source: usize, place: &JsonPath) -> ResolvedTargets {
         self.resolved(json, place, |importer, text| {
             let node = importer.tree.target(source, text, importer.is_v4)?;
             Some((node, importer.target_text(source, node, text)))
@@ -44,7 +44,12 @@ impl Importer {
     }
 
     /// Resolves the default of a history state.
-    pub(super) fn history_targets(&mut self, json: &Json, history: usize, place: &Place) -> Targets {
+    pub(super) fn history_targets(
+        &mut self,
+        json: &Json,
+        history: usize,
+        place: &JsonPath,
+    ) -> ResolvedTargets {
         self.resolved(json, place, |importer, text| {
             let node = importer.tree.history_default(history, text)?;
             let text = if text.starts_with('.') { "" } else { text };
@@ -55,10 +60,10 @@ impl Importer {
     fn resolved(
         &mut self,
         json: &Json,
-        place: &Place,
+        place: &JsonPath,
         resolve: impl Fn(&Self, &str) -> Option<(usize, String)>,
-    ) -> Targets {
-        let mut targets = Targets::default();
+    ) -> ResolvedTargets {
+        let mut targets = ResolvedTargets::default();
         for target in one_or_many(json) {
             let Some(text) = target.as_str() else {
                 self.lost(place, "a target that is not a string");
@@ -106,10 +111,10 @@ impl Importer {
 
     /// A history state that is the target of a transition inside its own parent: XState may run entry actions of states
     /// that were not left.
-    pub(super) fn history_inside(&mut self, targets: &Targets, source: usize, place: &Place) {
+    pub(super) fn history_inside(&mut self, targets: &ResolvedTargets, source: usize, place: &JsonPath) {
         for node in &targets.nodes {
             let Some(parent) =
-                self.tree.nodes[*node].parent.filter(|_| self.tree.nodes[*node].kind == Kind::History)
+                self.tree.nodes[*node].parent.filter(|_| self.tree.nodes[*node].kind == XstateKind::History)
             else {
                 continue;
             };
@@ -125,11 +130,11 @@ impl Importer {
 
     /// The chart itself as a target starts it again: its initial states are the targets, and its own actions become
     /// those of the transition, because our root is never left.
-    pub(super) fn restart_targets(&mut self, place: &Place) -> Vec<usize> {
+    pub(super) fn restart_targets(&mut self, place: &JsonPath) -> Vec<usize> {
         match self.tree.nodes[ROOT].kind {
-            Kind::Parallel => self.regions(ROOT),
-            Kind::Compound => self.tree.initial(ROOT).into_iter().collect(),
-            Kind::Atomic | Kind::Final | Kind::History => {
+            XstateKind::Parallel => self.regions(ROOT),
+            XstateKind::Compound => self.tree.initial(ROOT).into_iter().collect(),
+            XstateKind::Atomic | XstateKind::Final | XstateKind::History => {
                 if self.tree.nodes[ROOT].children.is_empty() {
                     return Vec::new();
                 }
@@ -141,11 +146,11 @@ impl Importer {
 
     pub(super) fn regions(&self, parallel: usize) -> Vec<usize> {
         let children = self.tree.nodes[parallel].children.iter().copied();
-        children.filter(|child| self.tree.nodes[*child].kind != Kind::History).collect()
+        children.filter(|child| self.tree.nodes[*child].kind != XstateKind::History).collect()
     }
 
     /// Two states with one id: XState rejects the machine.
-    pub(super) fn duplicate_ids(&mut self, root: &Map<String, Json>, place: &Place) {
+    pub(super) fn duplicate_ids(&mut self, root: &Map<String, Json>, place: &JsonPath) {
         let mut seen: Vec<String> =
             root.get("id").and_then(Json::as_str).map(str::to_owned).into_iter().collect();
         let mut open = vec![(root, place.clone())];

@@ -4,21 +4,26 @@
 use serde_json::{Map, Value as Json};
 
 use super::precedence::Handlers;
-use super::{Importer, Place};
+use super::{JsonPath, XstateImporter};
 use crate::yaml::Yaml;
 
 /// The delayed transitions of a state: as timers, or as delayed events with what starts and cancels them.
 #[derive(Default)]
-pub(super) struct Timers {
+pub(super) struct DelayedTransitions {
     pub(super) after: Vec<(String, Yaml)>,
     pub(super) on: Vec<(String, Yaml)>,
     pub(super) started: Vec<Yaml>,
     pub(super) cancelled: Vec<Yaml>,
 }
 
-impl Importer {
-    pub(super) fn after(&mut self, state: &Map<String, Json>, node: usize, place: &Place) -> Timers {
-        let mut timers = Timers::default();
+impl XstateImporter {
+    pub(super) fn after(
+        &mut self,
+        state: &Map<String, Json>,
+        node: usize,
+        place: &JsonPath,
+    ) -> DelayedTransitions {
+        let mut timers = DelayedTransitions::default();
         let place = place.at("after");
         let delays = match state.get("after") {
             None => return timers,
@@ -53,12 +58,12 @@ impl Importer {
 
     fn timer(
         &mut self,
-        timers: &mut Timers,
+        timers: &mut DelayedTransitions,
         delay: String,
         value: &Json,
         node: usize,
         event: Option<String>,
-        place: &Place,
+        place: &JsonPath,
     ) {
         let name = event.as_deref();
         let Some(transitions) = self.transitions(value, node, name, place) else { return };
@@ -82,8 +87,8 @@ impl Importer {
     }
 
     /// Version 4 also took a list of `{delay, …}`.
-    fn after_list(&mut self, state: &Map<String, Json>, node: usize, place: &Place) -> Timers {
-        let mut timers = Timers::default();
+    fn after_list(&mut self, state: &Map<String, Json>, node: usize, place: &JsonPath) -> DelayedTransitions {
+        let mut timers = DelayedTransitions::default();
         for (index, item) in
             state.get("after").map(super::one_or_many).unwrap_or_default().into_iter().enumerate()
         {

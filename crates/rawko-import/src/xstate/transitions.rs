@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::targets::Targets;
-use super::tree::{Kind, ROOT};
-use super::{Importer, Place};
+use super::targets::ResolvedTargets;
+use super::tree::{ROOT, XstateKind};
+use super::{JsonPath, XstateImporter};
 use crate::yaml::Yaml;
 
 /// Names of XState's own events, and ours.
@@ -16,8 +16,8 @@ const EVENTS: [(&str, &str); 5] = [
     ("error.platform.", "error.invoke."),
 ];
 
-impl Importer {
-    pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, source: usize, place: &Place) {
+impl XstateImporter {
+    pub(super) fn on(&mut self, out: &mut Yaml, on: &Json, source: usize, place: &JsonPath) {
         let Json::Object(events) = on else {
             self.lost(place, "`on` that is not an object");
             return;
@@ -73,7 +73,7 @@ impl Importer {
 
     /// Translates eventless transitions. One that stays where it is would repeat in our engine; XState takes it once in a
     /// step.
-    pub(super) fn always(&mut self, out: &mut Yaml, json: &Json, source: usize, place: &Place) {
+    pub(super) fn always(&mut self, out: &mut Yaml, json: &Json, source: usize, place: &JsonPath) {
         for transition in super::one_or_many(json) {
             let empty = Map::new();
             let entries = transition.as_object().unwrap_or(&empty);
@@ -93,7 +93,7 @@ impl Importer {
     }
 
     /// Notes eventless transitions of several regions: XState takes them in the order in which the states were entered.
-    pub(super) fn eventless_regions(&mut self, root: &Map<String, Json>, place: &Place) {
+    pub(super) fn eventless_regions(&mut self, root: &Map<String, Json>, place: &JsonPath) {
         let empty = Map::new();
         let mut found: Vec<usize> = Vec::new();
         let mut open = vec![(root, place.clone())];
@@ -120,7 +120,7 @@ impl Importer {
         json: &Json,
         source: usize,
         event: Option<&str>,
-        place: &Place,
+        place: &JsonPath,
     ) -> Option<Yaml> {
         match json {
             Json::Array(items) => {
@@ -140,7 +140,7 @@ impl Importer {
         }
     }
 
-    fn transition(&mut self, json: &Json, source: usize, event: Option<&str>, place: &Place) -> Yaml {
+    fn transition(&mut self, json: &Json, source: usize, event: Option<&str>, place: &JsonPath) -> Yaml {
         match json {
             Json::String(_) => {
                 let entries = Map::from_iter([("target".to_owned(), json.clone())]);
@@ -166,7 +166,7 @@ impl Importer {
         entries: &Map<String, Json>,
         source: usize,
         event: Option<&str>,
-        place: &Place,
+        place: &JsonPath,
     ) -> Yaml {
         let mut out = Yaml::Map(Vec::new());
         let target = entries.get("target").filter(|target| !target.is_null());
@@ -232,9 +232,9 @@ impl Importer {
     fn reenters(
         &mut self,
         entries: &Map<String, Json>,
-        targets: &Targets,
+        targets: &ResolvedTargets,
         source: usize,
-        place: &Place,
+        place: &JsonPath,
     ) -> bool {
         if targets.nodes.is_empty() {
             return false;
@@ -260,7 +260,7 @@ impl Importer {
     }
 
     /// Version 4 leaves the regions beside the target alone, where version 5 and our engine enter all of them again.
-    fn regions_of_v4(&mut self, targets: &Targets, source: usize, reenters: bool, place: &Place) {
+    fn regions_of_v4(&mut self, targets: &ResolvedTargets, source: usize, reenters: bool, place: &JsonPath) {
         if !self.is_v4 || targets.nodes.is_empty() {
             return;
         }
@@ -272,7 +272,7 @@ impl Importer {
                 above.find(|above| targets.nodes.iter().all(|node| self.tree.is_below(*node, *above)))
             }
         };
-        if domain.is_some_and(|domain| self.tree.nodes[domain].kind == Kind::Parallel) {
+        if domain.is_some_and(|domain| self.tree.nodes[domain].kind == XstateKind::Parallel) {
             self.lost(place, "a target in one region of a parallel state in version 4, which leaves the other regions alone");
         }
     }
@@ -281,10 +281,10 @@ impl Importer {
     /// XState runs before and after those of the transition.
     fn restart(
         &mut self,
-        targets: &Targets,
+        targets: &ResolvedTargets,
         source: usize,
         reenters: bool,
-        place: &Place,
+        place: &JsonPath,
     ) -> (bool, Vec<Yaml>, Vec<Yaml>) {
         let has_root = targets.has_root();
         let root_leaves = reenters && (has_root || source == ROOT) && !targets.nodes.is_empty();
@@ -301,14 +301,14 @@ impl Importer {
             self.lost(place, "a target that starts the chart again: its own `invoke` or `after` would have to start again, too");
         }
         let in_region =
-            self.tree.ancestors(source).any(|above| self.tree.nodes[above].kind == Kind::Parallel);
+            self.tree.ancestors(source).any(|above| self.tree.nodes[above].kind == XstateKind::Parallel);
         if in_region && !(exits.is_empty() && entries.is_empty()) {
             self.lost(place, "a target that starts the chart again from a region: its own actions would run between those of other regions");
         }
         (has_root, exits, entries)
     }
 
-    fn restarted(&mut self, place: &Place) -> Option<Yaml> {
+    fn restarted(&mut self, place: &JsonPath) -> Option<Yaml> {
         let nodes = self.restart_targets(place);
         let mut texts: Vec<_> = nodes.into_iter().map(|node| Yaml::Text(self.absolute(node))).collect();
         match texts.len() {
@@ -319,7 +319,7 @@ impl Importer {
     }
 
     /// Translates milliseconds, or the name of a delay that was code.
-    pub(super) fn delay(&mut self, delay: &str, place: &Place) -> String {
+    pub(super) fn delay(&mut self, delay: &str, place: &JsonPath) -> String {
         let number = if delay.trim().is_empty() { Some(0.0) } else { delay.trim().parse::<f64>().ok() };
         if let Some(number) = number.filter(|number| number.is_finite()) {
             if number.fract() != 0.0 {

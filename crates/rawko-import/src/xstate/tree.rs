@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 /// Kind of a state, as XState infers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum XstateKind {
     Atomic,
     Compound,
     Parallel,
@@ -16,14 +16,14 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct XstateNode {
     /// The key in the document.
     pub(super) original: String,
     /// The key in our chart: without dots and `#`.
     pub(super) key: String,
     pub(super) parent: Option<usize>,
     pub(super) children: Vec<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: XstateKind,
     /// The `id` in the document.
     pub(super) id: Option<String>,
     /// The id in XState: the one in the document, or the path from the machine's id.
@@ -36,17 +36,17 @@ pub(super) struct Node {
 
 /// All states; the chart itself is number 0.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct XstateTree {
+    pub(super) nodes: Vec<XstateNode>,
     ids: HashMap<String, usize>,
 }
 
 /// The chart itself.
 pub(super) const ROOT: usize = 0;
 
-impl Tree {
+impl XstateTree {
     pub(super) fn new(root: &Map<String, Json>, root_id: &str) -> Self {
-        let mut tree = Tree::default();
+        let mut tree = XstateTree::default();
         tree.add(root, "", String::new(), None, &mut vec![root_id.to_owned()]);
         tree
     }
@@ -66,7 +66,7 @@ impl Tree {
         let initial = state
             .get("initial")
             .and_then(|initial| initial.as_str().or_else(|| initial.get("target")?.as_str()));
-        self.nodes.push(Node {
+        self.nodes.push(XstateNode {
             original: original.to_owned(),
             key,
             parent,
@@ -106,7 +106,7 @@ impl Tree {
                 .children
                 .iter()
                 .copied()
-                .find(|child| self.nodes[*child].kind != Kind::History),
+                .find(|child| self.nodes[*child].kind != XstateKind::History),
         }
     }
 
@@ -195,7 +195,7 @@ impl Tree {
             return false;
         }
         let shared = self.ancestors(a).find(|above| self.is_below(b, *above));
-        shared.is_some_and(|shared| self.nodes[shared].kind == Kind::Parallel)
+        shared.is_some_and(|shared| self.nodes[shared].kind == XstateKind::Parallel)
     }
 
     /// Returns the name in `done.state.<name>`: the id, else the key if it is unique, else the path.
@@ -225,22 +225,26 @@ pub(super) fn children(state: &Map<String, Json>) -> impl Iterator<Item = (&Stri
     state.get("states").and_then(Json::as_object).into_iter().flatten()
 }
 
-fn kind(state: &Map<String, Json>) -> Kind {
+fn kind(state: &Map<String, Json>) -> XstateKind {
     let has_children = children(state).next().is_some();
     let is_history =
         state.get("history").is_some_and(|history| *history != Json::Bool(false) && !history.is_null());
     match state.get("type").and_then(Json::as_str) {
         // Without regions it has nothing to run in parallel.
-        Some("parallel") if has_children => Kind::Parallel,
-        Some("parallel" | "atomic") => Kind::Atomic,
-        Some("final") => Kind::Final,
-        Some("history") => Kind::History,
+        Some("parallel") if has_children => XstateKind::Parallel,
+        Some("parallel" | "atomic") => XstateKind::Atomic,
+        Some("final") => XstateKind::Final,
+        Some("history") => XstateKind::History,
         Some(_) | None if has_children => {
             // XState 3 and early 4 marked a parallel state by a key.
-            if state.get("parallel") == Some(&Json::Bool(true)) { Kind::Parallel } else { Kind::Compound }
+            if state.get("parallel") == Some(&Json::Bool(true)) {
+                XstateKind::Parallel
+            } else {
+                XstateKind::Compound
+            }
         }
-        Some(_) | None if is_history => Kind::History,
-        Some(_) | None => Kind::Atomic,
+        Some(_) | None if is_history => XstateKind::History,
+        Some(_) | None => XstateKind::Atomic,
     }
 }
 

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use expect_test::Expect;
 use rawko_chart::{Registry, Source, load};
 use rawko_core::{Value, World};
-use rawko_import::{self as import, ImportOptions, Imported, NoteKind};
+use rawko_import::{self as import, ImportOptions, ImportResult, NoteKind};
 use rawko_sim::{Simulation, Stimulus, Stubs};
 
-fn imported(text: &str) -> Imported {
+fn imported(text: &str) -> ImportResult {
     let imported = import::import(text, ImportOptions { id: Some("example"), ..ImportOptions::default() });
     imported.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn chart(imported: &Imported) -> Arc<rawko_core::Chart> {
+fn chart(imported: &ImportResult) -> Arc<rawko_core::Chart> {
     let loaded = load(&Source::new("imported.yaml", imported.yaml.as_str()), &Registry::default());
     Arc::new(loaded.chart.unwrap_or_else(|| panic!("{}\n{:#?}", imported.yaml, loaded.findings)))
 }

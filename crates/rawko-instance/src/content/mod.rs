@@ -31,6 +31,7 @@ const LIST: u8 = b'l';
 /// JSON text without its large parts, and those parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed<'a> {
+    /// JSON text with references in place of large values.
     pub text: Cow<'a, str>,
     /// Each once.
     pub blobs: Vec<Blob>,

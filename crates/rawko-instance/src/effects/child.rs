@@ -28,7 +28,7 @@ pub fn child_id(parent: &str, effect: &OpenEffect) -> Arc<str> {
 }
 
 /// The chart to start, its policy, and the invocation with its input.
-struct Beginning {
+struct ChildStart {
     reference: String,
     policy: Value,
     invoke: Invoke,
@@ -45,7 +45,7 @@ impl Instance {
     ) {
         let reference = ServiceName::of(&invoke.src).member.to_owned();
         let policy = inherited(&invoke.policy, None);
-        self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
+        self.plan_begin(effect, ChildStart { reference, policy, invoke }, at, env, tx);
     }
 
     /// Plans an agent that is implemented by a chart.
@@ -60,13 +60,13 @@ impl Instance {
         let agent = ServiceName::of(&invoke.src).member;
         let policy = inherited(&invoke.policy, Some(agent));
         invoke.policy = Value::Null;
-        self.plan_begin(effect, Beginning { reference, policy, invoke }, at, env, tx);
+        self.plan_begin(effect, ChildStart { reference, policy, invoke }, at, env, tx);
     }
 
     fn plan_begin(
         &mut self,
         effect: OpenEffect,
-        beginning: Beginning,
+        beginning: ChildStart,
         at: Position,
         env: &dyn Environment,
         tx: &mut Transaction,
@@ -89,11 +89,11 @@ impl Instance {
     fn begin_child(
         &mut self,
         effect: &OpenEffect,
-        beginning: Beginning,
+        beginning: ChildStart,
         at: Position,
         env: &dyn Environment,
     ) -> Result<(Instance, Transaction), ServiceError> {
-        let Beginning { reference, policy, invoke } = beginning;
+        let ChildStart { reference, policy, invoke } = beginning;
         let generation = self.next_generation(&invoke.id, at, env)?;
         let chart = env.chart(&reference)?;
         let new = NewInstance {
@@ -170,6 +170,7 @@ fn as_service_error(error: &InstanceError) -> ServiceError {
         | InstanceError::NothingAsked { .. }
         | InstanceError::SeveralAsked { .. }
         | InstanceError::NotAsked { .. }
+        | InstanceError::Superseded { .. }
         | InstanceError::EventRefused { .. }
         | InstanceError::AnswerRefused { .. }
         | InstanceError::NotFailed { .. }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Event, Invocation, NamedEvent, Send, SendTarget, Status, Value, split_item_name};
+use rawko_core::{
+    Event, Invocation, NamedEvent, Send, SendTarget, ServiceClass, Status, Value, split_item_name,
+};
 
 use super::child::child_id;
 use super::{Position, effect_id};
@@ -43,10 +45,10 @@ impl Instance {
                 }
             }
             SendTarget::Channel(name) => {
-                self.send_outside(send.clone(), format!("channel:{name}").into(), at, env, tx);
+                self.send_outside(send.clone(), ServiceClass::Channel.named(name).into(), at, env, tx);
             }
             SendTarget::Agent(name) => {
-                self.send_outside(send.clone(), format!("agent:{name}").into(), at, env, tx);
+                self.send_outside(send.clone(), ServiceClass::Agent.named(name).into(), at, env, tx);
             }
             SendTarget::Other(name) => match env.instance(name) {
                 Ok(Some(key)) => {

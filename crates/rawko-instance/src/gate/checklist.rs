@@ -36,14 +36,18 @@ struct Approval {
 /// An approval and the day on which it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expiry {
+    /// Approved service, tool, MCP server or agent.
     pub name: String,
+    /// Settings file with the approval.
     pub file: String,
+    /// Last day of the approval, as `YYYY-MM-DD`.
     pub day: String,
     /// Time until then; negative if it is over.
     pub left_ms: i64,
 }
 
 impl Checklist {
+    /// Requires a field of every approval of this kind; `file` is reported when it is missing.
     pub fn require(&mut self, kind: &str, field: &str, file: &Arc<str>) {
         self.required.push(Requirement {
             kind: kind.to_owned(),
@@ -59,6 +63,7 @@ impl Checklist {
         }
     }
 
+    /// Returns true if no field is required.
     pub fn is_empty(&self) -> bool {
         self.required.is_empty()
     }

@@ -33,6 +33,10 @@ impl Instance {
         }
         self.refuse_if_paused()?;
         let at = self.asked(invoke)?;
+        if answer.asked_ms.is_some_and(|asked_ms| asked_ms != self.open[at].opened_ms) {
+            let invoke = self.request_name(&self.open[at]);
+            return Err(InstanceError::Superseded { id: self.new.id.to_string(), invoke });
+        }
         self.check_form(at, answer, env, tx)?;
         self.pace.restart();
         let result = answer.to_result(&self.open[at]);
@@ -67,12 +71,14 @@ impl Instance {
         Err(InstanceError::AnswerRefused { id: self.new.id.to_string(), invoke, violations })
     }
 
+    fn request_name(&self, effect: &OpenEffect) -> String {
+        let known = effect.invocation.and_then(|id| self.snapshot.invocation(id));
+        known.map_or_else(|| "?".to_owned(), |known| self.chart.invocation_name(&known).to_string())
+    }
+
     /// The pending request that an answer means.
     fn asked(&self, invoke: Option<&str>) -> Result<usize, InstanceError> {
-        let name = |effect: &OpenEffect| {
-            let known = effect.invocation.and_then(|id| self.snapshot.invocation(id));
-            known.map_or_else(|| "?".to_owned(), |known| self.chart.invocation_name(&known).to_string())
-        };
+        let name = |effect: &OpenEffect| self.request_name(effect);
         let is_person = |(_, effect): &(usize, &OpenEffect)| effect.kind == EffectKind::Person;
         let all: Vec<_> = self.open.iter().enumerate().filter(is_person).collect();
         let id = self.new.id.to_string();

@@ -36,29 +36,66 @@ const DUE_STEPS_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// An event from outside. Repeating an event with the same `key` changes nothing.
-    Event { event: NamedEvent, key: Option<Arc<str>> },
+    Event {
+        /// Name and data.
+        event: NamedEvent,
+        /// Deduplication key chosen by the sender.
+        key: Option<Arc<str>>,
+    },
     /// A person or a supervisor ends it: exit actions run, timers and calls stop.
-    Cancel { reason: Value },
+    Cancel {
+        /// Free data for the journal.
+        reason: Value,
+    },
     /// A message of another instance, or of its own. `seq` is the number assigned by its sender's commit.
-    Message { seq: i64, message: Message },
+    Message {
+        /// Number assigned by the commit of the sender.
+        seq: i64,
+        /// Event and its sender.
+        message: Message,
+    },
     /// One of its effects ended.
-    Result { effect: EffectPlace, result: EffectResult },
+    Result {
+        /// Position of the effect within the instance.
+        effect: EffectPlace,
+        /// Output or error, and its audit note.
+        result: EffectResult,
+    },
     /// A person answers a request; `invoke` names it if several are pending.
-    Answer { invoke: Option<String>, answer: PersonAnswer, key: Option<Arc<str>> },
+    Answer {
+        /// Invoke id of the request; optional while one is pending.
+        invoke: Option<String>,
+        /// Decision and form data.
+        answer: PersonAnswer,
+        /// Deduplication key chosen by the sender.
+        key: Option<Arc<str>>,
+    },
     /// A person retries the failed invocation, or continues after a fault.
     Retry,
     /// A person retries one failed item of an `each`: `reviews[3]`.
-    RetryItem { item: Arc<str> },
+    RetryItem {
+        /// Name of the item: the invoke id and its index.
+        item: Arc<str>,
+    },
     /// A person pauses it with its descendants; null if the person is unknown.
-    Pause { by: Value },
+    Pause {
+        /// The person that paused, for the journal.
+        by: Value,
+    },
     /// A person resumes it with its descendants.
-    Resume { by: Value },
+    Resume {
+        /// The person that resumed, for the journal.
+        by: Value,
+    },
     /// A person continues it on another chart, or on the one before. Nothing that is due is handled before it.
     Migrate(Box<MigrationRequest>),
     /// Time has passed.
     Time,
     /// The driver restarted: no call of this instance is running. `epoch` is the number of that start.
-    Restart { epoch: u64 },
+    Restart {
+        /// Number of the driver's start, increasing.
+        epoch: u64,
+    },
 }
 
 impl Input {

@@ -34,6 +34,7 @@ pub(super) enum Held {
 }
 
 impl Instance {
+    /// Returns true if the instance is paused and has not ended.
     pub fn is_paused(&self) -> bool {
         self.head.wait == Wait::Paused && !self.snapshot.status().is_over()
     }

@@ -10,7 +10,9 @@ use crate::records::OpenEffect;
 /// The order to continue an instance on another chart. The driver keeps the chart's text as long as records name it.
 #[derive(Clone, Debug)]
 pub struct MigrationRequest {
+    /// Chart to continue on.
     pub to: Arc<Chart>,
+    /// Mapping of the snapshot to that chart.
     pub move_by: MigrationMove,
     /// The person; null if unknown.
     pub by: Value,
@@ -48,8 +50,11 @@ impl PartialEq for MigrationRequest {
 /// The event of a record of kind [`Migrated`](crate::records::RecordKind::Migrated).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MigrationRecord {
+    /// The person or program that migrated it.
     pub by: Value,
+    /// Chart before.
     pub from: ChartName,
+    /// Chart after.
     pub to: ChartName,
     /// The mapping as written; null if everything was inferred.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -65,7 +70,9 @@ pub struct MigrationRecord {
 /// A chart in a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChartName {
+    /// Chart id.
     pub chart: Arc<str>,
+    /// Version as the author wrote it.
     pub version: Arc<str>,
     /// Content hash in hex.
     pub hash: String,

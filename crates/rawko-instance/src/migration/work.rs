@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rawko_core::{
-    Effect, FailedWork, Failure, FanOut, Invocation, InvokeId, NodeId, PendingTimer, ServiceName,
-    SnapshotParts, Status, TimerPurpose,
+    Effect, FailedWork, FanOut, Invocation, InvokeId, NodeId, PendingTimer, ServiceName, SnapshotParts,
+    Status, TimerPurpose, UnhandledFailure,
 };
 
 use super::Job;
@@ -173,8 +173,8 @@ impl Job<'_> {
         Some(PendingTimer { id, due_ms, purpose })
     }
 
-    fn failure(&mut self, failure: Failure, pairs: &Counterparts<'_>) -> Option<Failure> {
-        let Failure { work, error } = failure;
+    fn failure(&mut self, failure: UnhandledFailure, pairs: &Counterparts<'_>) -> Option<UnhandledFailure> {
+        let UnhandledFailure { work, error } = failure;
         let work = match work {
             FailedWork::Invocation(open) => {
                 let (node, invoke) = self.heir(open.node, open.invoke, false, pairs)?;
@@ -193,7 +193,7 @@ impl Job<'_> {
                 }
             },
         };
-        Some(Failure { work, error })
+        Some(UnhandledFailure { work, error })
     }
 }
 

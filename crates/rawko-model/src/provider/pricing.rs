@@ -7,15 +7,18 @@ use crate::message::Usage;
 /// US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
+    /// For input that is not cached.
     pub input: f64,
     /// For input read from the provider's cache.
     pub cached: f64,
     /// For input written to the provider's cache.
     pub cache_write: f64,
+    /// For output, including reasoning.
     pub output: f64,
 }
 
 impl Price {
+    /// Returns the cost of a completion in US dollars.
     pub fn cost_usd(self, usage: &Usage) -> f64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let written = usage.cache_write_tokens.min(usage.input_tokens - cached);

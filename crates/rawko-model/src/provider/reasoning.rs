@@ -12,15 +12,21 @@ use crate::message::{Message, Part};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ReasoningEffort {
+    /// A named level.
     Level(EffortLevel),
+    /// A budget in tokens.
     Tokens(u32),
 }
 
+/// A named amount of reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffortLevel {
+    /// Short reasoning.
     Low,
+    /// The usual amount.
     Medium,
+    /// Long reasoning.
     High,
 }
 
@@ -36,6 +42,7 @@ impl ReasoningEffort {
         level.map(ReasoningEffort::Level).or_else(tokens)
     }
 
+    /// Returns the level; a token budget gives the highest level that it reaches.
     pub fn level(self) -> EffortLevel {
         match self {
             ReasoningEffort::Level(level) => level,
@@ -46,6 +53,7 @@ impl ReasoningEffort {
         }
     }
 
+    /// Returns the budget in tokens, converting a level.
     pub fn tokens(self) -> u32 {
         match self {
             ReasoningEffort::Tokens(tokens) => tokens,
@@ -57,6 +65,7 @@ impl ReasoningEffort {
 }
 
 impl EffortLevel {
+    /// Returns the name used in settings and requests.
     pub fn as_str(self) -> &'static str {
         match self {
             EffortLevel::Low => "low",

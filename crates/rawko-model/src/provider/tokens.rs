@@ -10,10 +10,12 @@ const IMAGE_TOKENS: u64 = 1500;
 /// Role and separators.
 const MESSAGE_TOKENS: u64 = 4;
 
+/// Estimates the tokens of a text.
 pub fn text_tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
+/// Estimates the tokens of a message, including its overhead; 0 for an empty one.
 pub fn message_tokens(message: &Message) -> u64 {
     let said = said_tokens(message);
     if said == 0 { 0 } else { said + MESSAGE_TOKENS }
@@ -24,6 +26,7 @@ pub(super) fn said_tokens(message: &Message) -> u64 {
     message.parts.iter().map(part_tokens).sum()
 }
 
+/// Estimates the tokens of a conversation.
 pub fn messages_tokens(messages: &[Message]) -> u64 {
     messages.iter().map(message_tokens).sum()
 }

@@ -8,6 +8,7 @@ const ANALYSES_MAX: usize = 256;
 /// A failed vision model is retried once; then work continues without the analysis.
 const ATTEMPTS_MAX: u32 = 2;
 
+/// Analyses by content hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VisionMemory {
@@ -62,10 +63,12 @@ impl VisionMemory {
         self
     }
 
+    /// Returns the number of analysed images.
     pub fn len(&self) -> usize {
         self.analyses.len()
     }
 
+    /// Returns true if no image was analysed.
     pub fn is_empty(&self) -> bool {
         self.analyses.is_empty()
     }

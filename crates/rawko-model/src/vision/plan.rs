@@ -23,15 +23,18 @@ const SYSTEM: &str = "You look at images for a colleague who cannot see them and
 /// The requests to make before the text model can be called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VisionPlan {
+    /// Requests; they are independent of each other.
     pub requests: Vec<VisionRequest>,
 }
 
 /// One request and its images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VisionRequest {
+    /// Purpose, which decides the prompt.
     pub intent: Intent,
     /// Content hashes, in the order of the request.
     pub images: Vec<String>,
+    /// Request to the vision model.
     pub completion: CompletionRequest,
 }
 

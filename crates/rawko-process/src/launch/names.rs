@@ -12,7 +12,7 @@ use super::git;
 use super::settled::Settled;
 
 /// Directories whose whole content is protected.
-pub const PROTECTED_DIRECTORIES: [&str; 14] = [
+pub const PROTECTED_DIRECTORIES: [&str; 26] = [
     ".git",
     ".rawko",
     ".agents",
@@ -27,10 +27,23 @@ pub const PROTECTED_DIRECTORIES: [&str; 14] = [
     ".devcontainer",
     ".direnv",
     ".ssh",
+    // Editors, hooks and other agents.
+    ".zed",
+    ".fleet",
+    ".lefthook",
+    ".windsurf",
+    ".cline",
+    ".clinerules",
+    ".roo",
+    ".kiro",
+    ".continue",
+    ".opencode",
+    ".amazonq",
+    ".qwen",
 ];
 
 /// Protected files, in lower case.
-pub const PROTECTED_FILES: [&str; 24] = [
+pub const PROTECTED_FILES: [&str; 43] = [
     ".mcp.json",
     "agents.md",
     "agents.override.md",
@@ -55,14 +68,41 @@ pub const PROTECTED_FILES: [&str; 24] = [
     ".ripgreprc",
     ".netrc",
     ".pre-commit-config.yaml",
+    ".exrc",
+    ".vimrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".gdbinit",
+    ".lldbinit",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".aider.conf.yml",
+    "opencode.json",
+    "opencode.jsonc",
+    "copilot-instructions.md",
+    ".clinerules",
+    ".roomodes",
+    ".goosehints",
+    "qwen.md",
 ];
 
 /// Directories of tools, which are large and which nothing reads instructions from.
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
-/// Bounds of the search. Files that git's index lists are found in any case.
-const DEPTH_MAX: usize = 12;
-const DIRECTORIES_MAX: usize = 1000;
-const FOUND_MAX: usize = 500;
+/// Bounds of a search.
+#[derive(Clone, Copy)]
+struct Bounds {
+    depth: usize,
+    directories: usize,
+    found: usize,
+}
+
+/// Bounds of the search for files to mount read-only. Files that git's index lists are found in any case.
+const MOUNTED: Bounds = Bounds { depth: 12, directories: 1000, found: 500 };
+/// For what a call created: a program could make any number of directories first.
+const WATCHED: Bounds = Bounds { depth: 4096, directories: 1_000_000, found: usize::MAX };
 
 /// Returns true for a name of the list. Git directories have rules of their own.
 fn is_protected(name: &OsStr) -> bool {
@@ -103,8 +143,17 @@ pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
     listing(project).protected.iter().map(|name| project.join(name)).collect()
 }
 
-/// Returns the protected files and directories of a project at any depth, the nearest to its root first.
+/// Returns the protected files and directories of a project to mount read-only, the nearest to its root first.
 pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
+    found(project, MOUNTED)
+}
+
+/// Returns the identities of all protected files and directories.
+pub(crate) fn known(project: &Path) -> BTreeSet<(u64, u64)> {
+    found(project, WATCHED).iter().filter_map(|path| identity(path)).collect()
+}
+
+fn found(project: &Path, bounds: Bounds) -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
     for path in git::tracked_files(project) {
         let mut at = project.to_owned();
@@ -116,8 +165,8 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
             }
         }
     }
-    let (mut level, mut left) = (vec![project.to_owned()], DIRECTORIES_MAX);
-    for _ in 0..DEPTH_MAX {
+    let (mut level, mut left) = (vec![project.to_owned()], bounds.directories);
+    for _ in 0..bounds.depth {
         let mut below = Vec::new();
         for directory in &level {
             let listing = listing(directory);
@@ -130,11 +179,14 @@ pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
                 }
             }
         }
+        if below.is_empty() {
+            break;
+        }
         level = below;
     }
     let mut found: Vec<PathBuf> = found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect();
     found.sort_by_key(|path| path.components().count());
-    found.truncate(FOUND_MAX);
+    found.truncate(bounds.found);
     found
 }
 
@@ -151,7 +203,7 @@ pub(crate) fn created(project: &Path, known: &BTreeSet<(u64, u64)>) -> Vec<PathB
         let above = path.ancestors().skip(1).take_while(|above| *above != project);
         above.into_iter().any(|above| git::is_worktree_of(&above.join(".git"), project))
     };
-    protected(project).into_iter().filter(|path| !is_known(path) && !in_worktree(path)).collect()
+    found(project, WATCHED).into_iter().filter(|path| !is_known(path) && !in_worktree(path)).collect()
 }
 
 #[cfg(test)]
@@ -181,5 +233,11 @@ mod tests {
         assert_eq!(created(root, &known), Vec::<PathBuf>::new());
         write("a/b/AGENTS.md");
         assert_eq!(created(root, &known), [root.join("a/b/AGENTS.md")]);
+        // However deep, and however many directories there are.
+        let before = super::known(root);
+        let deep = "d/".repeat(40) + ".exrc";
+        (0..1_500).for_each(|number| fs::create_dir(root.join(format!("many{number}"))).unwrap());
+        ["many1400/AGENTS.md", &deep].iter().for_each(|name| write(name));
+        assert_eq!(created(root, &before), [root.join("many1400/AGENTS.md"), root.join(deep)]);
     }
 }

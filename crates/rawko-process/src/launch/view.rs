@@ -38,6 +38,7 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
+const DURABLE_TEMPORARY: &str = "/var/tmp";
 const TEMPORARY: &str = "/tmp";
 
 pub(crate) struct View {
@@ -136,7 +137,6 @@ impl View {
         self.places.insert(device.join("shm"), Place::Private);
         self.places.insert(device.join("pts"), Place::Terminals);
         self.places.insert("/proc".into(), Place::Processes);
-        self.places.insert("/var/tmp".into(), Place::Link { target: TEMPORARY.into() });
     }
 
     /// Only the accounts that the program has to know.
@@ -197,6 +197,13 @@ impl View {
     /// `/tmp` is kept between the calls of a session, unless other places lie in it: a program could have put links
     /// there.
     fn temporary(&mut self, scratch: Option<&Path>) {
+        // A place in it cannot be behind a link.
+        let durable = Path::new(DURABLE_TEMPORARY);
+        if !self.places.contains_key(durable) {
+            let is_used = self.places.keys().any(|path| path.starts_with(durable));
+            let link = Place::Link { target: TEMPORARY.into() };
+            self.places.insert(durable.into(), if is_used { Place::Private } else { link });
+        }
         // It is the project.
         if self.places.contains_key(Path::new(TEMPORARY)) {
             return;

@@ -52,7 +52,7 @@ impl AuthorityWatch {
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
         let obeyed = obeyed(&project).into_iter().map(|path| (path.clone(), Content::of(&path)));
-        let known = names::protected(&project).iter().filter_map(|path| names::identity(path)).collect();
+        let known = names::known(&project);
         Self { obeyed: obeyed.collect(), project, absent: paths, links, known, guard: None }
     }
 

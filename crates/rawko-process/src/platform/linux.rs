@@ -12,8 +12,8 @@ use super::{Entry, table};
 
 const LIMIT_LINE: &str = "Max file locks";
 
-pub(super) fn processes() -> Box<dyn Iterator<Item = Entry>> {
-    Box::new(table::all())
+pub(super) fn process_ids() -> Vec<i32> {
+    table::ids()
 }
 
 pub(super) fn process(pid: i32) -> Option<Entry> {

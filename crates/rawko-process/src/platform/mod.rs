@@ -76,9 +76,9 @@ macro_rules! chosen {
     }};
 }
 
-/// Returns all processes of this machine; none if the system does not show them.
-pub(crate) fn processes() -> Box<dyn Iterator<Item = Entry>> {
-    chosen!(processes())
+/// Returns the ids of all processes of this machine, the newest first; none if the system does not show them.
+pub(crate) fn process_ids() -> Vec<i32> {
+    chosen!(process_ids())
 }
 
 /// Returns one process.

@@ -5,8 +5,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::Entry;
 
-pub(super) fn processes() -> Box<dyn Iterator<Item = Entry>> {
-    Box::new(std::iter::empty())
+pub(super) fn process_ids() -> Vec<i32> {
+    Vec::new()
 }
 
 pub(super) fn process(_: i32) -> Option<Entry> {

@@ -4,9 +4,7 @@
 #[cfg(not(feature = "acp"))]
 mod absent;
 #[cfg(feature = "acp")]
-mod agent;
-mod host;
-mod program;
+mod converse;
 #[cfg(feature = "acp")]
 mod prompt;
 #[cfg(feature = "acp")]
@@ -18,5 +16,7 @@ mod updates;
 #[cfg(feature = "acp")]
 mod wire;
 
-pub use host::{AcpHost, AgentOperation, AskedKind, Deciding, Reading, Verdict, Writing};
-pub use program::AcpAgent;
+#[cfg(not(feature = "acp"))]
+pub(crate) use absent::{converse, insist_on_feature};
+#[cfg(feature = "acp")]
+pub(crate) use converse::{converse, insist_on_feature};

@@ -6,7 +6,7 @@ use agent_client_protocol::{JsonRpcRequest, JsonRpcResponse};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
-#[request(method = "session/prompt", response = Prompted)]
+#[request(method = "session/prompt", response = PromptResponse)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Prompt {
     pub(super) session_id: SessionId,
@@ -15,7 +15,7 @@ pub(super) struct Prompt {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcResponse)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Prompted {
+pub(super) struct PromptResponse {
     pub(super) stop_reason: StopReason,
     /// `None` also if its shape is unknown: usage is not part of the protocol yet.
     #[serde(default, deserialize_with = "if_known")]

@@ -12,7 +12,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Error, ErrorCode};
 use rawko_core::Value;
 
-use super::host::{AcpHost, AgentOperation, AskedKind, Verdict};
+use crate::program::{AgentOperation, AskedKind, ProgramHost, Verdict};
 
 /// Messages that the agent sends on its own. Forwarded to the host; the library's callbacks decide nothing.
 pub(super) enum FromAgent {
@@ -25,7 +25,7 @@ pub(super) enum FromAgent {
 pub(super) type Serving<'h> = Pin<Box<dyn Future<Output = ()> + Send + 'h>>;
 
 /// Answers a message that requires a response.
-pub(super) fn answer(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>> {
+pub(super) fn answer(host: &dyn ProgramHost, said: FromAgent) -> Option<Serving<'_>> {
     match said {
         FromAgent::Permission(request, responder) => Some(permission(host, request, responder)),
         FromAgent::Read(request, responder) => Some(read(host, request, responder)),
@@ -35,7 +35,7 @@ pub(super) fn answer(host: &dyn AcpHost, said: FromAgent) -> Option<Serving<'_>>
 }
 
 fn permission<'h>(
-    host: &'h dyn AcpHost,
+    host: &'h dyn ProgramHost,
     request: RequestPermissionRequest,
     responder: Responder<RequestPermissionResponse>,
 ) -> Serving<'h> {
@@ -53,7 +53,7 @@ pub(super) fn permission_cancelled(responder: Responder<RequestPermissionRespons
 }
 
 fn read<'h>(
-    host: &'h dyn AcpHost,
+    host: &'h dyn ProgramHost,
     request: ReadTextFileRequest,
     responder: Responder<ReadTextFileResponse>,
 ) -> Serving<'h> {
@@ -64,7 +64,7 @@ fn read<'h>(
 }
 
 fn write<'h>(
-    host: &'h dyn AcpHost,
+    host: &'h dyn ProgramHost,
     request: WriteTextFileRequest,
     responder: Responder<WriteTextFileResponse>,
 ) -> Serving<'h> {

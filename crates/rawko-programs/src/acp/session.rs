@@ -16,13 +16,11 @@ use agent_client_protocol::{Agent, Error, ErrorCode, JsonRpcRequest};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::host::AcpHost;
-use super::program::AcpAgent;
-use super::prompt::{Prompt, Prompted};
+use super::prompt::{Prompt, PromptResponse};
 use super::serve::{self, FromAgent, Serving};
-use super::updates::{TurnState, stop_reason};
+use super::updates::{Heard, TurnState, stop_reason};
 use super::wire::Closed;
-use crate::process::{Cancelling, TurnRequest, TurnResult};
+use crate::program::{Cancelling, ProgramAgent, ProgramHost, TurnRequest, TurnResult};
 use rawko_model::StopReason;
 use rawko_model::provider::StreamEvent;
 
@@ -38,8 +36,9 @@ pub(super) enum Stopped {
 }
 
 pub(super) struct Session<'h> {
-    pub(super) agent: &'h AcpAgent,
-    pub(super) host: &'h dyn AcpHost,
+    pub(super) agent: &'h ProgramAgent,
+    pub(super) auth_method: Option<&'h str>,
+    pub(super) host: &'h dyn ProgramHost,
     pub(super) connection: ConnectionTo<Agent>,
     pub(super) from_agent: mpsc::UnboundedReceiver<FromAgent>,
     pub(super) closed: oneshot::Receiver<Closed>,
@@ -50,7 +49,7 @@ pub(super) struct Session<'h> {
 enum Next {
     Said(Box<FromAgent>),
     Served,
-    Stopped(Result<Prompted, Error>),
+    Stopped(Result<PromptResponse, Error>),
     Cancelled,
     TimeIsUp,
 }
@@ -123,7 +122,7 @@ impl<'h> Session<'h> {
                 _ => None,
             })
             .collect();
-        let wanted = self.agent.auth_method.as_ref();
+        let wanted = self.auth_method;
         let method = match wanted {
             Some(wanted) => offered.iter().find(|method| *method == wanted),
             None => offered.first(),
@@ -161,8 +160,11 @@ impl<'h> Session<'h> {
     }
 
     fn hear(&mut self, update: agent_client_protocol::v1::schema::SessionUpdate) {
-        for event in self.heard.take(update) {
-            self.host.heard(event);
+        for heard in self.heard.take(update) {
+            match heard {
+                Heard::Event(event) => self.host.heard(event),
+                Heard::Returned(result) => self.host.returned(result),
+            }
         }
     }
 
@@ -210,7 +212,7 @@ impl<'h> Session<'h> {
         }
     }
 
-    fn stopped(&mut self, answer: Result<Prompted, Error>) -> Result<StopReason, Stopped> {
+    fn stopped(&mut self, answer: Result<PromptResponse, Error>) -> Result<StopReason, Stopped> {
         self.catch_up();
         let answer = answer.map_err(|error| self.refused(error))?;
         self.heard.spent = answer.usage;
@@ -219,7 +221,7 @@ impl<'h> Session<'h> {
 
     async fn next<A>(&mut self, answer: &mut Pin<Box<A>>, work: &mut Work<'h>) -> Next
     where
-        A: Future<Output = Result<Prompted, Error>>,
+        A: Future<Output = Result<PromptResponse, Error>>,
     {
         let is_serving = work.serving.is_some();
         let served = async {
@@ -256,14 +258,14 @@ struct Work<'h> {
 }
 
 impl<'h> Work<'h> {
-    fn cancel(&mut self, agent: &AcpAgent) {
+    fn cancel(&mut self, agent: &ProgramAgent) {
         self.is_cancelled = true;
         self.deadline = Instant::now() + agent.cancel_grace;
         (self.waiting, self.serving) = (VecDeque::new(), None);
     }
 
     /// Resets the silence timeout and serves the next queued request.
-    fn go_on(&mut self, agent: &AcpAgent, host: &'h dyn AcpHost) {
+    fn go_on(&mut self, agent: &ProgramAgent, host: &'h dyn ProgramHost) {
         if !self.is_cancelled {
             self.deadline = Instant::now() + agent.timeout;
         }

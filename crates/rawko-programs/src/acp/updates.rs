@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use agent_client_protocol::v1::schema::{ContentBlock, SessionUpdate, StopReason as Theirs, ToolCallStatus};
+use agent_client_protocol::v1::schema::{
+    ContentBlock, SessionUpdate, StopReason as Theirs, ToolCallContent, ToolCallStatus,
+};
 use rawko_core::Value;
 
 use super::prompt::Spent;
+use crate::program::CallResult;
 use rawko_model::provider::StreamEvent;
 use rawko_model::{StopReason, Usage};
 
@@ -16,15 +19,55 @@ pub(super) struct TurnState {
     pub(super) usage: Usage,
     /// The usage that the agent reported.
     pub(super) spent: Option<Spent>,
-    /// Tool names by call id: an update need not repeat them.
-    names: BTreeMap<String, String>,
+    /// Calls by id: an update need not repeat known fields.
+    calls: BTreeMap<String, CallSoFar>,
     /// The session's cost at the start of the turn.
     cost_before: f64,
 }
 
+/// The known fields of a call.
+#[derive(Default)]
+struct CallSoFar {
+    name: String,
+    input: Value,
+    content: String,
+}
+
+/// What an update leads to.
+pub(super) enum Heard {
+    Event(StreamEvent),
+    Returned(CallResult),
+}
+
 impl TurnState {
-    /// Applies an update and returns the resulting stream events.
-    pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<StreamEvent> {
+    /// Applies an update and returns the resulting stream events, and the result of a call that has ended.
+    pub(super) fn take(&mut self, update: SessionUpdate) -> Vec<Heard> {
+        let ended = match &update {
+            SessionUpdate::ToolCall(call) => {
+                let id = call.tool_call_id.to_string();
+                let known = self.calls.entry(id.clone()).or_default();
+                known.note(call.raw_input.clone(), &call.content, call.raw_output.as_ref());
+                Some((id, call.status))
+            }
+            SessionUpdate::ToolCallUpdate(update) => {
+                let (id, fields) = (update.tool_call_id.to_string(), &update.fields);
+                let known = self.calls.entry(id.clone()).or_default();
+                let content = fields.content.as_deref().unwrap_or_default();
+                known.note(fields.raw_input.clone(), content, fields.raw_output.as_ref());
+                fields.status.map(|status| (id, status))
+            }
+            _ => None,
+        };
+        let mut all: Vec<Heard> = self.events(update).into_iter().map(Heard::Event).collect();
+        if let Some((id, status)) = ended.filter(|(_, status)| ended_with(*status)) {
+            let CallSoFar { name, input, content } = self.calls.remove(&id).unwrap_or_default();
+            let is_error = status == ToolCallStatus::Failed;
+            all.push(Heard::Returned(CallResult { id, name, input, content, is_error }));
+        }
+        all
+    }
+
+    fn events(&mut self, update: SessionUpdate) -> Vec<StreamEvent> {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => match chunk.content {
                 ContentBlock::Text(text) => {
@@ -36,20 +79,21 @@ impl TurnState {
             SessionUpdate::ToolCall(call) => {
                 let id = call.tool_call_id.to_string();
                 let name = call.name.unwrap_or(call.title);
-                self.names.insert(id.clone(), name.clone());
+                self.calls.entry(id.clone()).or_default().name.clone_from(&name);
                 let mut events = vec![StreamEvent::ToolUseStart { id: id.clone(), name: name.clone() }];
                 events.extend(call.raw_input.map(|input| input_of(&id, input)));
-                events.extend(ended(call.status).then_some(StreamEvent::ToolUseEnd { id, name }));
+                events.extend(ended_with(call.status).then_some(StreamEvent::ToolUseEnd { id, name }));
                 events
             }
             SessionUpdate::ToolCallUpdate(update) => {
                 let id = update.tool_call_id.to_string();
                 let fields = update.fields;
-                let known = self.names.get(&id).cloned();
+                let known = self.calls.get(&id).map(|call| call.name.clone()).filter(|name| !name.is_empty());
                 let name = fields.name.or(known).or(fields.title).unwrap_or_default();
+                self.calls.entry(id.clone()).or_default().name.clone_from(&name);
                 let mut events: Vec<StreamEvent> =
                     fields.raw_input.map(|input| input_of(&id, input)).into_iter().collect();
-                let has_ended = fields.status.is_some_and(ended);
+                let has_ended = fields.status.is_some_and(ended_with);
                 events.extend(has_ended.then_some(StreamEvent::ToolUseEnd { id, name }));
                 events
             }
@@ -91,11 +135,43 @@ impl TurnState {
     }
 }
 
+impl CallSoFar {
+    fn note(
+        &mut self,
+        input: Option<serde_json::Value>,
+        content: &[ToolCallContent],
+        output: Option<&serde_json::Value>,
+    ) {
+        if let Some(input) = input {
+            self.input = Value::from_json(input);
+        }
+        let text: Vec<String> = content.iter().filter_map(words).collect();
+        if !text.is_empty() {
+            self.content = text.join("\n");
+        }
+        if let Some(output) = output.filter(|_| self.content.is_empty()) {
+            self.content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        }
+    }
+}
+
+/// Returns the text of a part of a result.
+fn words(content: &ToolCallContent) -> Option<String> {
+    match content {
+        ToolCallContent::Content(content) => match &content.content {
+            ContentBlock::Text(text) => Some(text.text.clone()),
+            _ => None,
+        },
+        ToolCallContent::Diff(diff) => Some(format!("changed {}", diff.path.display())),
+        _ => None,
+    }
+}
+
 fn input_of(id: &str, input: serde_json::Value) -> StreamEvent {
     StreamEvent::ToolUseInput { id: id.to_owned(), json: Value::from_json(input).to_string() }
 }
 
-fn ended(status: ToolCallStatus) -> bool {
+fn ended_with(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }
 

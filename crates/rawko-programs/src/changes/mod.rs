@@ -15,10 +15,12 @@ pub use snapshot::Snapshot;
 pub struct FileChange {
     /// Path in the project.
     pub path: String,
+    /// What happened to it.
     pub status: ChangeStatus,
     /// Lines; 0 for files without a diff.
     #[serde(default)]
     pub added: usize,
+    /// Removed lines.
     #[serde(default)]
     pub removed: usize,
     /// Unified diff; `None` for large files and files that are not text.
@@ -32,16 +34,20 @@ pub struct FileChange {
     pub is_test: bool,
 }
 
+/// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeStatus {
+    /// It is new.
     Added,
+    /// Its content differs.
     Modified,
+    /// It is gone.
     Deleted,
 }
 
 /// Returns true for paths that test runners of common languages pick up.
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let name = parts.pop().unwrap_or_default().to_ascii_lowercase();
     let stem = name.split('.').next().unwrap_or_default();

@@ -12,6 +12,7 @@ use crate::checkpoints::quoted;
 /// Changes as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
+    /// The diffs of all files.
     pub text: String,
     /// Paths of the files in it.
     pub files: Vec<String>,

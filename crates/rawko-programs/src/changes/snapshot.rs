@@ -101,11 +101,16 @@ impl Snapshot {
             }
         }
         for path in gone {
-            // A file that git ignores by now still exists.
-            if !root.join(path).exists() {
-                let old = self.text(&self.files[path]);
-                changes.push(change(path, ChangeStatus::Deleted, old.as_deref(), None));
-            }
+            let before = &self.files[path];
+            // A file that git ignores by now still exists, and may have changed.
+            let (status, new) = match read(&root.join(path)) {
+                Some((hash, _)) if hash == before.hash => continue,
+                Some((_, text)) => (ChangeStatus::Modified, text),
+                None if root.join(path).is_file() => continue,
+                None => (ChangeStatus::Deleted, None),
+            };
+            let old = self.text(before);
+            changes.push(change(path, status, old.as_deref(), new.as_deref()));
         }
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         let mut total = 0;
@@ -119,8 +124,18 @@ impl Snapshot {
     }
 
     /// Returns the text that a file had; `None` if it did not exist or has no stored text.
-    pub(super) fn text_before(&self, path: &str) -> Option<String> {
+    pub(crate) fn text_before(&self, path: &str) -> Option<String> {
         self.files.get(path).and_then(|mark| self.text(mark))
+    }
+
+    /// Returns true if the file existed.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Returns the files that existed.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
     }
 
     fn text(&self, mark: &FileMark) -> Option<String> {

@@ -17,7 +17,7 @@ use super::{Author, Change, Entry, Kind, Mark, NetChanges};
 
 /// A completed change of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedChange {
     /// `None` if the files were in that state already.
     pub entry: Option<Entry>,
 }
@@ -31,6 +31,7 @@ pub enum ApplyError {
     /// The contents of these files are not known: too large to store, or damaged.
     #[error("the contents are not stored: {}", .0.join(", "))]
     Missing(Vec<String>),
+    /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -42,7 +43,7 @@ impl Checkpoints {
         net: &NetChanges,
         author: &Author,
         is_forced: bool,
-    ) -> Result<Applied, ApplyError> {
+    ) -> Result<AppliedChange, ApplyError> {
         if let (Some(_), false) = (net.mixed.first(), is_forced) {
             return Err(ApplyError::Conflicts(net.mixed.clone()));
         }
@@ -71,7 +72,7 @@ impl Checkpoints {
         wanted: Vec<Change>,
         author: &Author,
         is_forced: bool,
-    ) -> Result<Applied, ApplyError> {
+    ) -> Result<AppliedChange, ApplyError> {
         let mut held = self.hold().await?;
         self.catch_up(&mut held.memory).await?;
         let root = Root::open(&self.root)?;
@@ -101,11 +102,11 @@ impl Checkpoints {
             return Err(ApplyError::Missing(missing));
         }
         if plan.is_empty() {
-            return Ok(Applied::default());
+            return Ok(AppliedChange::default());
         }
         self.log.set_intent(&Intent { author: author.clone(), changes: plan })?;
         let entry = self.settle(&mut held.memory).await?;
-        Ok(Applied { entry })
+        Ok(AppliedChange { entry })
     }
 
     /// Completes a change that was begun, by this process or one that was killed.

@@ -54,6 +54,16 @@ pub(crate) struct ImportRequest<'c> {
     pub(crate) written: Vec<String>,
 }
 
+/// A commit that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Imported {
+    pub(crate) commit: String,
+    /// Its tree, if git printed it.
+    pub(crate) tree: Option<String>,
+    /// The marks of the contents that it holds: files may change meanwhile.
+    pub(crate) marks: Vec<(String, Option<Mark>)>,
+}
+
 impl Git {
     /// Returns true if the directory is the top of a git working tree.
     pub(crate) fn is_repository(root: &Path) -> bool {
@@ -145,13 +155,8 @@ impl Git {
         Ok(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
     }
 
-    /// Makes a commit with the present contents of files in a directory, on a ref. Returns its id, and the marks of the
-    /// contents that it holds: files may change meanwhile.
-    pub(crate) async fn import(
-        &self,
-        request: &ImportRequest<'_>,
-        at: &Path,
-    ) -> io::Result<(String, Vec<(String, Option<Mark>)>)> {
+    /// Makes a commit with the present contents of files in a directory, on a ref.
+    pub(crate) async fn import(&self, request: &ImportRequest<'_>, at: &Path) -> io::Result<Imported> {
         let (at, root) =
             (at.to_owned(), if request.written.is_empty() { None } else { Some(Root::open(at)?) });
         let root = root.map(Arc::new);
@@ -184,16 +189,20 @@ impl Git {
                 }
                 marks.push((name.clone(), found.map(|(mark, _)| mark)));
             }
-            pipe.write_all(b"\nget-mark :1\ndone\n").await?;
+            pipe.write_all(b"\nget-mark :1\nls :1 \"\"\ndone\n").await?;
             Ok(marks)
         };
         let args = ["fast-import", "--quiet", "--done"];
         let (output, marks) = self.exchange(&args, &[], feed).await?;
-        let commit = String::from_utf8_lossy(&output).trim().to_owned();
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let mut lines = output.lines();
+        let commit = lines.next().unwrap_or_default().trim().to_owned();
         if commit.len() < 40 {
-            return Err(io::Error::other(format!("git fast-import returned no commit: `{commit}`")));
+            return Err(io::Error::other(format!("git fast-import returned no commit: `{output}`")));
         }
-        Ok((commit, marks))
+        let tree = lines.next().and_then(|line| line.strip_prefix("040000 tree "));
+        let tree = tree.map(|tree| tree.trim().to_owned()).filter(|tree| tree.len() >= 40);
+        Ok(Imported { commit, tree, marks })
     }
 
     /// Returns contents by commit, name and hash; `None` where there is no such content.

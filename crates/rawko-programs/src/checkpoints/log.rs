@@ -1,6 +1,7 @@
 //! The history on disk: one file per entry, and the tree after the last one. An entry is there as a whole or not at all;
 //! a tree that is older than the last entry is brought forward when it is read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ pub(super) struct TreeState {
     /// The latest commit, of this entry or an earlier one.
     #[serde(default)]
     pub(super) commit: Option<String>,
+    /// The tree of this commit. With it, a commit needs no parent, and older ones can be removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) root: Option<String>,
     pub(super) files: Manifest,
 }
 
@@ -76,7 +80,30 @@ impl Log {
 
     /// Returns all entries, the oldest first.
     pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
-        self.numbers()?.into_iter().map(|number| self.entry(number)).collect()
+        self.entries_since(0)
+    }
+
+    /// Returns the entries after a number, the oldest first.
+    pub(super) fn entries_since(&self, number: u64) -> io::Result<Vec<Entry>> {
+        let numbers = self.numbers()?.into_iter().filter(|other| *other > number);
+        numbers.map(|number| self.entry(number)).collect()
+    }
+
+    /// Returns the instances whose entries were removed, with the time of the last one.
+    pub(super) fn removed(&self) -> io::Result<BTreeMap<String, u64>> {
+        match read(&self.folder.join("removed.json")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+            removed => removed,
+        }
+    }
+
+    pub(super) fn set_removed(&self, removed: &BTreeMap<String, u64>) -> io::Result<()> {
+        write_durable(&self.folder.join("removed.json"), &serde_json::to_vec(removed)?)
+    }
+
+    /// Removes an entry. Only the oldest may go: the states before it are not known any more.
+    pub(super) fn remove(&self, number: u64) -> io::Result<()> {
+        fs::remove_file(self.entries_folder().join(format!("{number:010}.json")))
     }
 
     pub(super) fn add(&self, entry: &Entry) -> io::Result<()> {
@@ -100,7 +127,9 @@ impl Log {
                 }
             }
             tree.number = number;
-            tree.commit = entry.commit.or(tree.commit);
+            if entry.commit.is_some() {
+                (tree.commit, tree.root) = (entry.commit, None);
+            }
         }
         Ok(Some(tree))
     }

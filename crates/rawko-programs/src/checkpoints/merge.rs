@@ -25,10 +25,13 @@ pub struct MergeResult {
 /// A file that both sides changed, with its three states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedFile {
+    /// Its path in the project.
     pub path: String,
     /// `None`: both sides added it.
     pub base: Option<Mark>,
+    /// The file in the project.
     pub ours: Mark,
+    /// The file in the worktree.
     pub theirs: Mark,
 }
 

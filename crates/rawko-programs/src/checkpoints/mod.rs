@@ -6,6 +6,7 @@
 //! [`Checkpoints::apply`].
 
 mod apply;
+mod authors;
 mod beneath;
 mod contents;
 mod git;
@@ -13,6 +14,7 @@ mod log;
 mod merge;
 mod names;
 mod net;
+mod prune;
 mod record;
 mod scan;
 mod text;
@@ -23,12 +25,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use apply::apply_copy;
-pub use apply::{Applied, ApplyError};
+pub use apply::{AppliedChange, ApplyError};
 pub use git::ref_part;
 pub(crate) use git::{Git, ImportRequest};
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};
 pub use names::real_path;
 pub use net::{NetChanges, net_changes};
+pub use prune::{PinnedCheckpoints, PrunedHistory};
 pub use record::{CheckpointSettings, Checkpoints, differences};
 pub(crate) use scan::{content_mark, read_copy, scan_copy};
 pub(crate) use text::quoted;
@@ -40,19 +43,25 @@ pub type Manifest = BTreeMap<String, Mark>;
 /// The state of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
+    /// Its kind.
     pub kind: Kind,
     /// Permission bits; 0 for links.
     pub mode: u32,
+    /// Its size in bytes.
     pub size: u64,
     /// Hash of the contents, or of a link's target; empty for directories.
     pub hash: String,
 }
 
+/// The kind of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
+    /// A regular file.
     File,
+    /// A symbolic link.
     Link,
+    /// A directory.
     Directory,
     /// A file that is too large to store or cannot be read: known by its size and time only.
     Opaque,
@@ -61,6 +70,7 @@ pub enum Kind {
 /// One path that an entry changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
+    /// Its path in the project.
     pub path: String,
     /// `None`: it did not exist.
     pub before: Option<Mark>,
@@ -78,14 +88,18 @@ pub enum EntryKind {
     Call,
     /// Changes between calls: by the person or another program.
     Outside,
+    /// A person undid changes.
     Undo,
+    /// A person made undone changes again.
     Redo,
+    /// A worktree was merged.
     Merge,
 }
 
 /// The author of the changes since the previous entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
+    /// The reason for the changes.
     pub kind: EntryKind,
     /// The instance that made the call; empty for changes outside.
     pub instance: String,
@@ -98,6 +112,7 @@ pub struct Author {
 }
 
 impl Author {
+    /// Changes that were made outside of rawko.
     pub fn outside() -> Self {
         Self { kind: EntryKind::Outside, instance: String::new(), call: String::new(), label: String::new() }
     }
@@ -113,13 +128,17 @@ impl Author {
 pub struct Entry {
     /// Counted from 1 for each tree.
     pub number: u64,
+    /// Milliseconds since 1970.
     pub at_ms: u64,
+    /// The origin of the changes.
     #[serde(flatten)]
     pub author: Author,
     /// The commit with this tree, in a git repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The git reference of the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "ref")]
     pub reference: Option<String>,
+    /// The changed files.
     pub changes: Vec<Change>,
 }

@@ -7,6 +7,7 @@ use super::{Change, Entry};
 /// The net changes of chosen entries, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetChanges {
+    /// One change for each file.
     pub changes: Vec<Change>,
     /// The first and the last chosen entry that changed each path.
     pub between: Vec<(u64, u64)>,

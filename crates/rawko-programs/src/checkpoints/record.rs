@@ -11,7 +11,7 @@ use rawko_settings::Environment;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::beneath::Root;
-use super::git::{Git, ImportRequest, ref_part};
+use super::git::{Git, ImportRequest, Imported, ref_part};
 use super::log::{Log, TreeState};
 use super::names::real_path;
 use super::scan::{Scope, Stamp, StatCache, read, scan};
@@ -29,7 +29,9 @@ pub struct CheckpointSettings {
     pub excluded: Vec<PathBuf>,
     /// True if contents are commits where the project is a git repository.
     pub git: bool,
+    /// The environment of git.
     pub environment: Environment,
+    /// The bounds of git.
     pub confinement: Confinement,
 }
 
@@ -43,6 +45,8 @@ pub struct Checkpoints {
     scope: Scope,
     /// Calls of this process that have not ended.
     open: std::sync::Mutex<BTreeSet<String>>,
+    /// Notified when a call of this process ends.
+    pub(super) ended: tokio::sync::Notify,
     /// Secrets, as the rules name them now.
     hidden: std::sync::Mutex<Vec<PathBuf>>,
     memory: Mutex<Memory>,
@@ -67,6 +71,7 @@ pub(super) struct Held<'c> {
 }
 
 impl Checkpoints {
+    /// Creates the history of a project. Nothing is read yet.
     pub fn new(settings: CheckpointSettings) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let root = real(&settings.root);
@@ -80,12 +85,14 @@ impl Checkpoints {
             scope: Scope { excluded, tracked: Vec::new(), has_parents: settings.git },
             git: Some(git).filter(|_| settings.git),
             open: std::sync::Mutex::default(),
+            ended: tokio::sync::Notify::new(),
             hidden: std::sync::Mutex::default(),
             memory: Mutex::default(),
             root,
         }
     }
 
+    /// Returns the root of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -103,12 +110,7 @@ impl Checkpoints {
     /// Records changes made before a call, and notes the call as their author until it ends.
     pub async fn begin(&self, author: &Author) -> io::Result<()> {
         let mut held = self.hold().await?;
-        let calls = self.log.open_calls();
-        let is_left = calls.iter().any(|call| !self.is_open(call));
-        // While another call of this process is running, what changed may be its work.
-        if is_left || calls.is_empty() || held.memory.tree.is_none() {
-            self.catch_up(&mut held.memory).await?;
-        }
+        self.refresh_held(&mut held.memory).await?;
         self.open().insert(author.call.clone());
         self.log.open_call(author)
     }
@@ -116,13 +118,14 @@ impl Checkpoints {
     /// Notes that a call does not run any more although it has not ended: what it changed is recorded later, as its own.
     pub fn abandon(&self, author: &Author) {
         self.open().remove(&author.call);
+        self.ended.notify_waiters();
     }
 
     fn open(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
         self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn is_open(&self, author: &Author) -> bool {
+    pub(super) fn is_open(&self, author: &Author) -> bool {
         self.open().contains(&author.call)
     }
 
@@ -245,8 +248,9 @@ impl Checkpoints {
         root: &Arc<Root>,
     ) -> io::Result<Entry> {
         let number = memory.tree.as_ref().map_or(0, |tree| tree.number) + 1;
-        let parent = memory.tree.as_ref().and_then(|tree| tree.commit.clone());
-        let (commit, reference) = self.store(&mut changes, &author, number, parent.as_deref(), root).await?;
+        let before = memory.tree.as_ref().map(|tree| (tree.commit.clone(), tree.root.clone()));
+        let (imported, reference) =
+            self.store(&mut changes, &author, number, before.unwrap_or_default(), root).await?;
         let mut tree = memory.tree.clone().unwrap_or_default();
         for Change { path, after, .. } in &changes {
             match after {
@@ -258,13 +262,16 @@ impl Checkpoints {
         changes.retain(|change| !is_base && change.before != change.after);
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let at_ms = u64::try_from(at_ms).unwrap_or(u64::MAX);
+        let commit = imported.as_ref().map(|imported| imported.commit.clone());
         let entry = Entry { number, at_ms, author, commit, reference, changes };
         // A base without its tree would be a history without files.
         if is_base {
             self.log.set_tree(&TreeState { number: 0, ..tree.clone() })?;
         }
         tree.number = number;
-        tree.commit = entry.commit.clone().or(tree.commit);
+        if let Some(imported) = imported {
+            (tree.commit, tree.root) = (Some(imported.commit), imported.tree);
+        }
         self.log.add(&entry)?;
         self.log.set_tree(&tree)?;
         memory.tree = Some(tree);
@@ -277,9 +284,9 @@ impl Checkpoints {
         changes: &mut [Change],
         author: &Author,
         number: u64,
-        parent: Option<&str>,
+        (parent, tree): (Option<String>, Option<String>),
         root: &Arc<Root>,
-    ) -> io::Result<(Option<String>, Option<String>)> {
+    ) -> io::Result<(Option<Imported>, Option<String>)> {
         let is_content = |mark: &Option<Mark>| {
             mark.as_ref().is_some_and(|mark| matches!(mark.kind, Kind::File | Kind::Link))
         };
@@ -291,16 +298,17 @@ impl Checkpoints {
             let reference = format!("refs/rawko/{}/{number}", ref_part(owner));
             let request = ImportRequest {
                 reference: &reference,
-                parent,
+                parent: parent.as_deref().filter(|_| tree.is_none()),
+                root: tree.as_deref(),
                 message: message(author, number),
                 removed: gone.map(|it| it.path.clone()).collect(),
                 written: written.clone(),
                 ..ImportRequest::default()
             };
             // A repository that cannot be written to does not stop the work: the vault holds the contents.
-            if let Ok((commit, marks)) = git.import(&request, &self.root).await {
-                correct(changes, marks);
-                return Ok((Some(commit), Some(reference)));
+            if let Ok(mut imported) = git.import(&request, &self.root).await {
+                correct(changes, std::mem::take(&mut imported.marks));
+                return Ok((Some(imported), Some(reference)));
             }
         }
         let (at, root, vault) = (self.root.clone(), Arc::clone(root), self.vault.clone());

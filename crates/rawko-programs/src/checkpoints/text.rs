@@ -10,10 +10,15 @@ use crate::changes::ChangeStatus;
 /// The diff of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDiff {
+    /// Its path in the project.
     pub path: String,
+    /// What happened to it.
     pub status: ChangeStatus,
+    /// Added lines.
     pub added: usize,
+    /// Removed lines.
     pub removed: usize,
+    /// True if it has no text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_binary: bool,
     /// Unified, with git's headers.

@@ -1,8 +1,10 @@
 //! `Vault`: contents by hash, in a folder of the user's state directory.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A folder of contents.
 #[derive(Clone, Debug)]
@@ -17,10 +19,35 @@ impl Vault {
 
     pub(super) fn put(&self, hash: &str, body: &[u8]) -> io::Result<()> {
         let place = self.place(hash);
-        if place.exists() {
-            return Ok(());
+        // Contents in use are young, so that no prune removes them.
+        if let Ok(file) = fs::File::open(&place) {
+            return file.set_modified(SystemTime::now());
         }
         write_whole(&place, body)
+    }
+
+    /// Removes contents that are not listed and were last used before a time. Returns their number and size.
+    pub(super) fn prune(&self, kept: &HashSet<String>, before: SystemTime) -> io::Result<(usize, u64)> {
+        let (mut count, mut bytes) = (0, 0);
+        let folders = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((0, 0)),
+            folders => folders?,
+        };
+        for folder in folders {
+            let folder = folder?;
+            let Ok(list) = fs::read_dir(folder.path()) else { continue };
+            for file in list {
+                let file = file?;
+                let hash = format!("{}{}", folder.file_name().display(), file.file_name().display());
+                let about = file.metadata()?;
+                if kept.contains(&hash) || about.modified()? >= before {
+                    continue;
+                }
+                fs::remove_file(file.path())?;
+                (count, bytes) = (count + 1, bytes + about.len());
+            }
+        }
+        Ok((count, bytes))
     }
 
     /// Returns contents with this hash; damaged ones count as missing.

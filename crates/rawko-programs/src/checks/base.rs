@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::definition::Check;
+use super::definition::{Check, Format};
+use super::formats::TestNames;
 use super::named::named_files;
-use super::report::{CheckFinding, CheckResult};
+use super::report::{CheckFinding, CheckReport, CheckResult};
 use super::settings_of;
 
 /// A larger file is only compared, not kept.
@@ -20,6 +21,7 @@ const KEPT_BYTES_TOTAL: usize = 2 * 1024 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Base {
+    /// The checks at the start of the task.
     pub checks: Vec<Check>,
     /// The files that decide, by path in the project.
     pub files: BTreeMap<String, KeptFile>,
@@ -33,11 +35,36 @@ pub struct Base {
     pub snapshot: Option<String>,
     /// Why there is no snapshot.
     pub snapshot_problem: Option<String>,
+    /// The tests of each check before the task, by name; empty if they were not measured.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub start: BTreeMap<String, TestCount>,
+    /// The errors of the checks that failed before the task; empty if they were not measured.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failing: BTreeMap<String, u64>,
 }
+
+/// The tests of a check before the task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestCount {
+    /// Tests that ran.
+    pub tests: u64,
+    /// Number of errors.
+    pub errors: u64,
+    /// Number of skipped tests.
+    #[serde(default)]
+    pub skipped: u64,
+    /// The first failing ones.
+    #[serde(default)]
+    pub failing: Vec<String>,
+}
+
+/// Failing tests that are remembered by name.
+const FAILING_MAX: usize = 200;
 
 /// A file at the start of the task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptFile {
+    /// Hash of the content.
     pub hash: String,
     /// `None` if it is too large or not text.
     pub text: Option<String>,
@@ -120,6 +147,61 @@ impl Base {
             .collect()
     }
 
+    /// Remembers how many tests ran before the task.
+    pub fn measure(&mut self, report: &CheckReport) {
+        let counted = report.checks.iter().filter_map(|check| {
+            let failing = check.names.failed.iter().take(FAILING_MAX).cloned().collect();
+            let skipped = check.names.skipped;
+            let count = TestCount { tests: check.tests?, errors: check.errors, skipped, failing };
+            Some((check.name.clone(), count))
+        });
+        self.start = counted.collect();
+        let failed = report.checks.iter().filter(|check| !check.ok && check.decides);
+        self.failing = failed.map(|check| (check.name.clone(), check.errors)).collect();
+    }
+
+    /// Returns the checks that failed before the task and have fewer errors now: a control run shows whether they are fixed.
+    pub fn improved(&self, checks: &[Check], results: &[CheckResult]) -> Vec<Check> {
+        let is_less = |check: &&Check| {
+            let now = results.iter().find(|result| result.name == check.name);
+            let before = self.failing.get(&check.name);
+            let is_command = !matches!(check.format, Format::Lsp { .. });
+            is_command && now.zip(before).is_some_and(|(now, before)| now.errors < *before)
+        };
+        checks.iter().filter(is_less).cloned().collect()
+    }
+
+    /// Counts errors that are only gone because of changes that a control run takes back. `taken_back`: those files.
+    pub fn compare(&self, results: &mut [CheckResult], control: &CheckReport, taken_back: &[String]) {
+        for result in results {
+            let run = control.checks.iter().find(|run| run.name == result.name);
+            if let Some((run, before)) = run.zip(self.failing.get(&result.name)) {
+                result.compare(run, self.start.get(&result.name), *before, taken_back);
+            }
+        }
+    }
+
+    /// Counts failing tests that do not run any more as failing: deleting or skipping a test fixes nothing. `removed`: words
+    /// of lines that were removed from files and not added elsewhere.
+    pub fn miss_failing_tests(&self, results: &mut [CheckResult], removed: &BTreeSet<String>) {
+        for check in results {
+            if let Some(start) = self.start.get(&check.name) {
+                check.miss_failing_tests(start, removed);
+            }
+        }
+    }
+
+    /// Counts these checks as before the task, because a control run was not possible.
+    pub fn refuse(&self, results: &mut [CheckResult], checks: &[Check], why: &str) {
+        for result in results.iter_mut().filter(|result| checks.iter().any(|check| check.name == result.name))
+        {
+            let finding = CheckFinding::new(None, None, why);
+            let before = self.failing.get(&result.name).copied().unwrap_or(1);
+            (result.ok, result.errors, result.summary) = (false, before, finding.message.clone());
+            result.findings.insert(0, finding);
+        }
+    }
+
     /// Adds checks that the project did not have when the task began.
     pub fn with_new(&self, now: Vec<Check>) -> Vec<Check> {
         let new = now.into_iter().filter(|check| self.checks.iter().all(|known| known.name != check.name));
@@ -138,14 +220,14 @@ impl KeptFile {
     }
 
     /// Compares the contents, and whether it can run. Stores of earlier releases have no permissions.
-    fn is_same(&self, kept: &Self) -> bool {
+    pub(super) fn is_same(&self, kept: &Self) -> bool {
         let can_run = |mode: Option<u32>| mode.map(|mode| mode & 0o111 != 0);
         let same_mode = kept.mode.is_none() || can_run(self.mode) == can_run(kept.mode);
         self.hash == kept.hash && self.link == kept.link && same_mode
     }
 
     /// Writes the file again, replacing anything of that name. Returns false if there is no copy.
-    fn put_back(&self, root: &Path, path: &str) -> std::io::Result<bool> {
+    pub(super) fn put_back(&self, root: &Path, path: &str) -> std::io::Result<bool> {
         if self.link.is_none() && self.text.is_none() {
             return Ok(false);
         }
@@ -196,6 +278,7 @@ fn failing(name: &str, why: &str) -> CheckResult {
         tests: None,
         summary: finding.message.clone(),
         findings: vec![finding],
+        names: TestNames::default(),
     }
 }
 

@@ -8,12 +8,16 @@ use rawko_chart::{Document, DocumentData, Finding, nearest};
 use rawko_settings::{SectionSource, SettingsReader};
 use serde::{Deserialize, Serialize};
 
+/// A check of the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
+    /// The name in reports.
     pub name: String,
     /// The program and its arguments; `{report}` is replaced by the path of the report.
     pub command: Vec<String>,
+    /// The format of the output.
     pub format: Format,
+    /// Time limit of a run.
     pub timeout: Duration,
     /// Relative to the project.
     pub cwd: PathBuf,
@@ -39,11 +43,14 @@ pub enum Format {
     Exit,
     /// A number, or the length of a list, at this JSON pointer.
     Json {
+        /// The JSON pointer.
         pointer: String,
     },
     /// The Test Anything Protocol; also `node --test --test-reporter=tap`.
     Tap,
+    /// JUnit XML.
     Junit,
+    /// SARIF JSON.
     Sarif,
     /// `cargo … --message-format=json`, mixed with test output.
     Cargo,
@@ -53,6 +60,7 @@ pub enum Format {
     Go,
     /// The command is a language server; counts its diagnostics for these files (patterns).
     Lsp {
+        /// Patterns of the files.
         files: Vec<String>,
     },
 }

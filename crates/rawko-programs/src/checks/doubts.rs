@@ -46,6 +46,28 @@ impl Doubts {
         Self { files: files.collect(), settings }
     }
 
+    /// Notes a file with its hashes before and after the agents; `None` if it did not exist.
+    pub(super) fn note_file(&mut self, path: String, before: Option<String>, after: Option<String>) {
+        self.files.insert(path, Doubt { before, after });
+    }
+
+    pub(super) fn note_setting(&mut self, name: String, before: String, after: Option<String>) {
+        self.settings.insert(name, Doubt { before: Some(before), after });
+    }
+
+    /// Returns true if there is no doubt.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds the doubts of another task.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.settings.extend(other.settings);
+        self.files.extend(other.files);
+        self
+    }
+
     /// Returns the doubts of the last task of a project.
     pub fn read(folder: &Path) -> Self {
         let text = std::fs::read(folder.join(FILE)).unwrap_or_default();
@@ -55,7 +77,7 @@ impl Doubts {
     /// Keeps them for the next task; removes the file if there are none.
     pub fn keep(&self, folder: &Path) -> io::Result<()> {
         let (place, draft) = (folder.join(FILE), folder.join("doubts.json.new"));
-        if *self == Self::default() {
+        if self.is_empty() {
             return match std::fs::remove_file(place) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),

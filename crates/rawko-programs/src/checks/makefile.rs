@@ -4,7 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Variables that change how every recipe runs.
-const SPECIAL: [&str; 5] = ["SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", ".RECIPEPREFIX"];
+const SPECIAL: [&str; 14] = [
+    "SHELL",
+    ".SHELLFLAGS",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    ".RECIPEPREFIX",
+    "PATH",
+    "VPATH",
+    "ENV",
+    "BASH_ENV",
+    "PYTHONPATH",
+    "PYTEST_ADDOPTS",
+    "NODE_OPTIONS",
+    "LD_PRELOAD",
+    "GOFLAGS",
+];
 /// Targets without influence on the result of a recipe.
 const HARMLESS: [&str; 3] = [".PHONY", ".SILENT", ".DELETE_ON_ERROR"];
 /// Variables refer to each other up to this depth.
@@ -87,7 +102,9 @@ impl Makefile {
             let more: Vec<String> = used.flat_map(|(_, line)| references(line)).collect();
             commands.extend(more);
         }
-        let variables = self.variables.iter().filter(|(name, _)| commands.contains(name));
+        // Exported variables reach every program of a recipe.
+        let is_used = |name: &String, line: &str| commands.contains(name) || line.starts_with("export ");
+        let variables = self.variables.iter().filter(|(name, line)| is_used(name, line));
         lines.extend(variables.map(|(_, line)| line.clone()));
         lines.join("\n")
     }
@@ -204,6 +221,9 @@ mod tests {
             ("clean:", ".IGNORE:\nclean:", true),
             ("clean:", "SHELL = /bin/true\nclean:", true),
             ("clean:", "include other.mk\nclean:", true),
+            ("clean:", "export PATH := fake:$(PATH)\nclean:", true),
+            ("clean:", "PATH = fake\nclean:", true),
+            ("clean:", "export NOT_KNOWN = 1\nclean:", true),
             ("SRC = a.c", "SRC = a.c b.c", false),
             ("rm -f", "rm -rf", false),
             ("clean:", "deploy:\n\tscp x\nclean:", false),

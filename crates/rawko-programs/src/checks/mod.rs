@@ -2,26 +2,32 @@
 //! project; the number of errors comes from structured results.
 
 mod base;
+mod control;
+mod custody;
 mod definition;
 mod detect;
 mod doubts;
+mod exits;
 mod formats;
+mod influence;
 mod installed;
 mod lsp;
 mod makefile;
 mod named;
-mod process;
+pub(crate) mod process;
 mod report;
 mod run;
 mod settings_of;
 mod tools;
 mod tree;
 
-pub use base::{Base, KeptFile};
+pub use base::{Base, KeptFile, TestCount};
+pub use control::Control;
+pub use custody::{Closing, Custodies, Custody, Settled};
 pub use definition::{Check, Format, Problems, of_settings};
 pub use detect::detect;
 pub use doubts::Doubts;
-pub use formats::{Counted, Output, count};
+pub use formats::{Counted, Output, TestNames, count};
 pub use installed::installed_language_servers;
 pub use lsp::LanguageServers;
 pub use report::{CheckFinding, CheckReport, CheckResult};

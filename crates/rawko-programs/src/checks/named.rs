@@ -42,6 +42,9 @@ const JUDGES: [&str; 22] = [
 /// Programs that run the one they are given.
 const WRAPPERS: [&str; 8] = ["npx", "uv", "uvx", "poetry", "run", "exec", "env", "pnpm"];
 
+/// A larger script is not searched.
+const SCRIPT_BYTES_MAX: usize = 256 * 1024;
+
 /// Paths in the project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFiles {
@@ -62,6 +65,8 @@ pub(super) fn named_files(root: &Path, check: &Check) -> NamedFiles {
         named.take_words(root, &folders, words);
     }
     named.existing.extend(tools::programs(root, &check.cwd, &every));
+    named.absent.extend(tools::absent_programs(root, &check.cwd, &all));
+    named.take_sourced(root, &check.cwd);
     named.absent.extend(settings_of::skipping_files(root, check));
     let sources = super::base::globs(&check.sources);
     named.existing.retain(|path| !sources.is_match(path));
@@ -123,6 +128,35 @@ impl NamedFiles {
         let is_plain = !word.is_empty() && !word.contains(['*', '?', '$', '{', '[', '~', '%', ':', ',']);
         if folder.is_none() && is_script && is_plain {
             self.absent.extend(places.into_iter().next());
+        }
+    }
+
+    /// Adds what shell scripts read as part of themselves: `. ./settings.env`, `source lib.sh`.
+    fn take_sourced(&mut self, root: &Path, cwd: &Path) {
+        let mut scripts: Vec<String> = self.existing.iter().cloned().collect();
+        while let Some(script) = scripts.pop() {
+            let text = std::fs::read(root.join(&script)).ok().filter(|text| text.len() <= SCRIPT_BYTES_MAX);
+            let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { continue };
+            let folder = Path::new(&script).parent().unwrap_or(Path::new(""));
+            for words in text.lines().flat_map(shell_commands) {
+                let [command, word, ..] = &words[..] else { continue };
+                if !matches!(command.as_str(), "." | "source") {
+                    continue;
+                }
+                // `$(dirname "$0")/lib.sh`, `$HERE/lib.sh`: most likely beside the script.
+                let (folders, word) = match word.strip_prefix('$').and_then(|rest| rest.split_once('/')) {
+                    Some((_, rest)) => (vec![folder, cwd], rest),
+                    None => (vec![cwd, folder], word.as_str()),
+                };
+                let places: Vec<String> =
+                    folders.iter().filter_map(|folder| normal(&folder.join(word))).collect();
+                match places.iter().find(|path| root.join(path).is_file()) {
+                    Some(file) if self.existing.insert(file.clone()) => scripts.push(file.clone()),
+                    Some(_) => {}
+                    None if word.contains('$') => {}
+                    None => self.absent.extend(places.into_iter().next()),
+                }
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use rawko_process::{AuthorityWatch, Input, Launch, LaunchError, Processes};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::Child;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout;
 
 /// Limit of stdout and of stderr.
@@ -16,18 +16,28 @@ const OUTPUT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// The end of a run.
-pub(super) enum Ending {
+pub(crate) enum Ending {
     Exited { status: ExitStatus, stdout: String, stderr: String },
     TimedOut,
     TooMuchOutput,
 }
 
 pub(super) async fn run(launch: Launch, time: Duration) -> Result<Ending, LaunchError> {
-    let mut launched = Launch { input: Input::Null, ..launch }.start().await?;
+    run_with(launch, None, time).await
+}
+
+/// Runs a program with a text on its standard input.
+pub(crate) async fn run_with(
+    launch: Launch,
+    text: Option<String>,
+    time: Duration,
+) -> Result<Ending, LaunchError> {
+    let input = if text.is_some() { Input::Pipe } else { Input::Null };
+    let mut launched = Launch { input, ..launch }.start().await?;
     launched.authority.guard();
     let (mut child, processes) = (launched.child, launched.processes);
     let _restored = Restored(launched.authority);
-    let ending = match timeout(time, exchange(&mut child, &processes)).await {
+    let ending = match timeout(time, exchange(&mut child, &processes, text)).await {
         Ok(ending) => ending,
         Err(_) => Ok(Ending::TimedOut),
     };
@@ -47,12 +57,13 @@ impl Drop for Restored {
     }
 }
 
-async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending> {
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+async fn exchange(child: &mut Child, processes: &Processes, text: Option<String>) -> io::Result<Ending> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let status = {
         let mut pipes = pin!(async {
-            let (out, err) = tokio::join!(read(stdout, &mut out), read(stderr, &mut err));
+            let (out, err, ()) =
+                tokio::join!(read(stdout, &mut out), read(stderr, &mut err), write(stdin, text));
             out && err
         });
         tokio::select! {
@@ -70,6 +81,13 @@ async fn exchange(child: &mut Child, processes: &Processes) -> io::Result<Ending
     processes.kill_all().await;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(Ending::Exited { status, stdout: text(out), stderr: text(err) })
+}
+
+/// Writes the input and closes it. A program that does not read it is no fault.
+async fn write(pipe: Option<ChildStdin>, text: Option<String>) {
+    if let (Some(mut pipe), Some(text)) = (pipe, text) {
+        let _ = pipe.write_all(text.as_bytes()).await;
+    }
 }
 
 /// Reads up to a limit; returns false if there was more.

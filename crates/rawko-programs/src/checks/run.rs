@@ -41,6 +41,7 @@ pub async fn run_all(
             tests: counted.tests,
             summary: counted.summary,
             findings: counted.findings,
+            names: counted.names,
         });
     }
     CheckReport::of(results)
@@ -56,7 +57,8 @@ pub(super) fn shown(command: &[String]) -> String {
 
 fn not_run(why: &str) -> Counted {
     let finding = CheckFinding::new(None, None, why);
-    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding], tests: None }
+    let summary = finding.message.clone();
+    Counted { errors: 1, summary, findings: vec![finding], ..Counted::default() }
 }
 
 async fn run(
@@ -97,6 +99,11 @@ fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
+/// Variables of every check. Python takes compiled code for current if the source has the time, to the second, and the
+/// size of then. A check judges the source: it neither reads compiled code of the project nor leaves any.
+const VARIABLES: [(&str, &str); 3] =
+    [("NO_COLOR", "1"), ("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONPYCACHEPREFIX", "/dev/null")];
+
 /// The report is written outside the project, to a folder of its own.
 fn launch(
     check: &Check,
@@ -113,7 +120,7 @@ fn launch(
         None => arg.clone(),
     };
     let mut set = environment.named(check.pass_env.iter().map(String::as_str));
-    set.push(("NO_COLOR".to_owned(), "1".to_owned()));
+    set.extend(VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())));
     Ok(Launch {
         args: args.iter().map(arg).collect(),
         inherited: environment.all(),

@@ -2,7 +2,7 @@
 //! pytest, the configuration of a linter. An agent that changes one of them changes what the check runs.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
@@ -11,6 +11,10 @@ use super::makefile::Makefile;
 use super::named::shell_words;
 use super::run::shown;
 
+/// Scripts that run each other are followed up to this depth.
+const SCRIPTS_DEPTH_MAX: usize = 3;
+/// A larger script is not searched.
+const SCRIPT_BYTES_MAX: u64 = 256 * 1024;
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
@@ -22,7 +26,7 @@ pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for check in checks {
         let folder = root.join(&check.cwd);
-        let text = shown(&check.command);
+        let text = with_scripts(&folder, &shown(&check.command));
         let words: Vec<&str> = text.split_whitespace().collect();
         for (name, definition) in definitions(&folder, &words) {
             found.insert(name, blake3::hash(definition.as_bytes()).to_hex()[..32].to_owned());
@@ -33,7 +37,8 @@ pub(super) fn all(root: &Path, checks: &[Check]) -> BTreeMap<String, String> {
 
 /// Returns the scripts and rules that the command of a check runs, each on lines of its own.
 pub(super) fn commands(root: &Path, check: &Check) -> String {
-    let (folder, text) = (root.join(&check.cwd), shown(&check.command));
+    let folder = root.join(&check.cwd);
+    let text = with_scripts(&folder, &shown(&check.command));
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut all: Vec<String> = scripts(&folder, &words).into_iter().map(|(_, text)| text).collect();
     if let Some((_, makefile)) = makefile(&folder).filter(|_| words.iter().any(|word| is_make(word))) {
@@ -53,6 +58,37 @@ pub(super) fn skipping_files(root: &Path, check: &Check) -> Vec<String> {
     let paths = targets.map(|target| check.cwd.join(target)).filter(|path| !root.join(path).exists());
     let shown = |path: PathBuf| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned());
     paths.filter_map(shown).collect()
+}
+
+/// Appends the shell scripts that a command runs, and those that they run: `sh check.sh` may run `npm test`.
+fn with_scripts(folder: &Path, command: &str) -> String {
+    let (mut text, mut seen) = (command.to_owned(), Vec::new());
+    for _ in 0..SCRIPTS_DEPTH_MAX {
+        let words = shell_words(&text).into_iter().filter(|word| !seen.contains(word));
+        let new: Vec<String> = words.filter(|word| is_shell_script(folder, word)).collect();
+        for word in new.iter().filter(|word| !word.is_empty()) {
+            text.push('\n');
+            text.push_str(&read(folder, word));
+        }
+        if new.is_empty() {
+            break;
+        }
+        seen.extend(new);
+    }
+    text
+}
+
+fn is_shell_script(folder: &Path, word: &str) -> bool {
+    let path = Path::new(word);
+    let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let place = folder.join(path);
+    if !is_inside || std::fs::metadata(&place).map_or(true, |about| about.len() > SCRIPT_BYTES_MAX) {
+        return false;
+    }
+    let is_named = path.extension().is_some_and(|ending| ending == "sh" || ending == "bash");
+    let text = read(folder, word);
+    let first = text.lines().next().unwrap_or_default();
+    place.is_file() && (is_named || first.starts_with("#!") && first.contains("sh"))
 }
 
 fn is_make(word: &str) -> bool {

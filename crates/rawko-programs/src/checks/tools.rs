@@ -26,6 +26,26 @@ pub(super) fn programs(root: &Path, cwd: &Path, words: &[String]) -> Vec<String>
     found
 }
 
+/// Package managers that search `node_modules/.bin` before the system.
+const MANAGERS: [&str; 5] = ["npm", "npx", "pnpm", "yarn", "bun"];
+
+/// Returns the places in which a new program would run instead of an installed one that these commands name.
+pub(super) fn absent_programs(root: &Path, cwd: &Path, commands: &[Vec<String>]) -> Vec<String> {
+    let is_manager = |word: &String| MANAGERS.contains(&word.as_str());
+    if !commands.iter().flatten().any(is_manager) {
+        return Vec::new();
+    }
+    let named = |words: &Vec<String>| {
+        let word = words.iter().find(|word| !word.contains('='))?;
+        let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter));
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let is_installed = std::env::split_paths(&search).any(|folder| folder.join(word).is_file());
+        (is_plain && is_installed).then(|| cwd.join(FOLDERS[0]).join(word))
+    };
+    let absent = commands.iter().filter_map(named).filter(|path| root.join(path).symlink_metadata().is_err());
+    absent.filter_map(|path| Some(path.strip_prefix(".").unwrap_or(&path).to_str()?.to_owned())).collect()
+}
+
 /// Returns the contents of the packages behind these words as definitions: a name for people, and a text that changes
 /// with any of their files. `folder` is where the check runs.
 pub(super) fn packages(folder: &Path, words: &[&str]) -> Vec<(String, String)> {

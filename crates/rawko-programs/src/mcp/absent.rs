@@ -6,13 +6,14 @@ use std::sync::Arc;
 use rawko_core::Value;
 use rawko_process::ProjectAccess;
 
+use super::browser::Browser;
 use super::config::McpConfig;
 use super::health::{HealthState, ServerHealth};
 use super::names::prefix;
 use super::servers::failure;
 use super::settings::McpSettings;
 use rawko_model::ToolSpec;
-use rawko_tools::ToolOutcome;
+use rawko_tools::{Occasion, ToolOutcome};
 
 const WHY: &str = "this build of rawko has no MCP client; build it with `--features mcp` (or `full`)";
 
@@ -42,7 +43,19 @@ impl Server {
         false
     }
 
-    pub(super) async fn call(&self, _: &str, _: Value) -> ToolOutcome {
+    pub(super) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    pub(super) async fn login(&self, _: Browser<'_>) -> Result<(), String> {
+        Err(WHY.to_owned())
+    }
+
+    pub(super) async fn logout(&self) -> Result<bool, String> {
+        Err(WHY.to_owned())
+    }
+
+    pub(super) async fn call(&self, _: &str, _: Value, _: Occasion<'_>) -> ToolOutcome {
         failure(format!("the MCP server `{}` is not there: {WHY}", self.config.name))
     }
 

@@ -11,33 +11,83 @@ use super::secrets::McpSecrets;
 pub struct McpConfig {
     /// The name in the file. Tools are `mcp__<name>__<tool>`.
     pub name: String,
+    /// How it is reached.
     pub transport: McpTransport,
     /// Timeout of one call; `None` uses the setting for all servers.
     pub timeout: Option<Duration>,
+    /// How rawko authorizes itself, over HTTP.
+    pub oauth: McpOAuth,
     /// Redacted in the server's output.
     pub secrets: McpSecrets,
 }
 
 impl McpConfig {
+    /// Creates the settings of a server.
     pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
-        Self { name: name.into(), transport, timeout: None, secrets: McpSecrets::default() }
+        Self {
+            name: name.into(),
+            transport,
+            timeout: None,
+            oauth: McpOAuth::default(),
+            secrets: McpSecrets::default(),
+        }
     }
 }
 
+/// Authorization at a remote server. Everything that is not given is discovered or registered.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct McpOAuth {
+    /// The client as registered with the authorization server.
+    pub client_id: Option<String>,
+    /// The secret of a registered client.
+    pub client_secret: Option<String>,
+    /// The HTTPS address of a client metadata document, for authorization servers that accept one as client id.
+    pub client_metadata_url: Option<String>,
+    /// Scopes to request; empty selects those that the server names.
+    pub scopes: Vec<String>,
+    /// Port of the redirect address; `None` is any free one.
+    pub callback_port: Option<u16>,
+    /// True for the grant `client_credentials`, which needs no person.
+    pub is_without_person: bool,
+}
+
+impl fmt::Debug for McpOAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpOAuth")
+            .field("client_id", &self.client_id)
+            .field("has_secret", &self.client_secret.is_some())
+            .field("scopes", &self.scopes)
+            .field("is_without_person", &self.is_without_person)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub enum McpTransport {
     /// A program that communicates over stdin and stdout.
     Stdio {
+        /// The program.
         command: String,
+        /// Its arguments.
         args: Vec<String>,
+        /// Environment variables of its own.
         env: Vec<(String, String)>,
         /// Relative to the project; `None` is the project root.
         cwd: Option<PathBuf>,
     },
     /// A remote server (streamable HTTP).
-    Http { url: String, headers: Vec<(String, String)> },
+    Http {
+        /// The address.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
     /// An invalid entry. Kept, so that a call reports the reason instead of an unknown tool.
-    Unusable { why: String },
+    Unusable {
+        /// The reason.
+        why: String,
+    },
 }
 
 impl McpTransport {

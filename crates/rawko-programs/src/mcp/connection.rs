@@ -1,70 +1,121 @@
 //! One connection to an MCP server, until it is lost. It does not reconnect: the supervisor opens a new one.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation, JsonObject, Tool,
-};
-use rmcp::service::{ClientInitializeError, NotificationContext, RunningService};
-use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::model::{CallToolRequestParams, JsonObject, ProtocolVersion, SubscriptionFilter, Tool};
+use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::common::client_side_sse::SseRetryPolicy;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use tokio::time::timeout;
 
-use rawko_process::{Egress, EgressRefusal, Profile};
+use rawko_process::Profile;
 
+use super::asking::Askers;
+use super::calls::{AbortOnDrop, RunningCall};
 use super::config::{McpConfig, McpTransport};
-use super::fault::{Fault, handshake_in_words};
+use super::fault::{Fault, challenge_of, handshake_in_words, unauthorized};
 use super::http::HttpClient;
+use super::listener::Listener;
+use super::oauth::authorized;
+use super::reach::reachable_server;
+use super::sampling::sampler_of;
 use super::settings::McpSettings;
-use crate::process::{Child, Launch, in_time};
+use super::watched::WatchedCall;
+use crate::process::{Child, Launch};
+use crate::program::in_time;
 
 pub(super) struct Connection {
     service: RunningService<RoleClient, Listener>,
+    askers: Arc<Askers>,
+    /// Listens for changes of the tools; ends on drop.
+    watch: Option<AbortOnDrop>,
     /// Killed with its child processes on drop. `None` over HTTP.
     child: Option<Child>,
     is_lost: AtomicBool,
 }
 
-/// Checks the host of a server against the hosts that may be reached. A private address is one that the person configured;
-/// connections go to the checked addresses.
-async fn reachable(url: &str, egress: &Egress) -> Result<(String, Vec<SocketAddr>), String> {
-    let parsed = reqwest::Url::parse(url).map_err(|error| format!("`{url}` is not a valid URL: {error}"))?;
-    let (Some(host), Some(port)) = (parsed.host_str(), parsed.port_or_known_default()) else {
-        return Err(format!("`{url}` names no host"));
-    };
-    let bare = host.trim_matches(['[', ']']);
-    let listed = egress.hosts.is_none().then(|| bare.to_owned());
-    let egress = Egress { private: egress.private.iter().cloned().chain(listed).collect(), ..egress.clone() };
-    let addresses = match egress.resolve(host, port).await {
-        Ok(addresses) => addresses,
-        // A proxy of the system may know it.
-        Err(EgressRefusal::Unknown { .. }) => Vec::new(),
-        Err(refusal) => return Err(format!("{refusal} (`tools.web` in .rawko/config.yaml)")),
-    };
-    Ok((host.to_owned(), addresses))
+/// The reason why no connection was opened.
+#[derive(Debug)]
+pub(super) enum OpenError {
+    /// The person has to log in first.
+    Unauthorized(String),
+    Failed(String),
 }
 
-/// Receives notifications of the server.
-struct Listener {
-    is_stale: Arc<AtomicBool>,
+impl OpenError {
+    pub(super) fn into_words(self) -> String {
+        match self {
+            OpenError::Unauthorized(why) | OpenError::Failed(why) => why,
+        }
+    }
 }
 
-impl ClientHandler for Listener {
-    fn get_info(&self) -> ClientConfig {
-        let rawko = Implementation::new("rawko", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), rawko)
-    }
+/// The reason of one attempt.
+enum AttemptError {
+    /// The server answered something else than it was asked.
+    WrongAnswer(String),
+    Error(OpenError),
+}
 
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.is_stale.store(true, Ordering::Release);
+impl AttemptError {
+    fn into_error(self) -> OpenError {
+        match self {
+            AttemptError::WrongAnswer(why) => OpenError::Failed(why),
+            AttemptError::Error(error) => error,
+        }
     }
+}
+
+impl From<OpenError> for AttemptError {
+    fn from(error: OpenError) -> Self {
+        AttemptError::Error(error)
+    }
+}
+
+impl From<String> for AttemptError {
+    fn from(why: String) -> Self {
+        AttemptError::Error(OpenError::Failed(why))
+    }
+}
+
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Handshake {
+    /// Asks for the newest revision; a server that refuses it is initialized with the one before. One that does not
+    /// answer at all delays its first start by ten seconds.
+    #[default]
+    Newest,
+    /// Initializes at once: the server does not understand the question for the newest revision.
+    Older,
+}
+
+impl Handshake {
+    fn lifecycle(self) -> ClientLifecycleMode {
+        match self {
+            Handshake::Newest => ClientLifecycleMode::Auto {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+                legacy_version: Some(ProtocolVersion::V_2025_11_25),
+            },
+            Handshake::Older => ClientLifecycleMode::Initialize,
+        }
+    }
+}
+
+/// Returns true if a server answered, but not the question: it may know the older handshake only.
+fn is_wrong_answer(error: &ClientInitializeError) -> bool {
+    matches!(
+        error,
+        ClientInitializeError::ExpectedInitResponse(_)
+            | ClientInitializeError::ExpectedInitResult(_)
+            | ClientInitializeError::ConflictInitResponseId(..)
+            | ClientInitializeError::UncorrelatedErrorResponse { .. }
+    )
 }
 
 impl Connection {
@@ -74,8 +125,26 @@ impl Connection {
         config: &McpConfig,
         settings: &McpSettings,
         (profile, is_stale): (Profile, Arc<AtomicBool>),
-    ) -> Result<Self, String> {
-        let listener = Listener { is_stale };
+        handshake: Handshake,
+    ) -> Result<Self, OpenError> {
+        match Self::begin(config, settings, (profile, Arc::clone(&is_stale)), handshake).await {
+            Err(AttemptError::WrongAnswer(_)) => {
+                let again = Self::begin(config, settings, (profile, is_stale), Handshake::Older).await;
+                again.map_err(AttemptError::into_error)
+            }
+            opened => opened.map_err(AttemptError::into_error),
+        }
+    }
+
+    async fn begin(
+        config: &McpConfig,
+        settings: &McpSettings,
+        (profile, is_stale): (Profile, Arc<AtomicBool>),
+        handshake: Handshake,
+    ) -> Result<Self, AttemptError> {
+        let root = reqwest::Url::from_directory_path(&settings.root).map(String::from).unwrap_or_default();
+        let sampler = sampler_of(&config.name, settings.sampling.as_ref());
+        let listener = Listener { is_stale, askers: Arc::default(), root, sampler };
         match &config.transport {
             McpTransport::Stdio { command, args, env, cwd } => {
                 let cwd = cwd.as_ref().map_or_else(|| settings.root.clone(), |cwd| settings.root.join(cwd));
@@ -87,50 +156,85 @@ impl Connection {
                     profile,
                     confinement: settings.confinement.clone(),
                 };
-                Self::over_stdio(listener, &launch, settings).await
+                let _watched = WatchedCall::begin(&settings.confinement.root, &config.transport).await;
+                Self::over_stdio(listener, &launch, settings, handshake).await
             }
-            McpTransport::Http { url, headers } => Self::over_http(listener, url, headers, settings).await,
-            McpTransport::Unusable { why } => Err(why.clone()),
+            McpTransport::Http { url, headers } => {
+                Self::over_http(listener, config, (url, headers), settings, handshake).await
+            }
+            McpTransport::Unusable { why } => Err(why.clone().into()),
         }
     }
 
-    async fn over_stdio(listener: Listener, launch: &Launch, settings: &McpSettings) -> Result<Self, String> {
+    async fn over_stdio(
+        listener: Listener,
+        launch: &Launch,
+        settings: &McpSettings,
+        handshake: Handshake,
+    ) -> Result<Self, AttemptError> {
         let (child, stdin, stdout) = launch.start(&settings.environment).await?;
-        match timeout(settings.start_timeout, listener.serve((stdout, stdin))).await {
-            Ok(Ok(service)) => Ok(Self { service, child: Some(child), is_lost: AtomicBool::new(false) }),
+        let askers = Arc::clone(&listener.askers);
+        let serving = listener.serve_with_lifecycle((stdout, stdin), handshake.lifecycle());
+        match timeout(settings.start_timeout, serving).await {
+            Ok(Ok(service)) => Ok(Self::new(service, askers, Some(child))),
             // The end of the output arrives before the exit status.
             Ok(Err(
                 ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. },
             )) => {
                 let _ = timeout(settings.start_timeout, child.ended()).await;
-                Err(child.ending_in_words().await)
+                Err(child.ending_in_words().await.into())
             }
             Ok(Err(error)) => {
-                Err(format!("{}; {}", handshake_in_words(&error), child.ending_in_words().await))
+                let why = format!("{}; {}", handshake_in_words(&error), child.ending_in_words().await);
+                Err(if is_wrong_answer(&error) { AttemptError::WrongAnswer(why) } else { why.into() })
             }
             Err(_) => {
                 let within = in_time(settings.start_timeout);
-                Err(format!("it did not answer within {within}; {}", child.ending_in_words().await))
+                Err(format!("it did not answer within {within}; {}", child.ending_in_words().await).into())
             }
         }
     }
 
     async fn over_http(
         listener: Listener,
-        url: &str,
-        headers: &[(String, String)],
+        config: &McpConfig,
+        (url, headers): (&str, &[(String, String)]),
         settings: &McpSettings,
-    ) -> Result<Self, String> {
-        let mut config =
+        handshake: Handshake,
+    ) -> Result<Self, AttemptError> {
+        let mut transport =
             StreamableHttpClientTransportConfig::with_uri(url).custom_headers(header_map(headers)?);
-        config.retry_config = Arc::new(FewRetries);
-        let client = HttpClient::new(&reachable(url, &settings.egress).await?)?;
-        let transport = StreamableHttpClientTransport::with_client(client, config);
-        match timeout(settings.start_timeout, listener.serve(transport)).await {
-            Ok(Ok(service)) => Ok(Self { service, child: None, is_lost: AtomicBool::new(false) }),
-            Ok(Err(error)) => Err(handshake_in_words(&error)),
-            Err(_) => Err(format!("it did not answer within {}", in_time(settings.start_timeout))),
+        transport.retry_config = Arc::new(FewRetries);
+        let client = HttpClient::new(&reachable_server(url, &settings.egress).await?)?;
+        let askers = Arc::clone(&listener.askers);
+        let has_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        // A header of the file stands for the authorization.
+        let served = if has_own {
+            let transport = StreamableHttpClientTransport::with_client(client, transport);
+            timeout(settings.start_timeout, listener.serve_with_lifecycle(transport, handshake.lifecycle()))
+                .await
+        } else {
+            let manager = authorized(url, &config.oauth, settings).await?;
+            let client = AuthClient::new(client, manager);
+            let transport = StreamableHttpClientTransport::with_client(client, transport);
+            timeout(settings.start_timeout, listener.serve_with_lifecycle(transport, handshake.lifecycle()))
+                .await
+        };
+        match served {
+            Ok(Ok(service)) => Ok(Self::new(service, askers, None)),
+            Ok(Err(error)) => match challenge_of(&error) {
+                Some(challenge) => {
+                    Err(OpenError::Unauthorized(unauthorized(config, settings, &challenge)).into())
+                }
+                None if is_wrong_answer(&error) => Err(AttemptError::WrongAnswer(handshake_in_words(&error))),
+                None => Err(handshake_in_words(&error).into()),
+            },
+            Err(_) => Err(format!("it did not answer within {}", in_time(settings.start_timeout)).into()),
         }
+    }
+
+    fn new(service: RunningService<RoleClient, Listener>, askers: Arc<Askers>, child: Option<Child>) -> Self {
+        Self { watch: watch_tools(&service), service, askers, child, is_lost: AtomicBool::new(false) }
     }
 
     /// Returns true if calls can still succeed.
@@ -139,6 +243,15 @@ impl Connection {
             && !self.service.is_closed()
             && !self.service.peer().is_transport_closed()
             && !self.child.as_ref().is_some_and(Child::has_ended)
+    }
+
+    /// Returns the handshake to use when this server is started again.
+    pub(super) fn handshake(&self) -> Handshake {
+        let version = self.service.peer().peer_info().map(|info| info.protocol_version.clone());
+        match version {
+            Some(version) if version != ProtocolVersion::V_2026_07_28 => Handshake::Older,
+            Some(_) | None => Handshake::Newest,
+        }
     }
 
     /// Returns the server's own name.
@@ -157,22 +270,15 @@ impl Connection {
         }
     }
 
-    /// Dropping the future, or a timeout, sends a cancellation to the server.
-    pub(super) async fn call(
-        &self,
-        tool: &str,
-        arguments: JsonObject,
-        within: Duration,
-    ) -> Result<CallToolResult, Fault> {
+    /// Starts a call. Dropping it sends a cancellation to the server.
+    pub(super) fn call(&self, tool: &str, arguments: JsonObject) -> RunningCall {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        match timeout(within, self.service.call_tool(params)).await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(error)) => Err(self.fault(&error)),
-            Err(_) => Err(Fault::TimedOut),
-        }
+        let listener = self.service.service();
+        let sampler = listener.sampler.clone();
+        RunningCall::start(self.service.peer().clone(), params, (&self.askers, sampler), listener.roots())
     }
 
-    fn fault(&self, error: &rmcp::ServiceError) -> Fault {
+    pub(super) fn fault(&self, error: &rmcp::ServiceError) -> Fault {
         let fault = Fault::of(error);
         if let Fault::Lost { .. } = fault {
             self.is_lost.store(true, Ordering::Release);
@@ -195,6 +301,9 @@ impl Connection {
     pub(super) async fn close(&self) {
         self.is_lost.store(true, Ordering::Release);
         self.service.cancellation_token().cancel();
+        if let Some(watch) = &self.watch {
+            watch.0.abort();
+        }
         if let Some(child) = &self.child {
             child.end().await;
         }
@@ -203,6 +312,25 @@ impl Connection {
     pub(super) fn pid(&self) -> Option<i32> {
         self.child.as_ref().map(Child::pid)
     }
+}
+
+/// Subscribes to changes of the tools. Servers of older revisions report them without.
+fn watch_tools(service: &RunningService<RoleClient, Listener>) -> Option<AbortOnDrop> {
+    let peer = service.peer().clone();
+    let info = peer.peer_info()?;
+    if info.protocol_version != ProtocolVersion::V_2026_07_28 {
+        return None;
+    }
+    let reports = info.capabilities.tools.as_ref().and_then(|tools| tools.list_changed).unwrap_or(false);
+    let is_stale = Arc::clone(&service.service().is_stale);
+    let watch = async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut subscription) = peer.listen(filter).await else { return };
+        while let Ok(Some(_)) = subscription.next().await {
+            is_stale.store(true, Ordering::Release);
+        }
+    };
+    reports.then(|| AbortOnDrop(tokio::spawn(watch)))
 }
 
 fn header_map(headers: &[(String, String)]) -> Result<HashMap<HeaderName, HeaderValue>, String> {

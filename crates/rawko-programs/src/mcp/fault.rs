@@ -6,11 +6,20 @@ use rmcp::ServiceError;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
+use super::config::{McpConfig, McpTransport};
+use super::oauth::credential_file;
+use super::settings::McpSettings;
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The server responded with an error.
     Refused(String),
     TimedOut,
+    /// The server requires a login, or further scopes. The call had no effect.
+    Unauthorized {
+        /// The `WWW-Authenticate` header.
+        challenge: String,
+    },
     /// The server or the session is gone.
     Lost {
         was_sent: WasSent,
@@ -24,8 +33,6 @@ pub(super) enum WasSent {
     No,
     Perhaps,
 }
-
-const UNAUTHORIZED: &str = "the server requires authorization; set a header for it in the file";
 
 impl Fault {
     pub(super) fn of(error: &ServiceError) -> Fault {
@@ -47,8 +54,11 @@ fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
         return Fault::Lost { was_sent: WasSent::No, why: error.to_string() };
     };
     match error {
-        StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
-            Fault::Refused(UNAUTHORIZED.to_owned())
+        StreamableHttpError::AuthRequired(error) => {
+            Fault::Unauthorized { challenge: error.www_authenticate_header.clone() }
+        }
+        StreamableHttpError::InsufficientScope(error) => {
+            Fault::Unauthorized { challenge: error.www_authenticate_header.clone() }
         }
         StreamableHttpError::HttpStatus(status) => Fault::Refused(status.to_string()),
         StreamableHttpError::Client(error) => {
@@ -61,14 +71,38 @@ fn of_transport(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
 
 /// Describes a failed handshake.
 pub(super) fn handshake_in_words(error: &ClientInitializeError) -> String {
-    if error.is_authorization_required() {
-        return UNAUTHORIZED.to_owned();
-    }
     let ClientInitializeError::TransportError { error, .. } = error else { return in_words(error) };
     match of_transport(error.error.as_ref()) {
         Fault::Refused(why) | Fault::Lost { why, .. } => why,
         Fault::TimedOut => "it was too slow".to_owned(),
+        Fault::Unauthorized { .. } => "the server requires authorization".to_owned(),
     }
+}
+
+/// Returns what a server requires that refused the handshake.
+pub(super) fn challenge_of(error: &ClientInitializeError) -> Option<String> {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => match of_transport(error.error.as_ref()) {
+            Fault::Unauthorized { challenge } => Some(challenge),
+            Fault::Refused(_) | Fault::TimedOut | Fault::Lost { .. } => None,
+        },
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => challenge_of(fallback),
+        other => other.is_authorization_required().then(String::new),
+    }
+}
+
+/// Remembers what the server requires for the next login, and returns the next step for the person.
+pub(super) fn unauthorized(config: &McpConfig, settings: &McpSettings, challenge: &str) -> String {
+    if let (McpTransport::Http { url, .. }, Some(folder)) = (&config.transport, &settings.credentials) {
+        credential_file(folder, url).note(challenge);
+    }
+    if config.oauth.is_without_person {
+        return "the server refuses the client credentials of the file".to_owned();
+    }
+    let name = &config.name;
+    format!(
+        "the server requires authorization: run `rawko mcp login {name}`, or set a header for it in the file"
+    )
 }
 
 /// Joins the chain of causes into one line, each cause once.

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The state of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerHealth {
     /// The name in the file.
     pub name: String,
     /// The program or the URL.
     pub server: String,
+    /// Its state.
     pub state: HealthState,
     /// Number of tools, once listed.
     pub tools: Option<usize>,
@@ -24,11 +26,13 @@ pub struct ServerHealth {
     pub problem: Option<String>,
 }
 
+/// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthState {
     /// Not used yet.
     NotStarted,
+    /// It answers.
     Up,
     /// Lost or failed to start; the next call starts it.
     Down,

@@ -4,6 +4,11 @@
 //! restarts the server after an increasing delay; a server that fails repeatedly is left alone for a while. The client is
 //! in the feature `mcp`; without it a server is known and cannot be started.
 
+#[cfg(feature = "mcp")]
+mod asking;
+mod browser;
+#[cfg(feature = "mcp")]
+mod calls;
 mod config;
 #[cfg(feature = "mcp")]
 mod connection;
@@ -13,10 +18,20 @@ mod fault;
 mod health;
 #[cfg(feature = "mcp")]
 mod http;
+#[cfg(feature = "mcp")]
+mod invoking;
+#[cfg(feature = "mcp")]
+mod listener;
 mod names;
+#[cfg(feature = "mcp")]
+mod oauth;
+#[cfg(feature = "mcp")]
+mod reach;
 mod read;
 #[cfg(feature = "mcp")]
 mod result;
+#[cfg(feature = "mcp")]
+mod sampling;
 mod secrets;
 #[cfg_attr(not(feature = "mcp"), path = "absent.rs")]
 mod server;
@@ -26,11 +41,14 @@ mod settings;
 mod supervision;
 #[cfg(feature = "mcp")]
 mod tools;
+#[cfg(feature = "mcp")]
+mod watched;
 
-pub use config::{McpConfig, McpTransport};
+pub use browser::Browser;
+pub use config::{McpConfig, McpOAuth, McpTransport};
 pub use health::{HealthState, ServerHealth};
 pub use names::server_part;
 pub use read::{MCP_FILE, read_mcp, read_mcp_file};
 pub use secrets::McpSecrets;
 pub use servers::McpServers;
-pub use settings::McpSettings;
+pub use settings::{McpSettings, SamplingModel};

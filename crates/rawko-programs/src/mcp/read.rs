@@ -1,24 +1,60 @@
 //! Reads `.mcp.json`: every problem is a finding with a location, and an unusable server stays in the list with the
 //! reason.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY, UNREADABLE, UNSET_VARIABLE};
-use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Severity, Source, Span};
+use rawko_chart::codes::settings::{CONFLICTING_KEYS, MISSING_KEY, UNKNOWN_KEY, UNREADABLE, UNSET_VARIABLE};
+use rawko_chart::{Document, DocumentData, DocumentEntry, Finding, Severity, Source, Span, nearest};
 use rawko_settings::{Environment, SettingsReader};
 use reqwest::header::{HeaderName, HeaderValue};
 
-use super::config::{McpConfig, McpTransport};
-use super::expand::{ExpandError, expand, variables};
+use super::config::{McpConfig, McpOAuth, McpTransport};
+use super::expand::{ExpandError, Variables, expand, variables};
 use super::names::{is_header_ours, server_part};
 use super::secrets::McpSecrets;
 
 /// The file that lists a project's servers.
 pub const MCP_FILE: &str = ".mcp.json";
 
-const KEYS: [&str; 9] = ["type", "command", "args", "env", "cwd", "url", "headers", "timeout", "disabled"];
+/// The keys of a file: Claude's form has `mcpServers`, VS Code's `servers` and `inputs`.
+const FILE_KEYS: [&str; 3] = ["mcpServers", "servers", "inputs"];
+const KEYS: [&str; 13] = [
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "headers",
+    "timeout",
+    "disabled",
+    "enabled",
+    "oauth",
+];
+/// Keys with which other programs describe a server or decide how they use it.
+const FOREIGN_KEYS: [&str; 16] = [
+    "$schema",
+    "alwaysAllow",
+    "autoApprove",
+    "autoStart",
+    "authProviderType",
+    "description",
+    "dev",
+    "disabledTools",
+    "enabledTools",
+    "excludeTools",
+    "gallery",
+    "icon",
+    "includeTools",
+    "name",
+    "tools",
+    "version",
+];
 
 /// Reads the servers of a project and all problems of the file. Without a file there are no servers.
 pub fn read_mcp_file(
@@ -28,7 +64,7 @@ pub fn read_mcp_file(
     match std::fs::read_to_string(project_root.join(MCP_FILE)) {
         Ok(text) => {
             let source = Source::new(MCP_FILE, text);
-            let (configs, findings) = read_mcp(&source, environment);
+            let (configs, findings) = read_mcp(&source, environment, project_root);
             (configs, source, findings)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -41,18 +77,31 @@ pub fn read_mcp_file(
     }
 }
 
-/// Reads the servers in a text.
-pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, Vec<Finding>) {
+/// Reads the servers in a text of a project.
+pub fn read_mcp(
+    source: &Source,
+    environment: &Environment,
+    project_root: &Path,
+) -> (Vec<McpConfig>, Vec<Finding>) {
     let document = match Document::read(&source.text) {
         Ok(document) => document,
         Err(findings) => return (Vec::new(), findings),
     };
-    let mut reader =
-        McpReader { reader: SettingsReader::new(environment), environment, secrets: McpSecrets::default() };
+    let root = std::path::absolute(project_root).unwrap_or_else(|_| project_root.to_owned());
+    let mut reader = McpReader {
+        reader: SettingsReader::new(environment),
+        variables: Variables { environment, root: &root, inputs: BTreeMap::new() },
+        secrets: McpSecrets::default(),
+    };
     let mut configs: Vec<McpConfig> = Vec::new();
-    let top = reader.reader.record(&document, "an MCP file", &["mcpServers"]);
-    let entries: Vec<&DocumentEntry> =
-        top.into_iter().flat_map(|top| reader.reader.entries(&top.value, "`mcpServers`")).collect();
+    let top = reader.record(&document, "an MCP file", &FILE_KEYS);
+    if let Some(inputs) = top.iter().find(|entry| entry.key == "inputs") {
+        reader.variables.inputs = inputs_of(&inputs.value);
+    }
+    let mut entries: Vec<&DocumentEntry> = Vec::new();
+    for section in top.into_iter().filter(|entry| entry.key != "inputs") {
+        entries.extend(reader.reader.entries(&section.value, &format!("`{}`", section.key)));
+    }
     for entry in entries {
         let config = reader.server(entry);
         let same = |other: &McpConfig| server_part(&other.name) == server_part(&entry.key);
@@ -68,26 +117,66 @@ pub fn read_mcp(source: &Source, environment: &Environment) -> (Vec<McpConfig>, 
     (configs, reader.reader.findings)
 }
 
+/// Returns VS Code's inputs with their defaults. Other programs read the rest of them.
+fn inputs_of(at: &Document) -> BTreeMap<String, Option<String>> {
+    let of = |item: &Document, key: &str| {
+        let entry = item.entries()?.iter().find(|entry| entry.key == key)?;
+        entry.value.text().map(str::to_owned)
+    };
+    let items = at.items().unwrap_or_default().iter();
+    items.filter_map(|item| Some((of(item, "id")?, of(item, "default")))).collect()
+}
+
 struct McpReader<'e> {
     reader: SettingsReader<'e>,
-    environment: &'e Environment,
+    variables: Variables<'e>,
     /// Secrets of the current server.
     secrets: McpSecrets,
 }
 
 impl McpReader<'_> {
+    /// Returns the entries with known keys. Programs share this file, so a foreign key is left to its program; only one
+    /// that looks like a misspelt key of ours is reported, as a warning.
+    fn record<'d>(&mut self, at: &'d Document, what: &str, keys: &[&'static str]) -> Vec<&'d DocumentEntry> {
+        let (known, others): (Vec<_>, Vec<_>) =
+            self.reader.entries(at, what).iter().partition(|entry| keys.contains(&entry.key.as_str()));
+        for entry in others.into_iter().filter(|entry| !FOREIGN_KEYS.contains(&entry.key.as_str())) {
+            let key = entry.key.as_str();
+            if key == "envFile" {
+                let message = "`envFile` is not read: agents can write files of the project";
+                let help = "write the variables into `env`";
+                self.warn(entry.key_span, message.to_owned(), help.to_owned());
+            } else if let Some(near) = nearest(key, keys.iter().copied()) {
+                let message = format!("{what} has no key `{key}`");
+                self.warn(entry.key_span, message, format!("did you mean `{near}`?"));
+            }
+        }
+        known
+    }
+
+    fn warn(&mut self, span: Span, message: String, help: String) {
+        let mut finding = UNKNOWN_KEY.at(span, message).help(help);
+        finding.severity = Severity::Warning;
+        self.reader.report(finding);
+    }
+
     /// Reads one server; `None` if it is disabled.
     fn server(&mut self, entry: &DocumentEntry) -> Option<McpConfig> {
         let before = self.reader.findings.len();
         let what = format!("the server `{}`", entry.key);
-        let entries = self.reader.record(&entry.value, &what, &KEYS);
-        let get = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
-        if get("disabled").is_some_and(|value| value.data == DocumentData::Bool(true)) {
+        let entries = self.record(&entry.value, &what, &KEYS);
+        let get = |key: &str| {
+            let found = entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+            found.filter(|value| value.data != DocumentData::Null)
+        };
+        let is = |key: &str, flag: bool| get(key).is_some_and(|value| value.data == DocumentData::Bool(flag));
+        if is("disabled", true) || is("enabled", false) {
             self.reader.findings.truncate(before);
             return None;
         }
         let transport = self.transport(entry, &get);
         let timeout = get("timeout").and_then(|at| self.reader.whole(at, "`timeout`", 1));
+        let oauth = get("oauth").map(|at| self.oauth(at)).unwrap_or_default();
         let problem = self.reader.findings[before..].iter().find(|finding| is_in_the_way(finding));
         let transport = match (transport, problem) {
             (Some(transport), None) => transport,
@@ -98,6 +187,7 @@ impl McpReader<'_> {
             name: entry.key.clone(),
             transport,
             timeout: timeout.map(Duration::from_millis),
+            oauth,
             secrets: std::mem::take(&mut self.secrets),
         })
     }
@@ -111,7 +201,8 @@ impl McpReader<'_> {
             Some(at) => Some((self.reader.text(at, "`type`")?, at.span)),
             None => None,
         };
-        match (kind, get("command"), get("url")) {
+        let url = get("url").or_else(|| get("httpUrl")).or_else(|| get("serverUrl"));
+        match (kind, get("command"), url) {
             (_, Some(_), Some(url)) => {
                 let message = "a server has `command` or `url`, not both";
                 self.reader.say(&CONFLICTING_KEYS, url.span, message, "remove one of them");
@@ -180,6 +271,50 @@ impl McpReader<'_> {
         Some(McpTransport::Http { url: address, headers: headers? })
     }
 
+    /// Reads how rawko authorizes itself at a remote server. Without it everything is discovered.
+    fn oauth(&mut self, at: &Document) -> McpOAuth {
+        let entries = self.reader.entries(at, "`oauth`");
+        let get = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+        let mut text = |key: &str| get(key).and_then(|at| self.text(at, &format!("`{key}` of `oauth`")));
+        let (client_id, client_secret) = (text("clientId"), text("clientSecret"));
+        let (client_metadata_url, grant) = (text("clientMetadataUrl"), text("grant"));
+        let scopes = match get("scopes") {
+            Some(at) if at.items().is_some() => self
+                .reader
+                .texts(at, "`scopes` of `oauth`")
+                .into_iter()
+                .map(|(scope, _)| scope.to_owned())
+                .collect(),
+            Some(at) => {
+                let scopes = self.reader.text(at, "`scopes` of `oauth`").unwrap_or_default();
+                scopes.split_whitespace().map(str::to_owned).collect()
+            }
+            None => Vec::new(),
+        };
+        let port = get("callbackPort").and_then(|at| self.reader.whole(at, "`callbackPort` of `oauth`", 1));
+        let is_without_person = match grant.as_deref() {
+            None | Some("authorization_code") => false,
+            Some("client_credentials") => true,
+            Some(other) => {
+                let help = "write `authorization_code` or `client_credentials`";
+                self.reader.invalid(at.span, format!("unknown grant `{other}`"), help);
+                false
+            }
+        };
+        if is_without_person && (client_id.is_none() || client_secret.is_none()) {
+            let message = "the grant `client_credentials` needs `clientId` and `clientSecret`";
+            self.reader.say(&MISSING_KEY, at.span, message, "add them; a secret as `${VARIABLE}`");
+        }
+        McpOAuth {
+            client_id,
+            client_secret,
+            client_metadata_url,
+            scopes,
+            callback_port: port.and_then(|port| u16::try_from(port).ok()),
+            is_without_person,
+        }
+    }
+
     fn headers(&mut self, at: &Document) -> Option<Vec<(String, String)>> {
         let pairs = self.pairs(at, "`headers`")?;
         for (name, value) in &pairs {
@@ -194,12 +329,14 @@ impl McpReader<'_> {
     }
 
     fn pairs(&mut self, at: &Document, what: &str) -> Option<Vec<(String, String)>> {
-        let entries = self.reader.entries(at, what);
+        // VS Code writes null for a variable that is not passed on.
+        let entries = self.reader.entries(at, what).iter();
+        let entries = entries.filter(|entry| entry.value.data != DocumentData::Null);
         let pair = |entry: &DocumentEntry| {
             let text = self.reader.scalar(&entry.value, &format!("`{}` of {what}", entry.key))?;
             Some((entry.key.clone(), self.filled(&text, entry.value.span)?))
         };
-        entries.iter().map(pair).collect()
+        entries.map(pair).collect()
     }
 
     fn text(&mut self, at: &Document, what: &str) -> Option<String> {
@@ -208,11 +345,16 @@ impl McpReader<'_> {
     }
 
     fn filled(&mut self, text: &str, span: Span) -> Option<String> {
-        let (code, message, help) = match expand(text, self.environment) {
+        let (code, message, help) = match expand(text, &self.variables) {
             Ok(filled) => {
-                variables(text).for_each(|name| self.secrets.add(name, self.environment));
+                variables(text).for_each(|name| self.secrets.add(&name, self.variables.environment));
                 return Some(filled);
             }
+            Err(ExpandError::NoInput { id, variable }) => (
+                &UNSET_VARIABLE,
+                format!("the input `{id}` has no value"),
+                format!("set the environment variable `{variable}`, or give the input a `default`"),
+            ),
             Err(ExpandError::Unset(name)) => (
                 &UNSET_VARIABLE,
                 format!("the environment variable `{name}` is not set"),
@@ -236,6 +378,6 @@ impl McpReader<'_> {
 
 /// Returns true for findings that make a server unusable. An unknown key is reported but does not.
 fn is_in_the_way(finding: &Finding) -> bool {
-    let is_spare_key = finding.code == rawko_chart::codes::settings::UNKNOWN_KEY.name;
+    let is_spare_key = finding.code == UNKNOWN_KEY.name;
     !is_spare_key && (finding.severity > Severity::Warning || finding.code == UNSET_VARIABLE.name)
 }

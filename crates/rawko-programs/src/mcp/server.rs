@@ -1,51 +1,64 @@
 //! One supervised server: started on demand, listed, called, and restarted after a loss.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rawko_core::Value;
 use rawko_process::{Profile, ProjectAccess};
-use rmcp::model::JsonObject;
+use rmcp::model::ElicitResult;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
+use super::browser::Browser;
+use super::calls::RunningCall;
 use super::config::{McpConfig, McpTransport};
-use super::connection::Connection;
-use super::fault::{Fault, WasSent};
+use super::connection::{Connection, Handshake, OpenError};
+use super::fault::{Fault, unauthorized};
 use super::health::{HealthState, ServerHealth};
 use super::names::prefix;
-use super::result::outcome;
+use super::oauth::{credential_file, login};
 use super::servers::failure;
 use super::settings::McpSettings;
 use super::supervision::{Next, Supervision};
 use super::tools::{Tools, known};
-use crate::process::in_time;
+use crate::program::in_time;
 use rawko_model::ToolSpec;
 use rawko_tools::ToolOutcome;
 
 pub(super) struct Server {
-    config: McpConfig,
+    pub(super) config: McpConfig,
     pub(super) prefix: String,
-    settings: Arc<McpSettings>,
+    pub(super) settings: Arc<McpSettings>,
     /// What its program may do.
     profile: Profile,
     facts: Mutex<Facts>,
     /// Held while it is being started, so that it is started once for all waiting calls.
     starting: tokio::sync::Mutex<()>,
     is_stale: Arc<AtomicBool>,
+    /// Calls that wait for an answer of a person, by the key of their occasion.
+    parked: Mutex<HashMap<String, ParkedCall>>,
+}
+
+pub(super) struct ParkedCall {
+    pub(super) connection: Arc<Connection>,
+    pub(super) call: RunningCall,
+    pub(super) answer: oneshot::Sender<ElicitResult>,
 }
 
 #[derive(Default)]
-struct Facts {
+pub(super) struct Facts {
     connection: Option<Arc<Connection>>,
-    supervision: Supervision,
+    pub(super) supervision: Supervision,
     /// Kept while the server is down.
     tools: Option<Arc<Tools>>,
     implementation: Option<String>,
+    /// What the server understood before.
+    handshake: Handshake,
 }
 
 /// The reaction to a start that is only allowed after a delay.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
+pub(super) enum Patience {
     Wait,
     Leave,
 }
@@ -61,6 +74,7 @@ impl Server {
             facts: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             is_stale: Arc::new(AtomicBool::new(false)),
+            parked: Mutex::default(),
         }
     }
 
@@ -78,6 +92,10 @@ impl Server {
         tools.iter().flat_map(|tools| tools.values()).map(|known| known.spec.clone()).collect()
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.config.name
+    }
+
     pub(super) fn is_safe_to_repeat(&self, full: &str) -> bool {
         let tools = self.facts().tools.clone();
         tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.is_safe_to_repeat))
@@ -93,66 +111,33 @@ impl Server {
         tools.is_some_and(|tools| tools.get(full).is_some_and(|known| known.only_reads))
     }
 
-    pub(super) async fn call(&self, full: &str, input: Value) -> ToolOutcome {
-        let mut outcome = self.outcome(full, input).await;
-        outcome.content = self.config.secrets.hide(outcome.content);
-        outcome
+    /// Logs the person in at a remote server. The next call connects anew.
+    pub(super) async fn login(&self, browser: Browser<'_>) -> Result<(), String> {
+        let McpTransport::Http { url, .. } = &self.config.transport else {
+            return Err(format!("`{}` is a program, which needs no login", self.config.name));
+        };
+        if self.config.oauth.is_without_person {
+            return Err(format!("`{}` uses client credentials, which need no login", self.config.name));
+        }
+        login(url, &self.config.oauth, &self.settings, browser).await?;
+        self.close().await;
+        self.facts().supervision.answered();
+        Ok(())
     }
 
-    async fn outcome(&self, full: &str, input: Value) -> ToolOutcome {
-        let name = &self.config.name;
-        let arguments = match input.to_json() {
-            serde_json::Value::Object(arguments) => arguments,
-            serde_json::Value::Null => JsonObject::new(),
-            _ => return failure(format!("the input of `{full}` must be a map")),
-        };
-        let lost = match self.attempt(full, arguments.clone()).await {
-            // Repeats only if the first attempt cannot have reached the server.
-            Err((WasSent::No, _)) => self.attempt(full, arguments).await,
-            settled => settled,
-        };
-        lost.unwrap_or_else(|(was_sent, why)| {
-            let took_effect = match was_sent {
-                WasSent::No => "it has not taken effect",
-                WasSent::Perhaps => "whether it took effect is not known",
-            };
-            failure(format!(
-                "the MCP server `{name}` was lost during this call: {took_effect}. The server is started again for the next call ({why})"
-            ))
-        })
-    }
-
-    /// Makes one attempt. An error means that the server was lost.
-    async fn attempt(&self, full: &str, arguments: JsonObject) -> Result<ToolOutcome, (WasSent, String)> {
-        let name = &self.config.name;
-        let connection = match self.connection(Patience::Wait).await {
-            Ok(connection) => connection,
-            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not available: {why}"))),
-        };
-        let tool = match self.original(&connection, full).await {
-            Ok(tool) => tool,
-            Err(outcome) => return Ok(outcome),
-        };
-        let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
-        match connection.call(&tool, arguments, within).await {
-            Ok(result) => {
-                self.facts().supervision.answered();
-                Ok(outcome(result, &self.settings))
+    /// Forgets the person's login; returns false if there is none.
+    pub(super) async fn logout(&self) -> Result<bool, String> {
+        self.close().await;
+        match (&self.config.transport, &self.settings.credentials) {
+            (McpTransport::Http { url, .. }, Some(folder)) => {
+                credential_file(folder, url).remove().map_err(|error| error.to_string())
             }
-            Err(Fault::Refused(why)) => {
-                self.facts().supervision.answered();
-                Ok(failure(format!("the MCP server `{name}` answered with an error: {why}")))
-            }
-            Err(Fault::TimedOut) => Ok(failure(format!(
-                "the MCP server `{name}` did not answer within {}; it was told to stop, but whether the call took effect is not known",
-                in_time(within)
-            ))),
-            Err(Fault::Lost { was_sent, why }) => Err((was_sent, self.lost(&connection, &why).await)),
+            _ => Ok(false),
         }
     }
 
     /// Returns the server's name of a tool. A possibly stale list is refreshed before the tool counts as unknown.
-    async fn original(&self, connection: &Connection, full: &str) -> Result<String, ToolOutcome> {
+    pub(super) async fn original(&self, connection: &Connection, full: &str) -> Result<String, ToolOutcome> {
         let find = || {
             let tools = self.facts().tools.clone()?;
             tools.get(full).map(|known| known.name.clone())
@@ -163,7 +148,8 @@ impl Server {
         let listed = self.list(connection).await;
         find().ok_or_else(|| {
             let name = &self.config.name;
-            if let Err(why) = listed {
+            if let Err(error) = listed {
+                let why = error.into_words();
                 return failure(format!("the MCP server `{name}` did not list its tools: {why}"));
             }
             let tools = self.facts().tools.clone();
@@ -172,7 +158,7 @@ impl Server {
         })
     }
 
-    async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, String> {
+    pub(super) async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, String> {
         if let McpTransport::Unusable { why } = &self.config.transport {
             return Err(why.clone());
         }
@@ -184,12 +170,22 @@ impl Server {
             return Ok(connection);
         }
         self.wait_for_its_turn(patience).await?;
-        let started = self.start().await;
-        if let Err(why) = &started {
-            let why = self.config.secrets.hide(why.clone());
-            self.facts().supervision.failed(why, Instant::now(), &self.settings);
+        match self.start().await {
+            Ok(connection) => Ok(connection),
+            // It works as soon as the person has logged in.
+            Err(OpenError::Unauthorized(why)) => {
+                self.facts().supervision.why = Some(why.clone());
+                Err(why)
+            }
+            Err(OpenError::Failed(why)) => {
+                let hidden = self.config.secrets.hide(why.clone());
+                let mut facts = self.facts();
+                facts.supervision.failed(hidden, Instant::now(), &self.settings);
+                // It may be another version by now.
+                facts.handshake = Handshake::default();
+                Err(why)
+            }
         }
-        started
     }
 
     /// Returns the connection if it is open. Records one that was lost in the meantime.
@@ -224,37 +220,42 @@ impl Server {
         }
     }
 
-    async fn start(&self) -> Result<Arc<Connection>, String> {
+    async fn start(&self) -> Result<Arc<Connection>, OpenError> {
         self.facts().supervision.started();
-        let connection =
-            Connection::open(&self.config, &self.settings, (self.profile, Arc::clone(&self.is_stale)))
-                .await?;
+        let handshake = self.facts().handshake;
+        let program = (self.profile, Arc::clone(&self.is_stale));
+        let connection = Connection::open(&self.config, &self.settings, program, handshake).await?;
         let connection = Arc::new(connection);
         self.list(&connection).await?;
         let mut facts = self.facts();
         facts.implementation = connection.implementation();
+        facts.handshake = connection.handshake();
         facts.connection = Some(Arc::clone(&connection));
         Ok(connection)
     }
 
-    async fn list(&self, connection: &Connection) -> Result<(), String> {
+    async fn list(&self, connection: &Connection) -> Result<(), OpenError> {
         let tools = match connection.tools(self.settings.start_timeout).await {
             Ok(tools) => tools,
-            Err(Fault::Refused(why)) => return Err(why),
+            Err(Fault::Refused(why)) => return Err(OpenError::Failed(why)),
             Err(Fault::TimedOut) => {
-                return Err(format!(
-                    "it did not list its tools within {}",
-                    in_time(self.settings.start_timeout)
-                ));
+                let within = in_time(self.settings.start_timeout);
+                return Err(OpenError::Failed(format!("it did not list its tools within {within}")));
             }
-            Err(Fault::Lost { why, .. }) => return Err(connection.loss_in_words(&why).await),
+            Err(Fault::Unauthorized { challenge }) => {
+                let why = unauthorized(&self.config, &self.settings, &challenge);
+                return Err(OpenError::Unauthorized(why));
+            }
+            Err(Fault::Lost { why, .. }) => {
+                return Err(OpenError::Failed(connection.loss_in_words(&why).await));
+            }
         };
         self.facts().tools = Some(Arc::new(known(&self.prefix, tools)));
         Ok(())
     }
 
     /// Records a lost connection, once for all calls that notice it.
-    async fn lost(&self, connection: &Arc<Connection>, why: &str) -> String {
+    pub(super) async fn lost(&self, connection: &Arc<Connection>, why: &str) -> String {
         let why = connection.loss_in_words(why).await;
         let mut facts = self.facts();
         if facts.connection.as_ref().is_some_and(|current| Arc::ptr_eq(current, connection)) {
@@ -299,13 +300,20 @@ impl Server {
     }
 
     pub(super) async fn close(&self) {
+        self.parked().clear();
         let connection = self.facts().connection.take();
         if let Some(connection) = connection {
             connection.close().await;
         }
     }
 
-    fn facts(&self) -> MutexGuard<'_, Facts> {
+    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn parked(&self) -> MutexGuard<'_, HashMap<String, ParkedCall>> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        parked.retain(|_, call| call.connection.is_open());
+        parked
     }
 }

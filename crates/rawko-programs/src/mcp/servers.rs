@@ -8,12 +8,13 @@ use rawko_core::Value;
 use rawko_process::ProjectAccess;
 use tokio::task::JoinSet;
 
+use super::browser::Browser;
 use super::config::{McpConfig, McpTransport};
 use super::health::ServerHealth;
 use super::server::Server;
 use super::settings::McpSettings;
 use rawko_model::ToolSpec;
-use rawko_tools::{Grant, Running, ToolOutcome, ToolSource};
+use rawko_tools::{Grant, Occasion, Running, ToolOutcome, ToolSource};
 
 /// Dropping it kills every started program with its child processes.
 pub struct McpServers {
@@ -45,6 +46,27 @@ impl McpServers {
     pub async fn check(&self) -> Vec<ServerHealth> {
         let check = |server: Arc<Server>| async move { server.check().await };
         self.each(check).await
+    }
+
+    /// Logs the person in at a server over HTTP; `browser` shows them the address.
+    pub async fn login(&self, name: &str, browser: Browser<'_>) -> Result<(), String> {
+        self.named(name)?.login(browser).await
+    }
+
+    /// Forgets the person's login at a server; returns false if there is none.
+    pub async fn logout(&self, name: &str) -> Result<bool, String> {
+        self.named(name)?.logout().await
+    }
+
+    fn named(&self, name: &str) -> Result<&Arc<Server>, String> {
+        let found = self.servers.iter().find(|server| server.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.servers.iter().map(|server| server.name()).collect();
+            match names.as_slice() {
+                [] => format!("there is no MCP server `{name}`: .mcp.json defines none"),
+                names => format!("there is no MCP server `{name}`; .mcp.json defines {}", names.join(", ")),
+            }
+        })
     }
 
     /// Ends every program gracefully.
@@ -119,9 +141,19 @@ impl ToolSource for McpServers {
     }
 
     fn call<'a>(&'a self, name: &'a str, input: Value, access: ProjectAccess) -> Running<'a> {
+        self.call_for(name, input, access, Occasion::default())
+    }
+
+    fn call_for<'a>(
+        &'a self,
+        name: &'a str,
+        input: Value,
+        access: ProjectAccess,
+        occasion: Occasion<'a>,
+    ) -> Running<'a> {
         Box::pin(async move {
             match self.of_access(name, access) {
-                Some(server) => server.call(name, input).await,
+                Some(server) => server.call(name, input, occasion).await,
                 None => failure(format!("there is no MCP server for `{name}`")),
             }
         })

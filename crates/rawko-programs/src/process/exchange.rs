@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::lines::{Line, LineReader, LineWriter};
 use super::protocol::{FromAgent, PROTOCOL_VERSION, ToAgent, error_code, stop_reason};
-use super::turn::{Cancelling, TurnHost, TurnRequest, TurnResult};
+use crate::program::{Cancelling, ProgramHost, TurnRequest, TurnResult};
 use rawko_model::provider::{ErrorCode, StreamEvent};
 use rawko_model::{StopReason, ToolUse, Usage};
 use rawko_tools::{Running, ToolOutcome};
@@ -39,7 +39,7 @@ pub(super) enum Stopped {
 }
 
 pub(super) struct Exchange<'h> {
-    host: &'h dyn TurnHost,
+    host: &'h dyn ProgramHost,
     lines: LineReader<ChildStdout>,
     writer: LineWriter,
     limits: Limits,
@@ -63,7 +63,7 @@ enum Next {
 
 impl<'h> Exchange<'h> {
     pub(super) fn new(
-        host: &'h dyn TurnHost,
+        host: &'h dyn ProgramHost,
         lines: LineReader<ChildStdout>,
         writer: LineWriter,
         limits: Limits,

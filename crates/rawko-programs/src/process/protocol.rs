@@ -3,7 +3,7 @@
 use rawko_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::turn::TurnRequest;
+use crate::program::TurnRequest;
 use rawko_model::provider::ErrorCode;
 use rawko_model::{Part, StopReason, ToolUse, Usage};
 use rawko_tools::ToolOutcome;

@@ -19,6 +19,16 @@ pub(super) async fn read(at: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
     tokio::task::spawn_blocking(move || read_copy(&at, &path)).await?
 }
 
+/// Returns the size of all files in a copy. What cannot be read counts as nothing.
+pub(super) fn bytes(at: &Path) -> u64 {
+    let mut sum = 0;
+    for entry in fs::read_dir(at).into_iter().flatten().flatten() {
+        let Ok(about) = entry.metadata() else { continue };
+        sum += if about.is_dir() { bytes(&entry.path()) } else { about.len() };
+    }
+    sum
+}
+
 /// Copies a tree as it was at a checkpoint to an empty directory.
 pub(super) async fn fill(history: &Checkpoints, number: u64, files: &Manifest, to: &Path) -> io::Result<()> {
     let (from, target, wanted) = (history.root().to_owned(), to.to_owned(), files.clone());

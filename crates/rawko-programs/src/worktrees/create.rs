@@ -6,6 +6,11 @@ use std::io;
 use super::{Worktree, WorktreeChanges, WorktreeError, Worktrees, copy, repository};
 use crate::checkpoints::{Checkpoints, Manifest};
 
+/// Returns the disk space of a worktree: it grows while an agent builds and downloads.
+fn taken_by(tree: &Worktree) -> u64 {
+    tree.bytes.max(copy::bytes(&tree.path))
+}
+
 impl Worktrees {
     /// Returns the worktree of an instance, and makes it from the present files of the project if there is none.
     pub async fn open(
@@ -42,7 +47,10 @@ impl Worktrees {
         files: &Manifest,
     ) -> Result<Worktree, WorktreeError> {
         let bytes: u64 = files.values().map(|mark| mark.size).sum();
-        let taken: u64 = self.all()?.iter().map(|tree| tree.bytes).sum();
+        let all = self.all()?;
+        let taken = tokio::task::spawn_blocking(move || all.iter().map(taken_by).sum::<u64>())
+            .await
+            .map_err(io::Error::from)?;
         if taken.saturating_add(bytes) > self.bytes_max {
             return Err(WorktreeError::DiskBudget {
                 wanted: taken.saturating_add(bytes),
@@ -98,6 +106,16 @@ impl Worktrees {
 
     /// Removes a worktree, its branch and its record.
     pub async fn remove(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
+        self.remove_copy(history, tree).await?;
+        if tree.is_git {
+            let _ = repository::remove_branch(history, tree).await;
+        }
+        self.remove_record(tree);
+        Ok(())
+    }
+
+    /// Removes the files of a worktree, and git's entry of them.
+    pub(super) async fn remove_copy(&self, history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
         let removed = match fs::remove_dir_all(&tree.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed,
@@ -106,11 +124,14 @@ impl Worktrees {
         if tree.is_git {
             // A leftover entry of git does no harm, and `git worktree prune` removes it.
             let _turn = self.adding.lock().await;
-            let _ = repository::remove(history, tree).await;
-        }
-        for kind in ["tree", "base"] {
-            let _ = fs::remove_file(self.file(&tree.name, kind));
+            let _ = repository::forget(history, &tree.path).await;
         }
         Ok(())
+    }
+
+    pub(super) fn remove_record(&self, tree: &Worktree) {
+        for kind in ["tree", "base", "touched"] {
+            let _ = fs::remove_file(self.file(&tree.name, kind));
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! Merges a worktree into the project: one at a time, all of it or nothing. Conflicts are written to the worktree, where
 //! an agent or a person resolves them; the project stays as it is.
 
+use std::fs::File;
 use std::io;
 
 use rawko_tools::ProtectedPaths;
 
-use super::{Worktree, WorktreeError, Worktrees, copy};
+use super::{MergeTurn, Worktree, WorktreeError, Worktrees, copy};
 use crate::checkpoints::{
     ApplyError, Author, Change, Checkpoints, Entry, Kind, Manifest, Mark, MergeResult, MergedFile,
     apply_copy, content_mark, has_markers, merge_lines, real_path,
@@ -25,13 +26,16 @@ pub struct Merged {
     pub entry: Option<Entry>,
 }
 
+/// A merge was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// Both sides changed these files. The project is unchanged.
     #[error("conflicts with the project in {}", .0.join(", "))]
     Conflict(Vec<String>),
+    /// The worktree cannot be used.
     #[error(transparent)]
     Worktree(#[from] WorktreeError),
+    /// The changes cannot be applied.
     #[error("the project cannot be changed: {0}")]
     Apply(ApplyError),
 }
@@ -50,14 +54,28 @@ struct Contents {
 }
 
 impl Worktrees {
-    /// Merges a worktree. One merge at a time: the next begins with the result of this one.
+    /// Waits for the turn of a call to merge: one at a time, also among processes. Hold it until the result is judged.
+    pub async fn merge_turn(&self, call: &str) -> io::Result<MergeTurn> {
+        let mut turn = self.merging.turn(call).await;
+        let (folder, file) = (self.state.clone(), self.state.join("merging"));
+        let lock = tokio::task::spawn_blocking(move || {
+            rawko_settings::make_private(&folder)?;
+            let lock = File::options().create(true).truncate(false).write(true).open(file)?;
+            rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+            Ok::<_, io::Error>(lock)
+        });
+        turn.lock = Some(lock.await??);
+        Ok(turn)
+    }
+
+    /// Merges a worktree. The next merge begins with the result of this one.
     pub async fn merge(
         &self,
         history: &Checkpoints,
         name: &str,
         author: &Author,
+        _turn: &MergeTurn,
     ) -> Result<Merged, MergeError> {
-        let _turn = self.merging.lock().await;
         for _ in 0..ATTEMPTS_MAX {
             let tree = self.named(name)?;
             if let Some(unresolved) = unresolved(&tree).await? {

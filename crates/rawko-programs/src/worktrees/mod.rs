@@ -5,7 +5,10 @@
 mod copy;
 mod create;
 mod merge;
+mod prune;
+mod queue;
 mod repository;
+mod touched;
 
 use std::fs;
 use std::io;
@@ -16,6 +19,10 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoints::{Change, Checkpoints, FileDiff, Manifest, differences, file_diff};
 
 pub use merge::{MergeError, Merged};
+pub use prune::Retired;
+use queue::MergeQueue;
+pub use queue::MergeTurn;
+pub use touched::Overlap;
 
 /// Disk space of all worktrees of a project, unless settings lower it.
 pub const BYTES_MAX: u64 = 20 * 1024 * 1024 * 1024;
@@ -28,8 +35,7 @@ pub struct Worktrees {
     /// The copies.
     place: PathBuf,
     bytes_max: u64,
-    /// One merge at a time, in the order of their requests.
-    merging: tokio::sync::Mutex<()>,
+    merging: MergeQueue,
     /// Git does not add and prune worktrees at the same time.
     adding: tokio::sync::Mutex<()>,
 }
@@ -41,6 +47,7 @@ pub struct Worktree {
     pub name: String,
     /// The instance that works in it; its descendants do, too.
     pub instance: String,
+    /// The directory of the copy.
     pub path: PathBuf,
     /// True if it is a git worktree.
     pub is_git: bool,
@@ -66,9 +73,17 @@ pub enum WorktreeError {
         "the worktrees of this project would take {wanted} bytes, more than `worktrees.disk_max` ({most} bytes); \
          merge or remove some"
     )]
-    DiskBudget { wanted: u64, most: u64 },
+    /// The copies would take more disk space than is allowed.
+    DiskBudget {
+        /// Bytes of all copies with the new one.
+        wanted: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// There is no worktree of this name.
     #[error("there is no worktree `{0}`")]
     Unknown(String),
+    /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -76,7 +91,9 @@ pub enum WorktreeError {
 /// The changes in a worktree.
 #[derive(Clone, Debug, Default)]
 pub struct WorktreeChanges {
+    /// The changed files.
     pub changes: Vec<Change>,
+    /// Their diffs.
     pub diffs: Vec<FileDiff>,
 }
 
@@ -88,7 +105,7 @@ impl Worktrees {
             state: state.join("worktrees"),
             place: place.join(name),
             bytes_max,
-            merging: tokio::sync::Mutex::default(),
+            merging: MergeQueue::default(),
             adding: tokio::sync::Mutex::default(),
         }
     }
@@ -121,6 +138,7 @@ impl Worktrees {
         Ok(self.all()?.into_iter().filter(is_within).max_by_key(|tree| tree.instance.len()))
     }
 
+    /// Returns the worktree of a name.
     pub fn named(&self, name: &str) -> Result<Worktree, WorktreeError> {
         let found = self.all()?.into_iter().find(|tree| tree.name == name);
         found.ok_or_else(|| WorktreeError::Unknown(name.to_owned()))

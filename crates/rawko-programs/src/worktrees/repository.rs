@@ -26,15 +26,16 @@ pub(super) async fn add(history: &Checkpoints, tree: &Worktree, files: &Manifest
         kept,
         ..ImportRequest::default()
     };
-    let (mut base, _) = git.import(&request, &tree.path).await?;
+    let mut base = git.import(&request, &tree.path).await?.commit;
     if let Some(head) = head {
         let of = async |commit: &str| git.text(&["rev-parse", &format!("{commit}^{{tree}}")]).await;
         if of(&head).await? == of(&base).await? {
             base = head;
         }
     }
-    git.run(&["worktree", "prune"], &[], Vec::new()).await?;
     let path = tree.path.to_string_lossy();
+    // An entry that a killed process left. Only its own: entries of the person whose folders are away stay.
+    let _ = git.run(&["worktree", "remove", "-f", "-f", &path], &[], Vec::new()).await;
     git.run(&["worktree", "add", "-q", "--no-checkout", "-B", &tree.name, &path, &base], &[], Vec::new())
         .await?;
     git.run(&["update-ref", "-d", &reference], &[], Vec::new()).await?;
@@ -96,14 +97,20 @@ pub(super) async fn commit(
         written: all.filter(|it| is_content(&it.after)).map(|it| it.path.clone()).collect(),
         ..ImportRequest::default()
     };
-    let (commit, _) = git.import(&request, &tree.path).await?;
+    let commit = git.import(&request, &tree.path).await?.commit;
     read_index(history, tree).await?;
     Ok(commit)
 }
 
-pub(super) async fn remove(history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
-    let git = history.repository().ok_or(io::ErrorKind::NotFound)?.with_place(above(&tree.path));
-    git.run(&["worktree", "prune"], &[], Vec::new()).await?;
+/// Removes git's entry of a copy that is gone.
+pub(super) async fn forget(history: &Checkpoints, path: &Path) -> io::Result<()> {
+    let git = history.repository().ok_or(io::ErrorKind::NotFound)?.with_place(above(path));
+    let path = path.to_string_lossy();
+    git.run(&["worktree", "remove", "-f", "-f", &path], &[], Vec::new()).await.map(drop)
+}
+
+pub(super) async fn remove_branch(history: &Checkpoints, tree: &Worktree) -> io::Result<()> {
+    let git = history.repository().ok_or(io::ErrorKind::NotFound)?;
     git.run(&["update-ref", "-d", &format!("refs/heads/{}", tree.name)], &[], Vec::new()).await.map(drop)
 }
 

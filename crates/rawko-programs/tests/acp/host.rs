@@ -5,8 +5,7 @@ use std::sync::Mutex;
 
 use rawko_model::ToolUse;
 use rawko_model::provider::StreamEvent;
-use rawko_programs::acp::{AcpHost, AgentOperation, Deciding, Reading, Verdict, Writing};
-use rawko_programs::process::{Cancelling, TurnHost};
+use rawko_programs::program::{AgentOperation, Cancelling, Deciding, ProgramHost, Reading, Verdict, Writing};
 use rawko_tools::Running;
 use tokio::sync::Notify;
 
@@ -48,7 +47,7 @@ fn name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-impl TurnHost for Host {
+impl ProgramHost for Host {
     fn tool(&self, tool_use: ToolUse) -> Running<'_> {
         panic!("a coding agent has its own tools: {tool_use:?}")
     }
@@ -68,9 +67,7 @@ impl TurnHost for Host {
             self.text_came.notified().await;
         })
     }
-}
 
-impl AcpHost for Host {
     fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
         self.see(&format!("asked {:?} {:?} {} {}", asked.kind, asked.tool, asked.title, asked.input));
         Box::pin(async { self.verdict.clone() })

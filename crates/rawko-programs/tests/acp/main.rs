@@ -11,17 +11,17 @@ use expect_test::{Expect, expect};
 use host::Host;
 use rawko_host::Environment;
 use rawko_model::StopReason;
-use rawko_programs::acp::{AcpAgent, Verdict};
-use rawko_programs::process::{TurnError, TurnRequest, TurnResult};
+use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, Verdict, WireFormat};
 
-fn agent(arguments: &[&str]) -> AcpAgent {
+fn agent(arguments: &[&str]) -> ProgramAgent {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/agent.py");
-    let mut agent = AcpAgent::new("python3", std::env::temp_dir(), Environment::of_process());
+    let mut agent =
+        ProgramAgent::new(WireFormat::acp(), "python3", std::env::temp_dir(), Environment::of_process());
     agent.args = [script].iter().chain(arguments).map(|&word| word.to_owned()).collect();
     agent
 }
 
-async fn turn(agent: &AcpAgent, prompt: &str, host: &Host) -> Result<TurnResult, TurnError> {
+async fn turn(agent: &ProgramAgent, prompt: &str, host: &Host) -> Result<TurnResult, TurnError> {
     turn_of(
         agent,
         TurnRequest { agent: "coder".into(), prompt: prompt.into(), ..TurnRequest::default() },
@@ -30,7 +30,7 @@ async fn turn(agent: &AcpAgent, prompt: &str, host: &Host) -> Result<TurnResult,
     .await
 }
 
-async fn turn_of(agent: &AcpAgent, request: TurnRequest, host: &Host) -> Result<TurnResult, TurnError> {
+async fn turn_of(agent: &ProgramAgent, request: TurnRequest, host: &Host) -> Result<TurnResult, TurnError> {
     tokio::time::timeout(Duration::from_secs(60), agent.turn(request, host)).await.expect("an end in time")
 }
 
@@ -96,14 +96,14 @@ async fn an_agent_that_wants_to_be_signed_in_first() {
     let host = Host::default();
     let mut agent = agent(&["--sign-in"]);
     assert_eq!(turn(&agent, "hello", &host).await.unwrap().text, "hello ", "the first way it offers");
-    agent.auth_method = Some("key".into());
+    agent.wire = WireFormat::Acp { auth_method: Some("key".into()) };
     assert_eq!(turn(&agent, "hello", &host).await.unwrap().text, "hello ");
     let cases = [
         ("browser", "the agent requires authentication: there is no browser here"),
         ("retina", "the agent requires authentication: it has no method `retina`; its methods: key, browser"),
     ];
     for (method, expected) in cases {
-        agent.auth_method = Some(method.into());
+        agent.wire = WireFormat::Acp { auth_method: Some(method.into()) };
         assert_eq!(turn(&agent, "hello", &host).await.unwrap_err().to_string(), expected);
     }
 }
@@ -168,7 +168,9 @@ async fn stop_reasons() {
 
 #[tokio::test]
 async fn programs_that_are_no_agents() {
-    let plain = |command: &str| AcpAgent::new(command, std::env::temp_dir(), Environment::of_process());
+    let plain = |command: &str| {
+        ProgramAgent::new(WireFormat::acp(), command, std::env::temp_dir(), Environment::of_process())
+    };
     let cases = [
         ("not there", plain("no-such-agent"), "the agent did not start: program `no-such-agent` not found"),
         ("another version", agent(&["--other-version"]), "the agent broke the protocol"),

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use rawko_host::Environment;
 use rawko_model::StopReason;
-use rawko_programs::acp::{AcpAgent, Verdict};
-use rawko_programs::process::TurnRequest;
+use rawko_programs::program::{ProgramAgent, TurnRequest, Verdict, WireFormat};
 use serde_json::json;
 
 use crate::host::Host;
@@ -76,7 +75,7 @@ impl Drop for Provider {
 }
 
 /// opencode in its own project and home, with the provider as its only model.
-fn agent(folder: &Path, provider: &Provider) -> AcpAgent {
+fn agent(folder: &Path, provider: &Provider) -> ProgramAgent {
     let (project, home) = (folder.join("project"), folder.join("home"));
     std::fs::create_dir_all(&project).unwrap();
     std::fs::create_dir_all(&home).unwrap();
@@ -93,7 +92,12 @@ fn agent(folder: &Path, provider: &Provider) -> AcpAgent {
         }}
     });
     std::fs::write(project.join("opencode.json"), models.to_string()).unwrap();
-    let mut agent = AcpAgent::new(opencode().to_string_lossy(), project, Environment::of_process());
+    let mut agent = ProgramAgent::new(
+        WireFormat::acp(),
+        opencode().to_string_lossy(),
+        project,
+        Environment::of_process(),
+    );
     agent.args = vec!["acp".into()];
     // Its model is outside of the sandbox.
     agent.profile = rawko_process::Profile::Trusted;

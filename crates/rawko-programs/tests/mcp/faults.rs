@@ -207,7 +207,8 @@ async fn secrets_do_not_come_back_in_what_a_server_says() {
     let file = r#"{"mcpServers": {
         "shouts": {"command": "sh", "args": ["-c", "echo bad token $KEY >&2; exit 1"], "env": {"KEY": "x-${TOKEN}"}}
     }}"#;
-    let (configs, findings) = read_mcp(&Source::new(".mcp.json", file), &environment);
+    let (configs, findings) =
+        read_mcp(&Source::new(".mcp.json", file), &environment, std::path::Path::new("."));
     assert!(findings.is_empty(), "{findings:?}");
     let servers = McpServers::start(configs, McpSettings { environment, ..settings() });
     let outcome = call(&servers, "mcp__shouts__anything", json!({})).await;

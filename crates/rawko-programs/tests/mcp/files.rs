@@ -1,5 +1,7 @@
 //! `.mcp.json`: valid contents and findings.
 
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 use rawko_chart::Source;
 use rawko_chart::render::{Style, report};
@@ -13,7 +15,7 @@ fn environment() -> Environment {
 /// Prints each server on a line, then the findings.
 fn check(text: &str, expected: Expect) {
     let source = Source::new(".mcp.json", text);
-    let (configs, findings) = read_mcp(&source, &environment());
+    let (configs, findings) = read_mcp(&source, &environment(), Path::new("/ada/repo"));
     let shown: String = configs.iter().map(|config| format!("{config:?}\n")).collect();
     assert!(!shown.contains("s3cret"), "{shown}");
     expected.assert_eq(&format!("{shown}{}", report(&findings, &source, Style::default())));
@@ -32,15 +34,136 @@ fn servers_as_other_programs_write_them() {
     check(
         text,
         expect![[r#"
-            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(1 values)) }
-            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), secrets: McpSecrets(Redactor(1 values)) }
-            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 3, env: ["TOKEN", "DEPTH"], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(1 values)) }
+            McpConfig { name: "docs", transport: Http { url: "https://docs.example/mcp", headers: ["Authorization"] }, timeout: Some(5s), oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(1 values)) }
+            McpConfig { name: "plain", transport: Stdio { command: "server", args: 0, env: [], cwd: Some("tools") }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
         "#]],
     );
-    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment());
+    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment(), Path::new("/ada/repo"));
     let McpTransport::Http { url, headers } = &configs[1].transport else { panic!("{configs:?}") };
     assert_eq!(url, "https://user:word@docs.example/mcp?key=s3cret");
     assert_eq!(headers, &[("Authorization".to_owned(), "Bearer s3cret".to_owned())]);
+}
+
+#[test]
+fn keys_of_other_programs_are_left_to_them() {
+    check(
+        r#"{
+  "$schema": "https://example.com/schema.json",
+  "description": "shared by several programs",
+  "experiments": {"anything": [1, 2]},
+  "mcpServers": {
+    "git": {"command": "uvx", "description": "git", "enabled": true, "disabled": false, "autoApprove": ["status"],
+            "alwaysAllow": [], "icon": "x.png", "trust": {"level": 3}, "env": {"A": null}},
+    "gemini": {"httpUrl": "https://docs.example/mcp", "includeTools": ["search"]},
+    "windsurf": {"serverUrl": "https://docs.example/mcp"},
+    "off": {"command": "server", "enabled": false},
+    "with a file": {"command": "server", "envFile": "${workspaceFolder}/.env"}
+  }
+}"#,
+        expect![[r#"
+            McpConfig { name: "git", transport: Stdio { command: "uvx", args: 0, env: [], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "gemini", transport: Http { url: "https://docs.example/mcp", headers: [] }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "windsurf", transport: Http { url: "https://docs.example/mcp", headers: [] }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "with a file", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            warning[rawko::settings::unknown_key]: `envFile` is not read: agents can write files of the project
+              --> .mcp.json:11:42
+               |
+            11 |     "with a file": {"command": "server", "envFile": "${workspaceFolder}/.env"}
+               |                                          ^^^^^^^^^
+               |
+               = help: write the variables into `env`
+
+        "#]],
+    );
+}
+
+#[test]
+fn the_form_of_vs_code() {
+    let text = r#"{
+  "inputs": [
+    {"type": "promptString", "id": "api-key", "description": "API key", "password": true},
+    {"type": "promptString", "id": "region", "default": "eu"},
+    {"type": "pickString", "id": "missing", "options": ["a", "b"]}
+  ],
+  "servers": {
+    "search": {"type": "stdio", "command": "npx", "args": ["-y", "search", "--dir", "${workspaceFolder}/x"],
+               "env": {"KEY": "${input:api-key}", "REGION": "${input:region}", "TOKEN": "${env:TOKEN}"}},
+    "remote": {"type": "http", "url": "https://docs.example/${input:region}/mcp", "dev": {"watch": "src"}},
+    "asks": {"command": "server", "args": ["${input:missing}"]},
+    "project": {"command": "${CLAUDE_PROJECT_DIR}/bin/server"}
+  }
+}"#;
+    check(
+        text,
+        expect![[r#"
+        McpConfig { name: "search", transport: Unusable { why: "the input `api-key` has no value" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+        McpConfig { name: "remote", transport: Http { url: "https://docs.example/eu/mcp", headers: [] }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+        McpConfig { name: "asks", transport: Unusable { why: "the input `missing` has no value" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+        McpConfig { name: "project", transport: Stdio { command: "/ada/repo/bin/server", args: 0, env: [], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+        warning[rawko::settings::unset_variable]: the input `api-key` has no value
+         --> .mcp.json:9:31
+          |
+        9 |                "env": {"KEY": "${input:api-key}", "REGION": "${input:region}", "TOKEN": "${env:TOKEN}"}},
+          |                               ^^^^^^^^^^^^^^^^^^
+          |
+          = help: set the environment variable `RAWKO_INPUT_API_KEY`, or give the input a `default`
+
+        warning[rawko::settings::unset_variable]: the input `missing` has no value
+          --> .mcp.json:11:44
+           |
+        11 |     "asks": {"command": "server", "args": ["${input:missing}"]},
+           |                                            ^^^^^^^^^^^^^^^^^^
+           |
+           = help: set the environment variable `RAWKO_INPUT_MISSING`, or give the input a `default`
+
+    "#]],
+    );
+    let environment = Environment::from_iter([("TOKEN", "s3cret"), ("RAWKO_INPUT_API_KEY", "k3y")]);
+    let (configs, _) = read_mcp(&Source::new(".mcp.json", text), &environment, Path::new("/ada/repo"));
+    let McpTransport::Stdio { args, env, .. } = &configs[0].transport else { panic!("{configs:?}") };
+    assert_eq!(args[3], "/ada/repo/x");
+    let expected = [("KEY", "k3y"), ("REGION", "eu"), ("TOKEN", "s3cret")];
+    assert_eq!(env, &expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let McpTransport::Stdio { command, .. } = &configs[3].transport else { panic!("{configs:?}") };
+    assert_eq!(command, "/ada/repo/bin/server");
+}
+
+#[test]
+fn authorization_is_configured_in_the_file() {
+    check(
+        r#"{
+  "mcpServers": {
+    "person": {"url": "https://docs.example/mcp", "oauth": {"clientId": "rawko", "scopes": ["read", "write"], "callbackPort": 8123}},
+    "machine": {"url": "https://docs.example/mcp",
+                "oauth": {"grant": "client_credentials", "clientId": "ci", "clientSecret": "${TOKEN}", "scopes": "read write"}},
+    "no secret": {"url": "https://docs.example/mcp", "oauth": {"grant": "client_credentials", "clientId": "ci"}},
+    "no grant": {"url": "https://docs.example/mcp", "oauth": {"grant": "password"}}
+  }
+}"#,
+        expect![[r#"
+            McpConfig { name: "person", transport: Http { url: "https://docs.example/mcp", headers: [] }, timeout: None, oauth: McpOAuth { client_id: Some("rawko"), has_secret: false, scopes: ["read", "write"], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "machine", transport: Http { url: "https://docs.example/mcp", headers: [] }, timeout: None, oauth: McpOAuth { client_id: Some("ci"), has_secret: true, scopes: ["read", "write"], is_without_person: true, .. }, secrets: McpSecrets(Redactor(1 values)) }
+            McpConfig { name: "no secret", transport: Unusable { why: "the grant `client_credentials` needs `clientId` and `clientSecret`" }, timeout: None, oauth: McpOAuth { client_id: Some("ci"), has_secret: false, scopes: [], is_without_person: true, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "no grant", transport: Unusable { why: "unknown grant `password`" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            error[rawko::settings::missing_key]: the grant `client_credentials` needs `clientId` and `clientSecret`
+             --> .mcp.json:6:63
+              |
+            6 |     "no secret": {"url": "https://docs.example/mcp", "oauth": {"grant": "client_credentials", "clientId": "ci"}},
+              |                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              |
+              = help: add them; a secret as `${VARIABLE}`
+
+            error[rawko::settings::invalid_value]: unknown grant `password`
+             --> .mcp.json:7:62
+              |
+            7 |     "no grant": {"url": "https://docs.example/mcp", "oauth": {"grant": "password"}}
+              |                                                              ^^^^^^^^^^^^^^^^^^^^^
+              |
+              = help: write `authorization_code` or `client_credentials`
+
+        "#]],
+    );
 }
 
 #[test]
@@ -63,17 +186,17 @@ fn every_problem_has_a_place_and_no_server_disappears() {
   }
 }"#,
         expect![[r#"
-            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` is not closed" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "strange", transport: Unusable { why: "unknown transport `carrier-pigeon`" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an HTTP address" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
-            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "unset", transport: Unusable { why: "the environment variable `NO_SUCH` is not set" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "broken variable", transport: Unusable { why: "a `${` is not closed" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "both", transport: Unusable { why: "a server has `command` or `url`, not both" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "neither", transport: Unusable { why: "the server `neither` has neither `command` nor `url`" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "old", transport: Unusable { why: "the transport `sse` is no longer supported" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "strange", transport: Unusable { why: "unknown transport `carrier-pigeon`" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "no address", transport: Unusable { why: "`url` is not an HTTP address" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "our header", transport: Unusable { why: "`Mcp-Session-Id` is set by the protocol" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "args", transport: Unusable { why: "`args` must be a list" }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "spare key", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
+            McpConfig { name: "a b", transport: Stdio { command: "server", args: 0, env: [], cwd: None }, timeout: None, oauth: McpOAuth { client_id: None, has_secret: false, scopes: [], is_without_person: false, .. }, secrets: McpSecrets(Redactor(0 values)) }
             warning[rawko::settings::unset_variable]: the environment variable `NO_SUCH` is not set
              --> .mcp.json:3:51
               |
@@ -144,7 +267,7 @@ fn every_problem_has_a_place_and_no_server_disappears() {
             11 |     "args": {"command": "server", "args": "--all"},
                |                                           ^^^^^^^ found text
 
-            error[rawko::settings::unknown_key]: the server `spare key` has no key `comand`
+            warning[rawko::settings::unknown_key]: the server `spare key` has no key `comand`
               --> .mcp.json:12:40
                |
             12 |     "spare key": {"command": "server", "comand": "x"},
@@ -180,17 +303,17 @@ fn files_that_are_no_list_of_servers() {
     "#]],
     );
     check(
-        r#"{"servers": {}}"#,
+        r#"{"mcpServer": {}}"#,
         expect![[r#"
-        error[rawko::settings::unknown_key]: an MCP file has no key `servers`
-         --> .mcp.json:1:2
-          |
-        1 | {"servers": {}}
-          |  ^^^^^^^^^
-          |
-          = help: did you mean `mcpServers`?
+            warning[rawko::settings::unknown_key]: an MCP file has no key `mcpServer`
+             --> .mcp.json:1:2
+              |
+            1 | {"mcpServer": {}}
+              |  ^^^^^^^^^^^
+              |
+              = help: did you mean `mcpServers`?
 
-    "#]],
+        "#]],
     );
     check(
         r#"{"mcpServers": []}"#,

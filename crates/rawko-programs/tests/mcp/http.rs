@@ -98,8 +98,8 @@ async fn a_call_during_which_the_server_is_killed_says_that_nobody_knows() {
     let long =
         call(&servers, "mcp__remote__trigger-long-running-operation", json!({"duration": 600, "steps": 2}));
     let kill = async {
-        // Two for the handshake, one for the list, and the call.
-        while server.posts() < 4 {
+        // One for the newest revision, two for the handshake of the older one, one for the list, and the call.
+        while server.posts() < 5 {
             tokio::task::yield_now().await;
         }
         server.kill();

@@ -5,5 +5,6 @@
 mod faults;
 mod files;
 mod http;
+mod sampling;
 mod stdio;
 mod support;

@@ -68,6 +68,8 @@ def main():
                 send({"id": number, "error": {"code": -32602, "message": "the arguments are wrong"}})
             elif name != "wait":
                 send({"id": number, "result": call(name, message["params"].get("arguments", {}))})
+        elif number is not None:
+            send({"id": number, "error": {"code": -32601, "message": f"unknown method {method}"}})
     if "--child" in sys.argv:
         # As some servers do, it does not end when its input does.
         while True:

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rawko_model::ToolUse;
 use rawko_model::provider::StreamEvent;
-use rawko_programs::process::{Cancelling, TurnHost};
+use rawko_programs::program::{Cancelling, ProgramHost};
 use rawko_tools::{Running, ToolOutcome};
 use tokio::sync::Notify;
 
@@ -45,7 +45,7 @@ impl Host {
     }
 }
 
-impl TurnHost for Host {
+impl ProgramHost for Host {
     fn tool(&self, tool_use: ToolUse) -> Running<'_> {
         self.see(&format!("tool {} {}", tool_use.name, tool_use.input));
         Box::pin(async move {

@@ -12,12 +12,13 @@ use rawko_core::Value;
 use rawko_host::Environment;
 use rawko_model::provider::ErrorCode;
 use rawko_model::{Message, Role, StopReason, ToolSpec};
-use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
+use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, WireFormat};
 use serde_json::json;
 
 /// An agent in shell; the script runs after the turn was read into `$turn`.
-fn shell(script: &str) -> ProcessAgent {
-    let mut agent = ProcessAgent::new("sh", std::env::temp_dir(), Environment::of_process());
+fn shell(script: &str) -> ProgramAgent {
+    let mut agent =
+        ProgramAgent::new(WireFormat::lines(), "sh", std::env::temp_dir(), Environment::of_process());
     agent.args = vec!["-c".into(), format!("read -r turn\n{script}")];
     agent
 }
@@ -38,7 +39,7 @@ fn request() -> TurnRequest {
     }
 }
 
-async fn turn(agent: &ProcessAgent, host: &Host) -> Result<TurnResult, TurnError> {
+async fn turn(agent: &ProgramAgent, host: &Host) -> Result<TurnResult, TurnError> {
     tokio::time::timeout(Duration::from_secs(60), agent.turn(request(), host)).await.expect("an end in time")
 }
 
@@ -156,7 +157,7 @@ async fn too_much_in_a_line_or_in_a_turn() {
     ];
     for (case, script, what) in cases {
         let mut agent = shell(script);
-        agent.line_bytes_max = 4096;
+        agent.wire = WireFormat::Lines { line_bytes_max: 4096 };
         let error = turn(&agent, &Host::default()).await.unwrap_err();
         assert_eq!(error, TurnError::TooLong { bytes_max: 4096, what }, "{case}");
     }
@@ -215,7 +216,12 @@ async fn noise_on_stderr_is_no_matter() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there() {
-    let agent = ProcessAgent::new("no-such-agent", std::env::temp_dir(), Environment::of_process());
+    let agent = ProgramAgent::new(
+        WireFormat::lines(),
+        "no-such-agent",
+        std::env::temp_dir(),
+        Environment::of_process(),
+    );
     let error = turn(&agent, &Host::default()).await.unwrap_err();
     assert!(
         error.to_string().starts_with("the agent did not start: program `no-such-agent` not found"),

@@ -34,6 +34,13 @@ pub enum Refusal {
         /// The pending requests, comma-separated.
         asked: String,
     },
+    /// An answer names a request that is over; a later one of its name is pending.
+    Superseded {
+        /// Id of the instance.
+        id: String,
+        /// Name of the request.
+        invoke: String,
+    },
     /// An answer selected a request that is not pending.
     NotAsked {
         /// Id of the instance.
@@ -115,6 +122,7 @@ impl From<HostError> for Refusal {
             HostError::NothingAsked { id } => Refusal::NothingAsked { id },
             HostError::SeveralAsked { id, asked } => Refusal::SeveralAsked { id, asked },
             HostError::NotAsked { id, invoke, asked } => Refusal::NotAsked { id, invoke, asked },
+            HostError::Superseded { id, invoke } => Refusal::Superseded { id, invoke },
             HostError::EventRefused { id, refusal } => Refusal::EventRefused { id, refusal },
             HostError::AnswerRefused { id, invoke, violations } => {
                 Refusal::AnswerRefused { id, invoke, violations }
@@ -141,6 +149,7 @@ impl From<Refusal> for HostError {
             Refusal::NothingAsked { id } => HostError::NothingAsked { id },
             Refusal::SeveralAsked { id, asked } => HostError::SeveralAsked { id, asked },
             Refusal::NotAsked { id, invoke, asked } => HostError::NotAsked { id, invoke, asked },
+            Refusal::Superseded { id, invoke } => HostError::Superseded { id, invoke },
             Refusal::EventRefused { id, refusal } => HostError::EventRefused { id, refusal },
             Refusal::AnswerRefused { id, invoke, violations } => {
                 HostError::AnswerRefused { id, invoke, violations }
@@ -174,6 +183,7 @@ mod tests {
             HostError::NothingAsked { id: id() },
             HostError::SeveralAsked { id: id(), asked: "a, b".to_owned() },
             HostError::NotAsked { id: id(), invoke: "c".to_owned(), asked: "a, b".to_owned() },
+            HostError::Superseded { id: id(), invoke: "c".to_owned() },
             HostError::EventRefused { id: id(), refusal: EventRefusal::Internal { event: "TICK".into() } },
             HostError::AnswerRefused {
                 id: id(),

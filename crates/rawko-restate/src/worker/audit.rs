@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rawko_host::{Noting, Watchtower};
+use rawko_host::{AuditHost, Noting};
 use rawko_store::AuditLine;
 
 use super::state::WorkerState;
@@ -15,7 +15,7 @@ pub(super) struct Tower {
     pub(super) instance: Arc<str>,
 }
 
-impl Watchtower for Tower {
+impl AuditHost for Tower {
     fn rule(&self, name: &str, agent: Option<&str>) -> Result<String, String> {
         self.state.project.gate.by_settings(name, agent)
     }

@@ -107,8 +107,8 @@ impl InstanceObject {
     /// Answers a pending request.
     #[handler]
     async fn answer(&self, ctx: ObjectContext<'_>, ask: Json<AnswerAsk>) -> HandlerResult<Json<Reply>> {
-        let AnswerAsk { invoke, approved, by, claimed, comment, data } = ask.into_inner();
-        let answer = PersonAnswer { approved, by, claimed, comment, data };
+        let AnswerAsk { invoke, approved, by, claimed, asked_ms, comment, data } = ask.into_inner();
+        let answer = PersonAnswer { approved, by, claimed, asked_ms, comment, data };
         self.asked(&ctx, Input::Answer { invoke, answer, key: None }).await
     }
 

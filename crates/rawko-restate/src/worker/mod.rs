@@ -11,9 +11,11 @@ mod environment;
 mod instance;
 mod migrate;
 mod outcome;
+mod publisher;
 #[cfg(test)]
 mod shapes;
 mod state;
+mod stream;
 mod take;
 mod work;
 mod written;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 
 use rawko_core::World;
 use rawko_host::{AgentResolver, Edition, Gate, Observer, Progress, Project, Services};
+use rawko_instance::Limits;
 use restate_sdk::endpoint::Endpoint;
 use restate_sdk::http_server::HttpServer;
 use tokio::net::TcpListener;
@@ -32,7 +35,9 @@ use crate::client::{ClientError, Restate};
 use crate::store::RestateStore;
 use chart::ChartObject;
 use instance::InstanceObject;
+use publisher::Publisher;
 use state::WorkerState;
+use stream::StreamObject;
 use work::WorkService;
 
 /// The reason that a worker cannot start.
@@ -109,6 +114,13 @@ impl WorkerBuilder {
         self
     }
 
+    /// Sets the limits that no chart may exceed.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.project.limits = limits;
+        self
+    }
+
     /// Sets the receiver of observations of this worker's steps and calls.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
@@ -130,7 +142,8 @@ impl WorkerBuilder {
         let mut endpoint = Endpoint::builder()
             .bind(InstanceObject { state: Arc::clone(&state) })
             .bind(ChartObject { state: Arc::clone(&state) })
-            .bind(WorkService { state: Arc::clone(&state) });
+            .bind(WorkService { state: Arc::clone(&state) })
+            .bind(StreamObject);
         if let Some(key) = self.identity_key {
             endpoint = endpoint
                 .identity_key(&key)
@@ -154,6 +167,9 @@ impl Worker {
     /// Serves until `stop`, then waits a few seconds for open requests. Unfinished ones are repeated by another worker,
     /// or by this one after a restart.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        HttpServer::new(self.endpoint).serve_with_cancel(listener, stop).await;
+        tokio::select! {
+            () = HttpServer::new(self.endpoint).serve_with_cancel(listener, stop) => {}
+            () = Publisher::new(&self.state).run() => {}
+        }
     }
 }

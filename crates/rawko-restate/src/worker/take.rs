@@ -235,6 +235,7 @@ fn saved_of(live: &Live, environment: &WorkerEnvironment<'_>) -> Saved {
         last_ms: live.last_ms,
         snapshot_bytes: live.snapshot_bytes,
         delta_bytes: live.delta_bytes,
+        pace: live.pace,
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{
-    Category, ContentSource, Contents, HostError, ReadingBlob, ServiceError, Warden, not_called,
+    Category, ContentSource, Contents, HostError, Progress, ReadingBlob, RuntimeGate, ServiceError,
+    not_called,
 };
 use rawko_instance::{EffectPlace, EffectResult, Request};
-use rawko_store::AuditLine;
+use rawko_store::{AuditLine, OpenEffect};
 use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -150,10 +151,15 @@ impl WorkerState {
     /// Runs until the service returns, or the effect is no longer awaited.
     async fn run(self: Arc<Self>, ask: WorkAsk, request: Request) -> Ended {
         let WorkAsk { instance, effect, .. } = ask;
+        let invoke = match &request {
+            Request::Invoke(invoke) => Some(Arc::clone(&invoke.id)),
+            Request::Call { .. } | Request::Send(_) => None,
+        };
         let tower = Box::new(Tower { state: Arc::clone(&self), instance: Arc::clone(&instance) });
-        let warden = Warden::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
+        let runtime_gate =
+            RuntimeGate::new(tower, &instance, ServiceName::member_of(&effect.name, ServiceClass::Agent));
         let contents = InstanceBlobs { state: Arc::clone(&self), instance: Arc::clone(&instance) };
-        let handles = (warden, Contents::new(Arc::new(contents)));
+        let handles = (runtime_gate, Contents::new(Arc::new(contents)));
         let running = match self.project.prepare(&effect, &instance, request, &self.watchers, handles) {
             Ok(running) => running,
             Err(error) => {
@@ -162,14 +168,26 @@ impl WorkerState {
             }
         };
         let place = EffectPlace { step: effect.step, index: effect.index };
-        tokio::select! {
+        let ended = tokio::select! {
             answer = running.answer_observed(&effect, self.observer.as_ref()) => match answer {
                 Some(answer) => Some(EffectResult::of(&effect, answer.and_then(bounded))),
                 // The process is ending: the next worker finds the marker.
                 None => std::future::pending().await,
             },
             () = self.unwanted(&instance, place) => None,
+        };
+        if let Some(id) = invoke {
+            self.tell_end(instance, id, &effect);
         }
+        ended
+    }
+
+    /// Ends the live output of a call.
+    fn tell_end(&self, instance: Arc<str>, id: Arc<str>, effect: &OpenEffect) {
+        let data = Value::map([("type", Value::str("message_done"))]);
+        let (name, step) = (Arc::clone(&effect.name), effect.step);
+        // Sending fails only without receivers.
+        let _ = self.watchers.send(Progress { instance, id, name, step, data });
     }
 
     /// Returns once the instance no longer awaits this effect.

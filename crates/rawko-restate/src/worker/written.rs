@@ -93,6 +93,7 @@ impl Planning<'_> {
             last_ms: last_at_ms.map_or(kept.last_ms, |at_ms| at_ms.max(kept.last_ms)),
             snapshot_bytes: kept.snapshot_bytes,
             delta_bytes: kept.delta_bytes,
+            pace: kept.pace,
             armed_ms: before.and_then(|live| live.armed_ms),
             with: self.with.to_vec(),
         };

@@ -340,6 +340,21 @@ statechart:
 ",
     "
 statechart:
+  id: stubborn
+  initial: paying
+  context: {tries: 0}
+  states:
+    paying:
+      invoke:
+        id: pay
+        src: charge_card
+        input: {amount: '14'}
+        onDone: paid
+        onError: {target: paying, actions: [{type: assign, context_updates: {tries: context.tries + 1}}]}
+    paid: {type: final}
+",
+    "
+statechart:
   id: long
   initial: a
   context: {texts: []}

@@ -29,6 +29,7 @@ async fn here() -> Host {
     host.services(project::services())
         .endpoints(project::endpoints())
         .gate(project::gate())
+        .limits(project::limits())
         .agents(Arc::new(project::Office))
         .start()
         .await

@@ -8,6 +8,7 @@ use rawko_host::{
     AgentBinding, AgentRequest, AgentResolver, Call, Category, Closure, Edition, Gate, Library, OnRestart,
     Project, ServiceError, Services, closure,
 };
+use rawko_instance::Limits;
 use rawko_store::ChartRow;
 
 use rawko_restate::{Worker, WorkerBuilder};
@@ -38,6 +39,7 @@ pub(crate) fn whole() -> Project {
         endpoints: endpoints(),
         gate: gate(),
         agents: Some(Arc::new(Office)),
+        limits: limits(),
         ..Project::default()
     }
 }
@@ -58,7 +60,13 @@ pub(crate) fn row(edition: &Edition) -> ChartRow {
 pub(crate) fn worker() -> WorkerBuilder {
     let worker =
         Worker::builder().services(services()).endpoints(endpoints()).gate(gate()).agents(Arc::new(Office));
+    let worker = worker.limits(limits());
     editions().into_iter().fold(worker, WorkerBuilder::chart)
+}
+
+/// Few failed calls, so that the loop of a walk ends soon.
+pub(crate) fn limits() -> Limits {
+    Limits { failed_calls_max: 12, ..Limits::default() }
 }
 
 pub(crate) fn gate() -> Gate {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rawko_core::{NamedEvent, Status, Value};
 use rawko_host::{
-    Activity, Contents, HostError, PersonAnswer, Progress, Project, Reader, Receipt, Warden, past_step,
+    Activity, Contents, HostError, PersonAnswer, Progress, Project, Reader, Receipt, RuntimeGate, past_step,
 };
 use rawko_instance::{Input, InstanceError};
 use rawko_sim::driver::{CallAnswer, CallRequest, Driver, Services, Setup, Turn};
@@ -42,7 +42,7 @@ impl Services for ProjectServices {
             instance,
             call,
             &self.watchers,
-            (Warden::absent(), contents),
+            (RuntimeGate::absent(), contents),
         ) {
             Ok(running) => {
                 let answer = tokio::time::timeout(PATIENCE, running.answer());
@@ -90,8 +90,13 @@ impl Simulated {
     fn new(runtime: tokio::runtime::Handle) -> Self {
         let project = project::whole();
         let charts = project.library.offered().into_iter().map(|edition| edition.chart).collect();
-        let setup =
-            Setup { charts, gate: project.gate.clone(), agents: project.agents.clone(), ..Setup::default() };
+        let setup = Setup {
+            charts,
+            gate: project.gate.clone(),
+            agents: project.agents.clone(),
+            limits: project.limits,
+            ..Setup::default()
+        };
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         for edition in project.library.offered() {
             store.put_chart(&project::row(&edition)).unwrap();
@@ -183,6 +188,7 @@ impl Simulated {
             approved,
             by: Some("ada".into()),
             claimed: None,
+            asked_ms: None,
             comment: None,
             data: Value::Null,
         };

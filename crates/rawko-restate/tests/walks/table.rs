@@ -101,6 +101,7 @@ pub(crate) const WALKS: &[Walk] = &[
         &[Settle, SendTo(".clerk.0", "GO"), Until("", 3), Settle, Approve(None), Settle],
     ),
     walk("runaway", "runaway", &[Send("GO", "null"), Send("STAY", "null"), Retry, Settle]),
+    walk("stubborn", "stubborn", &[Settle, Retry, Settle]),
     walk("once", "runaway", &[SendOnce("STAY", "k1"), SendOnce("STAY", "k1"), SendOnce("STAY", "k2")]),
     walk(
         "forks",

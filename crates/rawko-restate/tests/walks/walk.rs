@@ -129,8 +129,14 @@ async fn until(engine: &dyn Engine, id: String, records: usize) -> String {
 }
 
 async fn answered(engine: &dyn Engine, id: String, invoke: Option<&str>, approved: bool) -> String {
-    let answer =
-        PersonAnswer { approved, by: Some("ada".into()), claimed: None, comment: None, data: Value::Null };
+    let answer = PersonAnswer {
+        approved,
+        by: Some("ada".into()),
+        claimed: None,
+        asked_ms: None,
+        comment: None,
+        data: Value::Null,
+    };
     told(engine.answer(id, invoke.map(str::to_owned), answer).await)
 }
 

@@ -9,7 +9,7 @@ import { cost, number } from './words.js';
 const HEALTH = { ok: 'ok', warning: 'warning', broken: 'broken', unknown: 'not checked' };
 const TONE = { ok: 'done', warning: 'person', broken: 'error', unknown: 'cancelled' };
 
-export function agents(root) {
+export function agents(root, _route, { may }) {
   const list = h('ul', { class: 'cards two', role: 'list' });
   const body = h('div', { class: 'scroll', tabindex: 0 });
   root.append(
@@ -20,6 +20,7 @@ export function agents(root) {
       h('span', { class: 'grow' }),
       h('a', { class: 'button narrow-only', href: href('usage') }, 'Usage'),
       h('a', { class: 'button narrow-only', href: href('audit') }, 'Audit'),
+      may.admin ? h('a', { class: 'button narrow-only', href: href('settings') }, 'Settings') : null,
     ),
     body,
   );
@@ -61,7 +62,7 @@ const nothing = () =>
 function card() {
   const parts = {
     face: h('span'),
-    name: h('strong'),
+    name: h('a', { class: 'agent-link' }),
     id: h('code', { class: 'muted' }),
     pill: h('span', { class: 'pill' }, h('span', { class: 'dot' }), h('span')),
     words: h('p', { class: 'agent-words' }),
@@ -91,6 +92,7 @@ function update(item, it) {
   const health = it.health ?? { state: 'unknown' };
   fill(parts.face, face(it.name));
   say(parts.name, it.displayName ?? it.name);
+  parts.name.href = href('agents', it.name);
   say(parts.id, it.name);
   parts.pill.dataset.tone = parts.pill.firstElementChild.dataset.tone = it.busy
     ? 'work'

@@ -15,11 +15,11 @@ import { complaint } from './words.js';
 const KNOWN = ['title', 'prompt', 'message', 'form', 'schema', 'expires', 'approve', 'deny', 'fields', 'kind', 'options', 'command', 'runs', 'diff', 'tool', 'by', 'rule', 'always'];
 let serial = 0;
 
-export const askKey = (ask) =>
-  `${ask.id}/${ask.invoke}/${ask.expires_ms ?? ''}/${JSON.stringify(ask.input ?? null).length}`;
+/** A later request of the same name is another card: an answer counts for the request that was seen. */
+export const askKey = (ask) => `${ask.id}/${ask.invoke}/${ask.since_ms}`;
 
 /** @param {{id: string, invoke: string, input: any, expires_ms?: number}} ask */
-export function askCard(ask, { may, origin = false, answered }) {
+export function askCard(ask, { may, origin = false, answered, to = null }) {
   const input = ask.input ?? {};
   const form = input.form ?? input.schema ?? input.fields ?? null;
   const fields = form ? schemaForm(schemaOf(form)) : null;
@@ -38,11 +38,11 @@ export function askCard(ask, { may, origin = false, answered }) {
   async function answer(approved, button) {
     problem.hidden = true;
     try {
-      const body = { invoke: ask.invoke, approved };
+      const body = to ? { approved } : { invoke: ask.invoke, since_ms: ask.since_ms, approved };
       if (comment.value.trim()) body.comment = comment.value.trim();
       if (approved && fields) body.data = fields.read();
       for (const one of buttons) one.disabled = true;
-      await post(path('instances', ask.id, 'answer'), body);
+      await post(to ?? path('instances', ask.id, 'answer'), body);
       notice(approved ? `Answered: ${words.yes.toLowerCase()}.` : `Answered: ${words.no.toLowerCase()}.`);
       answered?.(ask);
     } catch (error) {

@@ -2,6 +2,7 @@
 import { get, path } from './api.js';
 import { fill, h, steady } from './dom.js';
 import { empty, failed } from './empty.js';
+import { inline } from './prose.js';
 import { href } from './route.js';
 import { fullMoment, moment } from './words.js';
 
@@ -61,6 +62,6 @@ function line(it) {
     h('td', null, h('span', { class: 'pill', data: { tone } }, it.decision)),
     h('td', null, h('code', null, it.service)),
     h('td', null, h('a', { href: href('instances', it.instance) }, it.instance)),
-    h('td', { class: 'wrap' }, it.reason, it.provenance?.by ? h('span', { class: 'muted' }, ` · by ${it.provenance.by}`) : null),
+    h('td', { class: 'wrap' }, it.reason ? inline(it.reason) : null, it.provenance?.by ? h('span', { class: 'muted' }, ` · by ${it.provenance.by}`) : null),
   );
 }

@@ -1,5 +1,5 @@
-// Several rows of a list at once: selecting them, and pausing, resuming, retrying or cancelling them. Separate from the
-// list, which works without it.
+// Several rows of a list at once: selecting them, and pausing, resuming, retrying, cancelling or removing them. Separate from
+// the list, which works without it.
 import { path, post } from './api.js';
 import { ask } from './dialog.js';
 import { attributes, h, say } from './dom.js';
@@ -16,16 +16,28 @@ const ACTS = [
   { key: 'pause', words: 'Pause', done: 'paused', icon: 'pause', fits: (row) => !over(row) && row.status !== 'paused' },
   { key: 'resume', words: 'Resume', done: 'resumed', icon: 'play', fits: (row) => row.status === 'paused' },
   { key: 'retry', words: 'Retry', done: 'retried', icon: 'retry', fits: (row) => row.status === 'stalled' },
-  { key: 'cancel', words: 'Cancel', done: 'cancelled', icon: 'stop', fits: (row) => !over(row), asks: true },
+  { key: 'cancel', words: 'Cancel', done: 'cancelled', icon: 'stop', fits: (row) => !over(row), asks: 'Exit actions run; timers and running work stop. Journals are kept.' },
+  {
+    key: 'prune',
+    words: 'Remove',
+    done: 'removed',
+    icon: 'trash',
+    fits: (row) => over(row) && !row.parent,
+    asks: 'Journals, agents’ conversations and audit lines are deleted for good. Files that were changed stay as they are.',
+    needs: 'prune',
+  },
 ];
+/** Instances of one request. */
+const TOGETHER = 500;
 
 export class Selection {
-  /** @param {{list: any, rowAt: (index: number) => any, changed: () => void}} world */
-  constructor({ list, rowAt, changed }) {
+  /** @param {{list: any, rowAt: (index: number) => any, changed: () => void, may: any}} world */
+  constructor({ list, rowAt, changed, may = {} }) {
     Object.assign(this, { list, rowAt, changed, rows: new Map(), on: false, last: -1 });
+    this.acts = ACTS.filter((act) => !act.needs || may[act.needs]);
     this.toggle = h('button', { class: 'button', type: 'button', 'aria-pressed': 'false', on: { click: () => this.switch(!this.on) } }, icon('tasks'), h('span', null, 'Select'));
     this.count = h('strong', { class: 'number', role: 'status' });
-    this.buttons = ACTS.map((act) => {
+    this.buttons = this.acts.map((act) => {
       const button = h('button', { class: 'button small', type: 'button', on: { click: () => this.act(act, button) } }, icon(act.icon, 14), h('span', null, act.words));
       return button;
     });
@@ -96,7 +108,7 @@ export class Selection {
     const rows = [...this.rows.values()];
     say(this.count, `${rows.length} selected`);
     this.compare.disabled = rows.length !== 2;
-    ACTS.forEach((act, at) => {
+    this.acts.forEach((act, at) => {
       const fitting = rows.filter(act.fits).length;
       this.buttons[at].disabled = !fitting;
       say(this.buttons[at].lastElementChild, fitting ? `${act.words} ${fitting}` : act.words);
@@ -115,7 +127,7 @@ export class Selection {
     if (!act.asks) return void doing(button, run);
     ask({
       title: `${act.words} ${plural(rows.length, 'instance')}?`,
-      lead: 'Exit actions run; timers and running work stop. Journals are kept.',
+      lead: act.asks,
       act: `${act.words} ${rows.length}`,
       tone: 'danger',
       work: run,
@@ -124,6 +136,7 @@ export class Selection {
   }
 
   async run(act, rows) {
+    if (act.key === 'prune') return this.prune(rows);
     const waiting = [...rows];
     const failures = [];
     const worker = async () => {
@@ -133,6 +146,15 @@ export class Selection {
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     const good = rows.length - failures.length;
     notice(`${plural(good, 'instance')} ${act.done}${failures.length ? `; ${failures.length} failed: ${failures[0]}` : '.'}`, { tone: failures.length ? 'bad' : 'good' });
+    this.switch(false);
+    this.changed();
+  }
+
+  /** All of them, or none: the server refuses a selection with an instance that runs again. */
+  async prune(rows) {
+    for (let at = 0; at < rows.length; at += TOGETHER)
+      await post(path('prune'), { ids: rows.slice(at, at + TOGETHER).map((row) => row.id) });
+    notice(`${plural(rows.length, 'instance')} removed.`);
     this.switch(false);
     this.changed();
   }

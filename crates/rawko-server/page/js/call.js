@@ -45,17 +45,29 @@ async function read(id, step) {
 const missing = (id, step) =>
   empty({ title: 'No completion at this step', lead: `Step ${step} of ${id} is not the answer of a model.`, commands: [] });
 
+/** The arbiter keeps its question and the answers to it in the record of its decision. */
+function conversation(data, request) {
+  const { record } = data;
+  if (typeof record?.prompt !== 'string') return { model: data.model, messages: request?.input?.messages ?? request?.input?.session?.messages ?? [], answer: data.message ?? { parts: [{ type: 'text', text: data.text ?? '' }] } };
+  const attempts = record.attempts ?? [];
+  const earlier = attempts.slice(0, -1).flatMap((it) => [
+    { role: 'assistant', content: it.answer },
+    { role: 'user', content: `This answer is invalid: ${it.problem ?? ''}.` },
+  ]);
+  return { model: attempts.length ? record.model || 'default' : 'none: a rule decided', messages: [{ role: 'user', content: record.prompt }, ...earlier], answer: { content: attempts.at(-1)?.answer ?? '' } };
+}
+
 function shown({ answer, begun, request }) {
   const data = answer.event.data ?? {};
   const usage = data.usage ?? {};
   const session = request?.input?.session ?? {};
-  const messages = request?.input?.messages ?? request?.input?.session?.messages ?? [];
+  const { model, messages, answer: said } = conversation(data, request);
   const fact = (name, value) => (value === null || value === undefined || value === '' ? null : h('div', null, h('dt', null, name), h('dd', { class: 'number' }, value)));
   return [
     h(
       'dl',
       { class: 'head-facts call-facts' },
-      fact('Model', data.model ?? (session.model || 'default')),
+      fact('Model', model ?? (session.model || 'default')),
       fact('Tokens in', number(usage.input_tokens)),
       fact('Cached', usage.cached_tokens === undefined ? null : number(usage.cached_tokens)),
       fact('Tokens out', number(usage.output_tokens)),
@@ -65,7 +77,7 @@ function shown({ answer, begun, request }) {
       fact('At', moment(answer.at_ms)),
       data.stop_reason ? fact('Stopped', data.stop_reason) : null,
     ),
-    section('Answer', parts(data.message ?? { parts: [{ type: 'text', text: data.text ?? '' }] })),
+    section('Answer', parts(said)),
     session.system ? fold('System prompt', h('pre', { class: 'call-text', tabindex: 0 }, session.system)) : null,
     messages.length ? section(`Messages sent · ${messages.length}`, h('ol', { class: 'call-messages' }, messages.map(message))) : null,
     Array.isArray(session.tools) && session.tools.length ? fold(`Tools · ${session.tools.length}`, treeOf(session.tools, 'Tools')) : null,

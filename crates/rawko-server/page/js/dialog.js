@@ -66,7 +66,7 @@ export function tell({ title, body, wide = false }) {
         h('h2', { id }, title),
         closeButton(() => dialog.close()),
       ),
-      h('div', { class: 'dialog-body' }, body),
+      h('div', { class: 'dialog-body', tabindex: 0 }, body),
     ),
   );
   return open(dialog);

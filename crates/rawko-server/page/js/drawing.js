@@ -1,6 +1,6 @@
 // A chart's drawing: the server's SVG in a shadow root, with states lit, transitions shown as they happen and findings marked.
 // Apart from where it stands (an instance, a chart), and from zooming.
-import { calmly, h } from './dom.js';
+import { attributes, calmly, h, s } from './dom.js';
 import { icon } from './icons.js';
 import { READABLE, Viewport } from './viewport.js';
 
@@ -29,6 +29,13 @@ svg.rawko-chart { --rawko-bg: transparent; --rawko-text: var(--text); --rawko-mu
 .finding.warning > .head { fill: var(--warn) }
 .came > .route { stroke: var(--good); stroke-width: 2.2; vector-effect: non-scaling-stroke } .came > .head { fill: var(--good) }
 .off { opacity: 0.3 } .off .off { opacity: 1 }
+.offered { cursor: pointer; outline: none }
+.offered > .route { stroke: var(--accent); stroke-width: 2; stroke-dasharray: 7 4 } .offered > .head { fill: var(--accent) }
+.offered .pill { stroke: var(--accent); stroke-width: 1.4; fill: var(--accent-soft) }
+.offered:hover > .route, .offered:focus-visible > .route { stroke-width: 4; stroke-dasharray: none }
+.offered:focus-visible .pill { stroke-width: 3 }
+.badge rect { fill: var(--accent); } .badge.bad rect { fill: var(--bad); }
+.badge text { fill: var(--on-accent); font: 600 11px system-ui, sans-serif; }
 .pointed > .box { stroke: var(--accent); stroke-width: 4 }
 .pointed > .route { stroke: var(--accent); stroke-width: 4 }
 @media (prefers-reduced-motion: reduce) { .state.entered > .box { animation: none } .state > .box { transition: none } }
@@ -76,6 +83,9 @@ export class Drawing {
     );
     this.element = h('div', { class: 'drawing' }, this.frame, this.tools);
     this.view = new Viewport(this.frame, this.content, { fitted });
+    this.spots = new Map();
+    this.shadow.addEventListener('click', (event) => this.take(event));
+    this.shadow.addEventListener('keydown', (event) => ['Enter', ' '].includes(event.key) && this.take(event));
     this.nodes = new Map();
     this.transitions = new Map();
     this.lit = new Set();
@@ -104,6 +114,7 @@ export class Drawing {
 
   index(svg) {
     this.svg = svg;
+    this.badged = null;
     this.nodes = new Map();
     this.transitions = new Map();
     for (const element of svg.querySelectorAll('[data-node]')) gather(this.nodes, element.dataset.node, element);
@@ -163,6 +174,53 @@ export class Drawing {
     for (const [id, elements] of this.transitions) {
       fade(elements, nodes.size > 0 && !transitions.has(id));
       for (const element of elements) element.classList.toggle('came', transitions.has(id));
+    }
+  }
+
+  /** Makes transitions buttons. @param {{transition: number, label: string, run: () => void}[]} spots the first of several counts */
+  offer(spots) {
+    this.spots = new Map();
+    for (const spot of spots) if (!this.spots.has(String(spot.transition))) this.spots.set(String(spot.transition), spot);
+    // A picture has no buttons in it; one with some is a group.
+    if (this.svg) attributes(this.svg, { role: this.spots.size ? 'group' : 'img' });
+    for (const [id, elements] of this.transitions) {
+      const spot = this.spots.get(id);
+      const said = (element) => element.textContent.replace(/\s+/g, ' ').trim();
+      const main = elements.find(said) ?? elements[0];
+      for (const element of elements) {
+        element.classList.toggle('offered', Boolean(spot));
+        const is = spot && element === main;
+        // A label that can be read is the name; what pressing it does is said besides.
+        const [name, more] = said(element) ? [null, spot?.label] : [spot?.label, null];
+        attributes(element, { tabindex: is ? 0 : null, role: is ? 'button' : null, 'aria-label': is ? name : null, 'aria-description': is ? more : null });
+      }
+    }
+  }
+
+  take(event) {
+    const spot = this.spots.get(event.target.closest?.('.offered')?.dataset.transition);
+    if (!spot) return;
+    event.preventDefault();
+    event.stopPropagation();
+    spot.run();
+  }
+
+  /** Marks states with a short text at their upper edge. @param {{node: string, text: string, title: string, bad?: boolean}[]} badges */
+  badges(badges) {
+    const key = JSON.stringify(badges);
+    if (!this.svg || key === this.badged) return;
+    this.badged = key;
+    for (const old of this.svg.querySelectorAll('.badge')) old.remove();
+    const at = new Map();
+    for (const badge of badges) {
+      const box = (this.nodes.get(badge.node) ?? []).map((element) => element.querySelector(':scope > .box')).find(Boolean)?.getBBox();
+      if (!box) continue;
+      const width = badge.text.length * 6.6 + 14;
+      const left = (at.get(badge.node) ?? box.x + box.width - 6) - width;
+      at.set(badge.node, left - 4);
+      this.svg.append(
+        s('g', { class: `badge${badge.bad ? ' bad' : ''}` }, s('title', null, badge.title), s('rect', { x: left, y: box.y - 9, width, height: 18, rx: 9 }), s('text', { x: left + 7, y: box.y + 4 }, badge.text)),
+      );
     }
   }
 

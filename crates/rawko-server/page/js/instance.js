@@ -1,6 +1,7 @@
 // One instance: its drawing, its timeline and the panels beside them, kept in step with each other and with what happens. Apart
 // from the parts, which do not know each other.
 import { get, path, text } from './api.js';
+import { badgesOf } from './badges.js';
 import { calm, fill, h, say, steady } from './dom.js';
 import { cancel, fork, pause, resume, retry, sendEvent } from './acting.js';
 import { Drawing } from './drawing.js';
@@ -194,6 +195,7 @@ class InstanceView {
     if (configuration) this.drawing.light(configuration, options);
     this.drawing.trouble(live ? this.doc?.status === 'stalled' : entry?.status === 'error');
     this.drawing.took(live && !entry ? [] : entry?.transitions);
+    this.drawing.badges(live && this.doc ? badgesOf(this.doc) : []);
     if (this.panels.current === 'step') this.step.show(step, entry);
   }
 

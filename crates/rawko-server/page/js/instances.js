@@ -52,7 +52,7 @@ function listView(kind, root, route, { may }) {
   });
   list.element.addEventListener('auxclick', (event) => event.button === 1 && pickAt(event, true));
 
-  const selection = new Selection({ list, rowAt: (index) => feed?.rows[index] ?? null, changed: () => refresh() });
+  const selection = new Selection({ list, rowAt: (index) => feed?.rows[index] ?? null, changed: () => refresh(), may });
 
   root.append(
     h(

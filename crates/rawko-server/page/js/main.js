@@ -19,10 +19,14 @@ import { channels } from './channels.js';
 import { channel } from './channel.js';
 import { charts } from './charts.js';
 import { chart } from './chart.js';
+import { agent } from './agent.js';
 import { agents } from './agents.js';
+import { answerLink } from './answer.js';
 import { audit } from './audit.js';
 import { call } from './call.js';
 import { compare } from './compare.js';
+import { settings } from './settings.js';
+import { triggers } from './triggers.js';
 import { usage } from './usage.js';
 import { begin } from './start.js';
 
@@ -37,7 +41,9 @@ const VIEWS = {
   approvals: () => approvals,
   channels: (name) => (name === null ? channels : channel),
   charts: (name) => (name === null ? charts : chart),
-  agents: () => agents,
+  agents: (name) => (name === null ? agents : agent),
+  settings: () => settings,
+  triggers: () => triggers,
   usage: () => usage,
   audit: () => audit,
   calls: () => call,
@@ -102,9 +108,9 @@ function show() {
 
 function enter(mount, route) {
   live.follow(['instances', 'tasks'].includes(route.view) && route.name !== null ? { instance: route.name } : {});
-  const { role, required } = page.session;
+  const { role, required, can_prune: prunes } = page.session;
   // Where there are tokens, they say who speaks.
-  const may = { operate: role !== 'read', admin: role === 'admin', claimName: !required };
+  const may = { operate: role !== 'read', admin: role === 'admin', prune: role === 'admin' && prunes, claimName: !required };
   try {
     page.view = mount(frame.main, route, { may, follow: (interest) => live.follow(interest) });
   } catch (error) {
@@ -147,7 +153,21 @@ async function leave() {
   askForToken();
 }
 
+/** A signed link shows its request without a session; any other address begins as usual. */
+function linked() {
+  const route = arrive();
+  const is = route.view === 'answer' && route.name !== null;
+  document.getElementById('app').classList.toggle('alone', is);
+  if (is) {
+    page.view?.gone?.();
+    Object.assign(page, { view: null, key: '' });
+    answerLink(frame.main, route.name);
+  }
+  return is;
+}
+
 async function boot() {
+  if (linked()) return undefined;
   try {
     await enterSession();
   } catch (error) {
@@ -174,8 +194,10 @@ bind('Global', [
   { keys: 'g c', does: 'channels', run: () => go('channels') },
   { keys: 'g h', does: 'charts', run: () => go('charts') },
   { keys: 'g p', does: 'agents', run: () => go('agents') },
+  { keys: 'g r', does: 'triggers', run: () => go('triggers') },
   { keys: 'g u', does: 'usage', run: () => go('usage') },
   { keys: 'g d', does: 'audit', run: () => go('audit') },
+  { keys: 'g s', does: 'settings', run: () => go('settings') },
   {
     keys: 'n',
     does: 'start a task or an instance',
@@ -188,5 +210,9 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   frame.main.focus();
 });
-addEventListener('hashchange', show);
+addEventListener('hashchange', () => {
+  if (linked()) return;
+  if (page.session) show();
+  else boot();
+});
 boot();

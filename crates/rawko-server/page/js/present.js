@@ -36,11 +36,13 @@ export class Present {
     this.events = h('div', { class: 'event-buttons' });
     this.running = h('ul', { class: 'facts' });
     this.each = h('div', { class: 'stack' });
+    this.tree = h('ul', { class: 'facts' });
     this.timers = h('ul', { class: 'facts' });
     this.children = h('ul', { class: 'children' });
     this.quiet = h('p', { class: 'muted', hidden: true });
     this.parts = {
       events: part('Accepts', this.events),
+      worktree: part('Worktree', this.tree),
       each: part('Items', this.each),
       running: part('Running', this.running),
       timers: part('Timers', this.timers),
@@ -69,6 +71,9 @@ export class Present {
     this.offer(waits.events);
     this.parts.running.hidden = !doc.running?.length;
     keyed(this.running, doc.running ?? [], (it) => `${it.invoke}/${it.attempt}/${it.since_ms}`, runningRow);
+    const tree = doc.context?.worktree?.branch ? doc.context.worktree : null;
+    this.parts.worktree.hidden = !tree;
+    keyed(this.tree, tree ? [tree] : [], (it) => JSON.stringify(it), treeRow);
     this.parts.each.hidden = !doc.each?.length;
     keyed(this.each, doc.each ?? [], (it) => it.invoke, eachGrid, updateEach);
     this.parts.timers.hidden = !waits.timers.length;
@@ -245,12 +250,22 @@ function runningRow(it) {
   );
 }
 
+/** The copy of the project that an agent works in. */
+const treeRow = (it) =>
+  h(
+    'li',
+    null,
+    icon('fork'),
+    h('span', { class: 'grow' }, h('strong', null, it.branch), h('span', { class: 'muted' }, ` ${it.path ?? ''}`)),
+    it.commit ? h('code', { class: 'muted' }, String(it.commit).slice(0, 10)) : null,
+  );
+
 /** A grid with one cell per item of a fan-out; a cell with an instance of its own opens it. */
-function eachGrid(it) {
+export function eachGrid(it) {
   return h('div', null, h('p', { class: 'muted' }), h('ul', { class: 'items', 'aria-label': `Items of ${it.invoke}` }));
 }
 
-function updateEach(element, it) {
+export function updateEach(element, it) {
   const [words, grid] = element.children;
   const counts = ['done', 'running', 'error', 'stopped', 'waiting'].filter((word) => it[word]);
   say(words, `${it.invoke}: ${counts.map((word) => `${it[word]} ${ITEM_WORDS[word]}`).join(', ')} of ${it.total}`);

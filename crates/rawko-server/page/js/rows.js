@@ -58,7 +58,8 @@ export function parts(row, kind) {
       status.dataset.tone = look;
       say(where, it.status === 'ended' ? '' : states(it.configuration));
       where.title = where.textContent;
-      say(waits, look === 'person' ? 'a person' : waiting(it));
+      // What the status already names is not repeated.
+      say(waits, look === 'person' ? '' : waiting(it));
       waits.dataset.tone = look;
       say(steps, number(it.step));
       say(money, spentBrief(it.spent));

@@ -14,8 +14,10 @@ const PLACES = [
   ['channels', 'Channels'],
   ['charts', 'Charts'],
   ['agents', 'Agents'],
+  ['triggers', 'Triggers'],
   ['usage', 'Usage'],
   ['audit', 'Audit'],
+  ['settings', 'Settings'],
 ];
 
 const STATES = { live: 'Live', connecting: 'Connecting', lost: 'Reconnecting', idle: 'Disconnected' };
@@ -58,7 +60,7 @@ export function shell(root, { leave }) {
         h(
           'ul',
           null,
-          [...links].map(([view, link]) => h('li', { class: ['usage', 'audit'].includes(view) ? 'wide-only' : null }, link)),
+          [...links].map(([view, link]) => h('li', { class: ['triggers', 'usage', 'audit', 'settings'].includes(view) ? 'wide-only' : null }, link)),
         ),
       ),
       h('div', { class: 'side-foot' }, state, h('div', { class: 'side-tools' }, themeButton(), keysButton(), exit)),
@@ -83,6 +85,7 @@ export function shell(root, { leave }) {
     },
     session({ required, role }) {
       exit.hidden = !(required && role);
+      links.get('settings').parentElement.hidden = role !== 'admin';
     },
   };
 }

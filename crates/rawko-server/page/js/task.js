@@ -2,6 +2,7 @@
 // steer it. Separate from `instance`, which shows the machine behind it.
 import { get, path, text } from './api.js';
 import { askCard, askKey } from './ask.js';
+import { badgesOf } from './badges.js';
 import { cancel, fork, pause, resume, retry } from './acting.js';
 import { Changes } from './changes.js';
 import { fill, h, keyed, steady } from './dom.js';
@@ -35,6 +36,12 @@ class TaskView {
     this.changes = new Changes(id, { may, counted: (files) => this.panels.count('changes', files) });
     this.journal = new Journal(id, () => this.path());
     this.drawing = new Drawing({ label: 'Diagram of the task', fitted: true });
+    // The chart of a task is large and the same for all: what this one came through is shown first.
+    this.isWhole = false;
+    const extent = (isWhole, words) =>
+      h('button', { class: 'segment', type: 'button', 'aria-pressed': String(isWhole === this.isWhole), on: { click: () => this.show(isWhole) } }, words);
+    this.extents = [extent(false, 'Path taken'), extent(true, 'Whole chart')];
+    this.extent = h('div', { class: 'segments task-extent', role: 'group', 'aria-label': 'Extent of the diagram' }, this.extents);
     this.asks = h('div', { class: 'talk-asks', 'aria-live': 'polite' });
     this.steering = new Steering(id, { may, sent: () => this.refresh() });
     this.head = new TaskHead(id, {
@@ -67,7 +74,7 @@ class TaskView {
         {
           key: 'chart',
           title: 'Chart',
-          element: h('div', { class: 'task-chart' }, h('div', { class: 'drawing-card' }, this.drawing.element)),
+          element: h('div', { class: 'task-chart' }, h('div', { class: 'drawing-card' }, this.drawing.element, this.extent)),
           shown: () => this.draw(),
         },
       ],
@@ -145,19 +152,35 @@ class TaskView {
   }
 
   async draw() {
-    if (!this.drawn) {
-      this.drawn = true;
-      try {
-        this.drawing.put(await text(path('instances', this.id, 'drawing'), { theme: 'light' }, { accept: 'image/svg+xml' }));
-      } catch (error) {
-        this.drawn = false;
-        return void fill(this.drawing.frame, h('p', { class: 'muted pad' }, error.message));
-      }
-    }
+    this.drawn = true;
     this.needSteps();
-    this.path();
+    await this.path();
     this.drawing.view.fit(false);
-    return undefined;
+  }
+
+  show(isWhole) {
+    this.isWhole = isWhole;
+    this.extents.forEach((button, at) => button.setAttribute('aria-pressed', String(isWhole === (at === 1))));
+    return this.draw();
+  }
+
+  /** Reads the drawing, again if the task took a transition that it does not have. */
+  async picture() {
+    const entries = this.journal.all();
+    // The path is not known before the journal is here.
+    if (!this.isWhole && !entries.length && this.journal.last > this.journal.first) return;
+    const taken = [...new Set(entries.flatMap((entry) => entry.transitions ?? []))].sort((a, b) => a - b);
+    const transitions = this.isWhole || !taken.length ? undefined : taken.join(',');
+    if (this.pictured === (transitions ?? 'whole')) return;
+    this.pictured = transitions ?? 'whole';
+    try {
+      const query = transitions === undefined ? { theme: 'light' } : { theme: 'light', transitions };
+      this.drawing.put(await text(path('instances', this.id, 'drawing'), query, { accept: 'image/svg+xml' }));
+      this.drawing.view.fit(false);
+    } catch (error) {
+      this.pictured = null;
+      fill(this.drawing.frame, h('p', { class: 'muted pad' }, error.message));
+    }
   }
 
   needSteps() {
@@ -165,12 +188,14 @@ class TaskView {
     else this.journal.need(this.journal.last - STEPS_MAX, this.journal.last);
   }
 
-  /** Everything that the task did not come through is faded. */
-  path() {
+  /** Everything that the task did not come through is left out or faded. */
+  async path() {
     if (!this.drawn || !this.doc) return;
+    await this.picture();
     this.drawing.light(this.doc.configuration);
     this.drawing.trouble(this.doc.status === 'stalled');
     this.drawing.path(this.journal.all());
+    this.drawing.badges(badgesOf(this.doc));
   }
 
   heard(type, data) {

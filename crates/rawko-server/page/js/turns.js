@@ -93,7 +93,7 @@ function usage(turn) {
   const { input_tokens: input, output_tokens: output, cached_tokens: cached, cost_usd: usd } = turn.data?.usage ?? {};
   if (!input && !output) return null;
   const parts = [`${compact(input ?? 0)} in`, cached ? `${compact(cached)} cached` : null, `${compact(output ?? 0)} out`, usd ? cost(usd) : null];
-  const words = parts.filter(Boolean).join(' · ');
+  const words = [turn.data.model, ...parts].filter(Boolean).join(' · ');
   return h('a', { class: 'turn-usage number', href: href('calls', turn.instance, { step: turn.step }), title: 'Tokens of this completion: show the call' }, words);
 }
 
@@ -171,7 +171,7 @@ function note(turn) {
 
 /** Who works next, as a line between two agents. */
 function decision(turn) {
-  const line = h('div', { class: 'turn-head' }, h('span', { class: 'turn-kind' }, `arbiter ${turn.title}`), h('span', { class: 'turn-decided' }, brief(turn.text, 160)), time(turn));
+  const line = h('div', { class: 'turn-head' }, h('span', { class: 'turn-kind' }, `arbiter ${turn.title}`), h('span', { class: 'turn-decided' }, brief(turn.text, 160)), usage(turn), time(turn));
   const long = turn.text.length > 160;
   return item(turn, true, smallMark('forward'), long ? fold(line, prose(turn.text)) : line);
 }

@@ -120,7 +120,9 @@ export class Viewport {
   }
 
   down(event) {
-    if (event.button > 1 || event.target.closest?.('button')) return;
+    // What can be pressed is not dragged by: a captured pointer would click on the frame.
+    const pressed = event.composedPath()[0];
+    if (event.button > 1 || event.target.closest?.('button') || pressed?.closest?.('.offered')) return;
     this.frame.setPointerCapture(event.pointerId);
     this.fingers.set(event.pointerId, this.point(event));
     this.frame.classList.add('grabbed');

@@ -69,13 +69,13 @@ enum Ending {
 }
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve<T: Transport>(mut transport: T, desk: AgentConnections, door: Door) {
-    let Some((agent, first)) = let_in(&mut transport, &desk, &door).await else { return };
-    let presence = desk.channels.hub().presence(&agent);
+pub(crate) async fn serve<T: Transport>(mut transport: T, connections: AgentConnections, door: Door) {
+    let Some((agent, first)) = let_in(&mut transport, &connections, &door).await else { return };
+    let presence = connections.channels.hub().presence(&agent);
     let registration = {
         let _steady = presence.lock().await;
-        let registration = register(&desk, &agent, &door, &first);
-        tell_channels(&desk, &agent, |agent| Event::AgentStarted {
+        let registration = register(&connections, &agent, &door, &first);
+        tell_channels(&connections, &agent, |agent| Event::AgentStarted {
             agent,
             session: registration.session.clone(),
             resumed: registration.resumed,
@@ -87,7 +87,7 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, desk: AgentConnections
     let has_pulse = matches!(door, Door::Socket { .. });
     let mut connection = Connection {
         transport,
-        desk: desk.clone(),
+        connections: connections.clone(),
         agent: agent.clone(),
         bucket: Bucket::new(),
         nonsense: 0,
@@ -96,20 +96,20 @@ pub(crate) async fn serve<T: Transport>(mut transport: T, desk: AgentConnections
     // Before anyone hears that the agent left and starts it again.
     connection.transport.close().await;
     let _steady = presence.lock().await;
-    if desk.channels.hub().unregister(&agent, generation) {
-        part(&desk, &agent, &door, ending).await;
+    if connections.channels.hub().unregister(&agent, generation) {
+        part(&connections, &agent, &door, ending).await;
     }
 }
 
 /// Returns the first message, if it registers the agent.
 async fn let_in<T: Transport>(
     transport: &mut T,
-    desk: &AgentConnections,
+    connections: &AgentConnections,
     door: &Door,
 ) -> Option<(AgentId, FromAgent)> {
     let first = timeout(REGISTER_WITHIN, transport.recv()).await.unwrap_or(Incoming::Closed);
     let refused = match first {
-        Incoming::Text(text) => match may_register(&text, desk, door) {
+        Incoming::Text(text) => match may_register(&text, connections, door) {
             Ok(admitted) => return Some(admitted),
             Err(Refused { code, words }) => ToAgent::fatal(code, words),
         },
@@ -122,7 +122,11 @@ async fn let_in<T: Transport>(
     None
 }
 
-fn may_register(text: &str, desk: &AgentConnections, door: &Door) -> Result<(AgentId, FromAgent), Refused> {
+fn may_register(
+    text: &str,
+    connections: &AgentConnections,
+    door: &Door,
+) -> Result<(AgentId, FromAgent), Refused> {
     let message: FromAgent = serde_json::from_str(text)
         .map_err(|error| Refused::new("malformed", format!("invalid message: {error}")))?;
     let FromAgent::Register { protocol, agent, token, .. } = &message else {
@@ -134,9 +138,9 @@ fn may_register(text: &str, desk: &AgentConnections, door: &Door) -> Result<(Age
         return Err(Refused::new("unsupported_version", words));
     }
     if let Door::Socket { trusted: false, on_guess } = door
-        && !desk.tokens.let_in_agent(token.as_deref())
+        && !connections.tokens.let_in_agent(token.as_deref())
     {
-        if token.as_deref().is_some_and(|token| desk.tokens.find(token).is_none()) {
+        if token.as_deref().is_some_and(|token| connections.tokens.find(token).is_none()) {
             on_guess();
         }
         return Err(Refused::new("unauthorized", "missing or invalid token"));
@@ -153,37 +157,37 @@ fn may_register(text: &str, desk: &AgentConnections, door: &Door) -> Result<(Age
     }
 }
 
-fn register(desk: &AgentConnections, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
+fn register(connections: &AgentConnections, agent: &AgentId, door: &Door, first: &FromAgent) -> Registration {
     let FromAgent::Register { session, observe, .. } = first else {
-        return desk.channels.hub().register(agent, Resume::With(None), true);
+        return connections.channels.hub().register(agent, Resume::With(None), true);
     };
     let resume = match door {
         Door::Own { again: true, .. } => Resume::Known,
         Door::Own { again: false, .. } | Door::Socket { .. } => Resume::With(session.as_deref()),
     };
-    let registration = desk.channels.hub().register(agent, resume, observe.unwrap_or(true));
+    let registration = connections.channels.hub().register(agent, resume, observe.unwrap_or(true));
     let welcome = ToAgent::Registered {
         protocol: PROTOCOL,
         agent: agent.0.clone(),
         session: registration.session.clone(),
         resumed: registration.resumed,
-        heartbeat_seconds: desk.heartbeat.as_secs().max(1),
+        heartbeat_seconds: connections.heartbeat.as_secs().max(1),
         channels: registration.channels.clone(),
     };
     // Sent before any channel can send to the agent.
-    desk.channels.hub().tell(agent, &welcome);
+    connections.channels.hub().tell(agent, &welcome);
     registration
 }
 
 /// Sends an event to every channel of an agent. A channel that fails to apply it now catches up when it is recovered.
-async fn tell_channels(desk: &AgentConnections, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
-    for channel in desk.channels.hub().channels_of(agent) {
-        let _ = desk.channels.apply(&channel, event(agent.clone())).await;
+async fn tell_channels(connections: &AgentConnections, agent: &AgentId, event: impl Fn(AgentId) -> Event) {
+    for channel in connections.channels.hub().channels_of(agent) {
+        let _ = connections.channels.apply(&channel, event(agent.clone())).await;
     }
 }
 
 /// Applies the end of a connection to the agent's channels.
-async fn part(desk: &AgentConnections, agent: &AgentId, door: &Door, ending: Ending) {
+async fn part(connections: &AgentConnections, agent: &AgentId, door: &Door, ending: Ending) {
     let event = |agent: AgentId| match ending {
         Ending::Goodbye => Some(Event::AgentStopped { agent }),
         Ending::Closed => Some(match door {
@@ -195,13 +199,13 @@ async fn part(desk: &AgentConnections, agent: &AgentId, door: &Door, ending: End
         Ending::Superseded | Ending::ServerCloses => None,
     };
     if let Some(event) = event(agent.clone()) {
-        tell_channels(desk, agent, |_| event.clone()).await;
+        tell_channels(connections, agent, |_| event.clone()).await;
     }
 }
 
 struct Connection<T> {
     transport: T,
-    desk: AgentConnections,
+    connections: AgentConnections,
     agent: AgentId,
     bucket: Bucket,
     nonsense: u32,
@@ -213,7 +217,8 @@ impl<T: Transport> Connection<T> {
         let mut cut = outgoing.cut.clone();
         let mut alive = Instant::now();
         let mut last = Instant::now();
-        let mut beat = tokio::time::interval_at(alive + self.desk.heartbeat, self.desk.heartbeat);
+        let mut beat =
+            tokio::time::interval_at(alive + self.connections.heartbeat, self.connections.heartbeat);
         loop {
             tokio::select! {
                 reason = cut_off(&mut cut) => return self.cut(reason).await,
@@ -233,7 +238,7 @@ impl<T: Transport> Connection<T> {
                     }
                 }
                 _ = beat.tick(), if has_pulse => {
-                    if alive.elapsed() > self.desk.heartbeat * MISSED_MAX {
+                    if alive.elapsed() > self.connections.heartbeat * MISSED_MAX {
                         self.last_word("heartbeats_missed", "three heartbeats missed").await;
                         return Ending::Silent;
                     }
@@ -288,7 +293,7 @@ impl<T: Transport> Connection<T> {
             Ok(FromAgent::Goodbye {}) => Some(Ending::Goodbye),
             Ok(message) => {
                 self.nonsense = 0;
-                let answer = requests::answer(&self.desk.channels, &self.agent, message).await;
+                let answer = requests::answer(&self.connections.channels, &self.agent, message).await;
                 match answer {
                     Some(answer) => self.answer(answer).await,
                     None => None,

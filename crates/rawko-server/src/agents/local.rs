@@ -29,8 +29,11 @@ pub trait TurnTaker: Send + Sync {
 /// Input of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenTurn {
+    /// Agent that has the turn.
     pub agent: AgentId,
+    /// Channel name.
     pub channel: String,
+    /// Number of the turn.
     pub turn: u64,
     /// End of the turn, as RFC 3339.
     pub deadline: Option<String>,
@@ -48,14 +51,17 @@ pub enum Taken {
     /// No message.
     Passed,
     /// Waits for a message from a person, and is called again then.
-    AwaitsPerson { reason: String },
+    AwaitsPerson {
+        /// Question or remark shown to people.
+        reason: String,
+    },
     /// Failure: the reason is posted to the channel, and the turn ends.
     Failed(String),
 }
 
 /// Registers an agent and lets it take turns until the connection ends. `again`: it resumes its state.
 pub(crate) fn spawn_taker(
-    desk: AgentConnections,
+    connections: AgentConnections,
     agent: AgentId,
     taker: Arc<dyn TurnTaker>,
     again: bool,
@@ -65,7 +71,7 @@ pub(crate) fn spawn_taker(
     let memory = Memory { incoming: from_agent, outgoing: to_agent };
     let speaker = Speaker { agent: agent.clone(), taker, to_server, turns: BTreeMap::new() };
     tokio::spawn(async move {
-        let connection = tokio::spawn(serve(memory, desk, Door::Own { agent, again }));
+        let connection = tokio::spawn(serve(memory, connections, Door::Own { agent, again }));
         speaker.speak(from_server).await;
         let _ = connection.await;
     })

@@ -53,7 +53,7 @@ impl AgentCommand {
 
 /// Starts the process and serves it until it ends. `again`: it resumes its state from before the server stopped.
 pub(crate) fn spawn_process(
-    desk: AgentConnections,
+    connections: AgentConnections,
     agent: AgentId,
     command: &AgentCommand,
     again: bool,
@@ -68,7 +68,7 @@ pub(crate) fn spawn_process(
     let reader = tokio::spawn(read_lines(stdout, lines));
     let pipe = Pipe { incoming, stdin, processes, _child: child };
     Ok(tokio::spawn(async move {
-        serve(pipe, desk, Door::Own { agent, again }).await;
+        serve(pipe, connections, Door::Own { agent, again }).await;
         reader.abort();
     }))
 }
@@ -100,7 +100,7 @@ impl Transport for Pipe {
     }
 }
 
-/// Prints what the agent writes to stderr, without characters that a terminal would obey.
+/// Prints what the agent writes to stderr, without characters that a terminal would execute.
 async fn print_errors(stderr: Option<ChildStderr>) {
     let Some(stderr) = stderr else { return };
     let mut reader = BufReader::new(stderr);

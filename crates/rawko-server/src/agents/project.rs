@@ -55,7 +55,7 @@ async fn speak(host: &Host, turn: &TakenTurn) -> Result<Taken, HostError> {
     begin(host, &id, turn).await?;
     let number = i64::try_from(turn.turn).unwrap_or(i64::MAX);
     let data = Value::map([("turn", Value::Int(number)), ("prompt", Value::from(prompt(turn)))]);
-    let unfinished = Unfinished { host: host.clone(), id: id.clone() };
+    let unfinished = TurnGuard { host: host.clone(), id: id.clone() };
     // A turn repeated after a crash is the same event, which is delivered once.
     host.send(&id, NamedEvent::new("TURN", data), Some(&turn.idempotency)).await?;
     let answer = answered(host, &id, number).await?;
@@ -122,12 +122,12 @@ fn line(message: &WireMessage) -> String {
 }
 
 /// Sends `TURN_ENDED` when dropped: the turn ended before the answer, so the agent can stop.
-struct Unfinished {
+struct TurnGuard {
     host: Host,
     id: String,
 }
 
-impl Drop for Unfinished {
+impl Drop for TurnGuard {
     fn drop(&mut self) {
         let (host, id) = (self.host.clone(), self.id.clone());
         // Without a runtime the process is ending, and the turn continues at the next start.

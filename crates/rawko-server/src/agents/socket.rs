@@ -18,13 +18,13 @@ const CONNECTIONS_MAX: usize = 10_000;
 /// Accepts agent connections.
 #[derive(Clone)]
 pub(crate) struct Gatekeeper {
-    desk: AgentConnections,
+    connections: AgentConnections,
     room: Arc<tokio::sync::Semaphore>,
 }
 
 impl Gatekeeper {
-    pub(crate) fn new(desk: AgentConnections) -> Self {
-        Self { desk, room: Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX)) }
+    pub(crate) fn new(connections: AgentConnections) -> Self {
+        Self { connections, room: Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX)) }
     }
 }
 
@@ -38,10 +38,10 @@ pub(crate) fn connect(
 ) -> Result<Response, Problem> {
     let full = |_| Problem::new(ProblemCode::Unavailable, "too many connected agents");
     let place = Arc::clone(&gate.room).try_acquire_owned().map_err(full)?;
-    let desk = gate.desk.clone();
+    let connections = gate.connections.clone();
     let upgrade = upgrade.max_message_size(FRAME_BYTES_MAX).max_frame_size(FRAME_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        serve(Socket(socket), desk, Door::Socket { trusted, on_guess }).await;
+        serve(Socket(socket), connections, Door::Socket { trusted, on_guess }).await;
         drop(place);
     }))
 }

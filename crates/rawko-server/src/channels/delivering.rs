@@ -2,7 +2,7 @@
 
 use rawko_turns::{AgentId, Channel, Effect, Message, State, SuspendReason};
 
-use super::keeping::Keeping;
+use super::keeping::ChannelStore;
 use super::messages::Messages;
 use crate::agents::Hub;
 use crate::protocol::{ToAgent, WireMessage, moment};
@@ -17,7 +17,7 @@ pub(crate) fn deliver(
     hub: &Hub,
     channel: &Channel,
     messages: &Messages,
-    keeping: &Keeping,
+    keeping: &ChannelStore,
     effects: &[Effect],
 ) {
     for (at, effect) in effects.iter().enumerate() {
@@ -29,7 +29,7 @@ fn deliver_one(
     hub: &Hub,
     channel: &Channel,
     messages: &Messages,
-    keeping: &Keeping,
+    keeping: &ChannelStore,
     effect: &Effect,
     rest: &[Effect],
 ) {
@@ -93,7 +93,7 @@ fn to_readers(
     hub: &Hub,
     channel: &Channel,
     messages: &Messages,
-    keeping: &Keeping,
+    keeping: &ChannelStore,
     number: u64,
     to: &[&AgentId],
 ) {

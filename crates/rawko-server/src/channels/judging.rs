@@ -9,6 +9,7 @@ use rawko_turns::Judgement;
 /// A round that has just ended.
 #[derive(Clone, Debug)]
 pub struct EndedRound {
+    /// Channel name.
     pub channel: String,
     /// The members of the channel.
     pub agents: Vec<String>,
@@ -20,6 +21,11 @@ pub struct EndedRound {
 
 /// Judges the work of agents in channels.
 pub trait RoundJudge: Send + Sync {
+    /// Prepares for the rounds of a channel, before its agents work.
+    fn begin(&self, _channel: String) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// `None` if there is nothing to judge; then the rounds alone count.
     fn judge(&self, round: EndedRound) -> Pin<Box<dyn Future<Output = Option<Judgement>> + Send>>;
 }

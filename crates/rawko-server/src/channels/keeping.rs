@@ -16,7 +16,7 @@ const PAGE: usize = 500;
 
 /// Store access for channels.
 #[derive(Clone)]
-pub(crate) struct Keeping {
+pub(crate) struct ChannelStore {
     host: Host,
     channel: Edition,
     member: Edition,
@@ -35,19 +35,27 @@ pub(crate) struct Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Entry {
+    /// A member changed state.
     Transition(LogLine),
+    /// A problem that changed no state.
     Warning(Warning),
 }
 
+/// A warning in the log of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
+    /// Time in RFC 3339, UTC.
     pub timestamp: String,
     /// Always `warning`.
     pub event: String,
+    /// Agent that the warning is about.
     #[serde(rename = "agentId")]
     pub agent: String,
+    /// Channel name.
     pub channel: String,
+    /// Number of the turn.
     pub turn: u64,
+    /// Warning for people.
     pub message: String,
 }
 
@@ -61,7 +69,7 @@ pub fn member_instance(channel: &str, agent: &str) -> String {
     format!("channel.{channel}.{agent}")
 }
 
-impl Keeping {
+impl ChannelStore {
     pub(crate) fn new(host: Host) -> Result<Self, ChannelError> {
         let channel = Edition::read("channel.yaml", CHANNEL_CHART)?;
         let member = Edition::read("agent_lifecycle.yaml", MEMBER_CHART)?;

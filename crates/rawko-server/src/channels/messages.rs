@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rawko_turns::Message;
 
-use super::keeping::Keeping;
+use super::keeping::ChannelStore;
 use crate::error::ChannelError;
 
 /// Messages in memory per channel.
@@ -27,7 +27,7 @@ impl Messages {
     /// Returns the first messages with numbers above `after` and up to `upto`, at most `limit`.
     pub(crate) fn range(
         &self,
-        keeping: &Keeping,
+        keeping: &ChannelStore,
         name: &str,
         after: u64,
         upto: u64,

@@ -14,7 +14,7 @@ use rawko_turns::{AgentId, Channel, Effect, Event, Message, OptionLayers, is_nam
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
-use self::keeping::Keeping;
+use self::keeping::ChannelStore;
 use self::room::{Room, RoomHandle};
 use crate::agents::Hub;
 use crate::error::ChannelError;
@@ -30,7 +30,7 @@ pub struct Channels {
 }
 
 struct Inner {
-    keeping: Keeping,
+    keeping: ChannelStore,
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
@@ -47,17 +47,19 @@ struct Rooms {
 }
 
 impl Channels {
+    /// Creates the channels of a host without a judge of rounds.
     pub fn new(host: Host, clock: Arc<dyn Clock>, log: LogSink) -> Result<Self, ChannelError> {
         Self::with_judge(host, clock, log, None)
     }
 
+    /// Creates the channels of a host; `judge` rates the work of each round.
     pub fn with_judge(
         host: Host,
         clock: Arc<dyn Clock>,
         log: LogSink,
         judge: Option<Arc<dyn RoundJudge>>,
     ) -> Result<Self, ChannelError> {
-        let keeping = Keeping::new(host)?;
+        let keeping = ChannelStore::new(host)?;
         let inner = Inner { keeping, hub: Hub::default(), clock, log, judge, rooms: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }

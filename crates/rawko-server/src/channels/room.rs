@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::delivering::deliver;
 use super::judging::{EndedRound, RoundJudge};
-use super::keeping::{Entry, Keeping, entries};
+use super::keeping::{ChannelStore, Entry, entries};
 use super::messages::Messages;
 use crate::agents::Hub;
 use crate::error::ChannelError;
@@ -24,6 +24,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// State of a channel, for watchers.
 #[derive(Clone, Debug)]
 pub struct ChannelSnapshot {
+    /// State after the last commit.
     pub channel: Channel,
     /// Number of changes.
     pub version: u64,
@@ -48,7 +49,7 @@ pub(crate) struct Room {
     channel: Channel,
     messages: Messages,
     version: u64,
-    keeping: Keeping,
+    keeping: ChannelStore,
     hub: Hub,
     clock: Arc<dyn Clock>,
     log: LogSink,
@@ -86,7 +87,7 @@ impl Room {
     /// Starts the room's task. It ends with the last handle.
     pub(crate) fn open(
         channel: Channel,
-        keeping: Keeping,
+        keeping: ChannelStore,
         hub: Hub,
         clock: Arc<dyn Clock>,
         log: LogSink,
@@ -105,11 +106,14 @@ impl Room {
     }
 
     async fn run(mut self, mut mailbox: mpsc::Receiver<Ask>) {
+        if let Some(judge) = self.judge.clone() {
+            judge.begin(self.channel.name.clone()).await;
+        }
         loop {
             let due = self.until_due();
             tokio::select! {
                 ask = mailbox.recv() => match ask {
-                    Some(ask) => self.obey(ask).await,
+                    Some(ask) => self.execute(ask).await,
                     None => return,
                 },
                 () = sleep(due) => {
@@ -132,7 +136,7 @@ impl Room {
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 
-    async fn obey(&mut self, ask: Ask) {
+    async fn execute(&mut self, ask: Ask) {
         // The requester may be gone; the change stands.
         match ask {
             Ask::Apply { event, reply } => drop(reply.send(self.apply(event).await)),

@@ -1,11 +1,11 @@
 //! `App`: the state shared by all handlers. Cheap to clone.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
 use rawko_core::World;
-use rawko_host::{Clock, Engine, Reader, SystemClock};
+use rawko_host::{Clock, Engine, Reader, RemoteServices, SystemClock};
 use rawko_telemetry::{Logs, Metrics};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -16,6 +16,8 @@ use super::live::Live;
 use super::problem::{Problem, ProblemCode};
 use super::project::{NoProject, Project};
 use super::settings::ServerSettings;
+use super::triggers::ServedTriggers;
+use super::usage::UsageCache;
 use crate::agents::Gatekeeper;
 use crate::serving::Serving;
 use crate::tokens::Tokens;
@@ -31,16 +33,27 @@ fn reads_max() -> usize {
 
 /// Options of the server.
 pub struct AppOptions {
+    /// Host of the instances.
     pub engine: Arc<dyn Engine>,
     /// Values that expressions see besides context and event.
     pub world: World,
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
+    /// Version of rawko, for `/v1/health`.
     pub version: &'static str,
     /// `None`: this server has no channels, and no socket for agents.
     pub channels: Option<Arc<Serving>>,
+    /// Interface to the served project.
     pub project: Arc<dyn Project>,
+    /// The queue of services that other programs provide.
+    pub services: RemoteServices,
+    /// Tokens and their roles.
     pub tokens: Tokens,
+    /// Section `server` of the settings.
     pub settings: ServerSettings,
+    /// Schedules and webhooks that start or send.
+    pub triggers: ServedTriggers,
+    /// Time limits of connections and streams.
     pub patience: Patience,
     /// Source of `/metrics`, and counter of requests.
     pub metrics: Option<Arc<Metrics>>,
@@ -58,13 +71,25 @@ impl AppOptions {
             version: env!("CARGO_PKG_VERSION"),
             channels: None,
             project: Arc::new(NoProject),
+            services: RemoteServices::default(),
             tokens: Tokens::default(),
             settings: ServerSettings::default(),
+            triggers: ServedTriggers::default(),
             patience: Patience::default(),
             metrics: None,
             logs: None,
         }
     }
+}
+
+/// Returns an address that a browser can open: not that of all interfaces.
+pub(super) fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 /// State shared by all handlers.
@@ -75,12 +100,14 @@ pub struct App {
 
 struct Inner {
     options: AppOptions,
+    address: SocketAddr,
     access: Access,
     gate: Option<Gatekeeper>,
     buckets: Buckets,
     answers: Answers,
     live: Live,
     shelf: Shelf,
+    usage: UsageCache,
     streams: Arc<Semaphore>,
     reads: Semaphore,
     closing: watch::Sender<bool>,
@@ -92,12 +119,14 @@ impl App {
     pub fn new(options: AppOptions, address: SocketAddr) -> App {
         let access = Access::new(options.tokens.clone(), &options.settings, address);
         let inner = Inner {
+            address,
             access,
             gate: options.channels.as_ref().map(|channels| channels.gatekeeper()),
             buckets: Buckets::new(options.settings.rate),
             answers: Answers::default(),
             live: Live::default(),
             shelf: Shelf::default(),
+            usage: UsageCache::default(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             reads: Semaphore::new(reads_max()),
             closing: watch::Sender::new(false),
@@ -123,12 +152,47 @@ impl App {
         self.inner.options.clock.now_ms()
     }
 
+    pub(crate) fn settings(&self) -> &ServerSettings {
+        &self.inner.options.settings
+    }
+
+    pub(crate) fn triggers(&self) -> &ServedTriggers {
+        &self.inner.options.triggers
+    }
+
+    /// Returns true if only this machine can connect.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.inner.address.ip().is_loopback()
+    }
+
+    /// Returns the address of the page for people: the configured one, else that of this machine.
+    pub(crate) fn public_url(&self) -> String {
+        let own = || format!("http://{}", reachable(self.inner.address));
+        self.settings().public_url.clone().unwrap_or_else(own)
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.inner.options.clock)
+    }
+
+    /// Returns the key of states that MCP clients return: known to the holders of tokens only, the same after a restart.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_key(&self) -> [u8; 32] {
+        self.inner.options.tokens.derived_key("rawko 2026-11 MCP request state")
+    }
+
     pub(crate) fn version(&self) -> &'static str {
         self.inner.options.version
     }
 
     pub(crate) fn project(&self) -> &Arc<dyn Project> {
         &self.inner.options.project
+    }
+
+    /// Returns the queue of services that other programs provide.
+    pub(crate) fn services(&self) -> &RemoteServices {
+        &self.inner.options.services
     }
 
     /// Returns the channels, or a problem if this server has none.
@@ -170,6 +234,11 @@ impl App {
     /// Returns the cache of chart data.
     pub(crate) fn shelf(&self) -> &Shelf {
         &self.inner.shelf
+    }
+
+    /// Returns the cache of usage by model.
+    pub(crate) fn usage(&self) -> &UsageCache {
+        &self.inner.usage
     }
 
     pub(crate) fn uptime_ms(&self) -> u64 {

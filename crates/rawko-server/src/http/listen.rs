@@ -2,7 +2,7 @@
 //! timeout, no connection limit, and no bounded shutdown.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::app::{App, AppOptions};
+use super::app::{App, AppOptions, reachable};
 use super::limits::{Impatient, Patience};
 use super::live::Hangup;
+use super::notify::{Notifier, NotifyOptions};
 use super::router;
+use super::triggers::TriggerRunner;
 
 /// Concurrent connections, including event streams and agents. Further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 22_000;
@@ -45,13 +47,7 @@ impl Inviter {
     /// Returns the address of a link with this code, which must be random.
     pub fn link(&self, code: &str) -> String {
         self.app.access().links.issue(code, &self.token, self.app.now_ms());
-        // A browser cannot open the address of all interfaces.
-        let host = match self.address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        format!("http://{}/login/{code}", SocketAddr::new(host, self.address.port()))
+        format!("http://{}/login/{code}", reachable(self.address))
     }
 }
 
@@ -63,6 +59,7 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts serving on a bound listener.
     pub fn start(listener: TcpListener, options: AppOptions) -> io::Result<Server> {
         let address = listener.local_addr()?;
         let app = App::new(options, address);
@@ -71,6 +68,7 @@ impl Server {
         Ok(Server { address, app, task })
     }
 
+    /// Returns the bound address, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -78,6 +76,26 @@ impl Server {
     /// Issues one-time links that log a browser in as a token.
     pub fn inviter(&self, token: &str) -> Inviter {
         Inviter { app: self.app.clone(), address: self.address, token: token.to_owned() }
+    }
+
+    /// Sends messages about pending requests to the receivers of the settings, until the server closes.
+    pub fn notify(&self, options: NotifyOptions) -> Result<(), String> {
+        if let Some(notifier) = Notifier::new(&self.app, options)? {
+            tokio::spawn(notifier.serve());
+        }
+        Ok(())
+    }
+
+    /// Drives the schedules until the server closes.
+    pub fn run_triggers(&self) {
+        if !self.app.triggers().is_empty() {
+            tokio::spawn(self.triggers().serve());
+        }
+    }
+
+    /// Returns the driver of the schedules, for tests that decide when it looks.
+    pub fn triggers(&self) -> TriggerRunner {
+        TriggerRunner::new(&self.app)
     }
 
     /// Stops accepting connections, ends streams, and gives running requests time to finish.

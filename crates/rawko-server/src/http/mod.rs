@@ -8,6 +8,7 @@ mod assets;
 mod audit;
 mod channels;
 mod charts;
+mod doctor;
 mod extract;
 mod faults;
 mod headers;
@@ -17,29 +18,40 @@ mod limits;
 mod listen;
 mod live;
 mod metrics;
+mod notify;
 mod openapi;
 mod paging;
 mod panics;
 mod problem;
 mod project;
+mod services;
 mod session;
 mod settings;
+mod studio;
+mod triggers;
+mod usage;
 mod work;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use utoipa_axum::router::OpenApiRouter;
 
+#[cfg(feature = "mcp")]
+pub(crate) use access::caller_of;
 pub use app::{App, AppOptions};
+pub use doctor::{DoctorCheck, SettingsText};
 pub use limits::Patience;
 pub use listen::{Inviter, Server};
 pub use metrics::serve_metrics;
+pub use notify::{MessageFormat, NotifyOptions, Receiver};
 pub use openapi::document as openapi_document;
 pub use problem::{Problem, ProblemCode};
 pub use project::{
     AgentHealth, AgentInfo, ChartOrigin, HealthState, NewAttachment, NewTask, NoProject, Project, Working,
 };
 pub use settings::{Rate, ServerSettings};
+pub use studio::{ChartCoverage, ChartFile, ChartTests, NewScenario, SaveChart, ScenarioResult};
+pub use triggers::{ServedTriggers, TriggerRunner};
 pub use work::{
     ChangedFile, Changes, ChangesRequest, CheckpointInfo, ContinueRequest, NewLimits, RaiseRequest,
     UndoRequest, Undone,
@@ -58,8 +70,13 @@ fn nouns() -> Routes {
         live::routes(),
         charts::routes(),
         agents::routes(),
+        services::routes(),
         channels::routes(),
         audit::routes(),
+        notify::routes(),
+        usage::routes(),
+        doctor::routes(),
+        triggers::routes(),
     ];
     nouns.into_iter().fold(OpenApiRouter::with_openapi(openapi::preamble()), OpenApiRouter::merge)
 }
@@ -67,6 +84,8 @@ fn nouns() -> Routes {
 /// The complete router of an address. The last layer is the first to see a request.
 pub(crate) fn router(app: App) -> Router {
     let (routes, _) = nouns().split_for_parts();
+    #[cfg(feature = "mcp")]
+    let routes = crate::mcp::routes(&app, routes);
     routes
         .route("/v1/openapi.json", axum::routing::get(openapi::serve))
         .route("/login/{code}", axum::routing::get(session::enter))

@@ -77,7 +77,8 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
     operation.operation_id = Some(name(path, &verb));
     let role = needed(&verb, path);
     let mut statuses = vec![("400", "malformed request"), ("403", "not permitted, or cross-site")];
-    if role.is_some() || path == "/v1/session" {
+    // The code in the path of a signed link is a credential, too.
+    if role.is_some() || path == "/v1/session" || path.starts_with("/v1/requests/") {
         statuses.push(("401", "a valid token is required"));
     }
     if path.contains('{') || verb == axum::http::Method::POST {
@@ -91,6 +92,8 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation) {
             ("415", "the content type must be application/json"),
             ("422", "invalid body"),
         ]);
+    } else if path.ends_with("/tests") {
+        statuses.push(("422", "not possible in this project"));
     }
     statuses.extend([
         ("429", "too many requests"),

@@ -10,12 +10,15 @@ use rawko_host::{Engine, Fork, Receipt};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::doctor::{DoctorCheck, SettingsText};
 use super::problem::{Problem, ProblemCode};
+use super::studio::{ChartFile, ChartTests, NewScenario, SaveChart};
 use super::work::{Changes, ChangesRequest, ContinueRequest, RaiseRequest, UndoRequest, Undone};
 
 /// Future of a project operation.
 pub type Working<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Interface to the served project.
 pub trait Project: Send + Sync {
     /// Returns the agents, with the data that is available without any request.
     fn agents(&self) -> Vec<AgentInfo>;
@@ -32,6 +35,30 @@ pub trait Project: Send + Sync {
     /// Stores an uploaded chart, so that it is published after a restart. Blocks.
     fn keep_chart(&self, chart: &str, version: &str, text: &str) -> std::io::Result<()>;
 
+    /// Returns the definition of an agent: prompt, model, tools, permissions, limits. No program and no secret.
+    fn agent(&self, _name: &str) -> Option<serde_json::Value> {
+        None
+    }
+    /// Runs the checks of `rawko doctor` that ask nothing outside. Blocks.
+    fn doctor(&self) -> Result<Vec<DoctorCheck>, Problem> {
+        Ok(Vec::new())
+    }
+    /// Returns the settings files that apply, the nearest first.
+    fn settings(&self) -> Vec<SettingsText> {
+        Vec::new()
+    }
+    /// Writes a chart to a file of the project, trusts the file, and returns its name. Blocks.
+    fn save_chart(&self, _: SaveChart) -> Result<String, Problem> {
+        Err(Problem::new(ProblemCode::NotPossible, "this server has no project to save to"))
+    }
+    /// Adds a scenario to those of a chart, if it passes, and runs them. Blocks.
+    fn save_scenario(&self, _: NewScenario) -> Result<ChartTests, Problem> {
+        Err(Problem::new(ProblemCode::NotPossible, "this server has no project to save to"))
+    }
+    /// Runs the scenarios of a chart. Blocks.
+    fn test_chart(&self, _: ChartFile) -> Result<ChartTests, Problem> {
+        Ok(ChartTests::default())
+    }
     /// Returns the files that an instance changed.
     fn changes(&self, _: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
         Box::pin(async { Err(no_files()) })
@@ -109,28 +136,42 @@ pub enum ChartOrigin {
 /// An agent as defined in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentInfo {
+    /// Agent id, the name of its file.
     pub name: String,
+    /// Name shown to people.
     pub display_name: String,
+    /// Kind of the agent: `llm`, `process`, `acp`, `human`, `scripted` or `chart`.
     pub kind: String,
+    /// Model in the form `provider/model`; the project's default if omitted.
     pub model: Option<String>,
+    /// When to use the agent, in one sentence.
     pub description: String,
+    /// File name shown in messages.
     pub file: String,
     /// Error in its file that makes it unusable.
     pub broken: Option<String>,
 }
 
+/// The state of an agent's requirements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AgentHealth {
+    /// Summary for a badge.
     pub state: HealthState,
+    /// Explanation, with the way to fix a problem.
     pub message: String,
 }
 
+/// The summary of a health check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthState {
+    /// The agent can run.
     Ok,
+    /// The agent can run with restrictions.
     Warning,
+    /// The agent cannot run.
     Broken,
+    /// Not checked.
     Unknown,
 }
 
@@ -138,6 +179,7 @@ pub enum HealthState {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewTask {
+    /// Task text in plain language.
     pub task: String,
     /// Agent that runs first, overriding the arbiter.
     pub agent: Option<String>,
@@ -155,6 +197,11 @@ pub struct NewTask {
     pub attachments: Vec<NewAttachment>,
     /// Instance id (generated if omitted).
     pub id: Option<String>,
+    /// Add the task to the queue instead of starting it now.
+    #[serde(default)]
+    pub queue: bool,
+    /// Priority in the queue; higher runs earlier. Needs `queue`.
+    pub priority: Option<i64>,
 }
 
 /// An image: PNG, JPEG, GIF or WebP, at most 5 MB.

@@ -28,6 +28,8 @@ pub(crate) struct Session {
     role: Option<Role>,
     /// True if a token is required.
     required: bool,
+    /// True if this server can remove instances.
+    can_prune: bool,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -61,8 +63,8 @@ async fn log_in(
     let Some(token) = tokens.find(token.trim()) else {
         return Err(wrong_token(&app, peer.map(|Extension(peer)| peer)));
     };
-    if token.role == Role::Agent {
-        let detail = "the token is an agent's; a person needs the role `read` or more";
+    if token.role < Role::Read {
+        let detail = "the token is for a program; a person needs the role `read` or more";
         return Err(Problem::new(ProblemCode::Forbidden, detail));
     }
     let cookie = visit(&app, token, &headers);
@@ -115,7 +117,7 @@ async fn log_out(State(app): State<App>, headers: HeaderMap) -> Response {
 }
 
 fn session(app: &App, role: Option<Role>) -> Session {
-    Session { role, required: !app.access().tokens.is_empty() }
+    Session { role, required: !app.access().tokens.is_empty(), can_prune: app.engine().can_remove() }
 }
 
 fn cookie(value: &str, age_s: i64, headers: &HeaderMap) -> HeaderValue {

@@ -7,6 +7,7 @@ use rawko_chart::{Document, DocumentEntry, Finding};
 use rawko_host::{Environment, Settings, SettingsReader};
 use rawko_turns::is_name;
 
+use super::notify::{Receiver, public_url_of, receivers_of};
 use crate::role::Role;
 use crate::tokens::Tokens;
 
@@ -15,18 +16,25 @@ const RATE: Rate = Rate { per_second: 500, burst: 2_000 };
 /// Rate limit per client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
+    /// Requests per second in the long run.
     pub per_second: u32,
+    /// Requests at once after a pause.
     pub burst: u32,
 }
 
 /// Settings of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
+    /// Address to listen on, unless a flag overrides it.
     pub listen: Option<SocketAddr>,
     /// Host names besides those of loopback, for a server behind a proxy.
     pub hosts: Vec<String>,
     /// `None`: unlimited.
     pub rate: Option<Rate>,
+    /// Webhooks that receive messages about requests to people.
+    pub notify: Vec<Receiver>,
+    /// Address of the page for people elsewhere: `https://rawko.example`.
+    pub public_url: Option<String>,
     tokens: Vec<TokenSettings>,
     /// The project.
     root: PathBuf,
@@ -49,7 +57,15 @@ enum Source {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        Self { listen: None, hosts: Vec::new(), rate: Some(RATE), tokens: Vec::new(), root: PathBuf::new() }
+        Self {
+            listen: None,
+            hosts: Vec::new(),
+            rate: Some(RATE),
+            notify: Vec::new(),
+            public_url: None,
+            tokens: Vec::new(),
+            root: PathBuf::new(),
+        }
     }
 }
 
@@ -59,8 +75,8 @@ impl ServerSettings {
         let (mut said, mut problems) = (SettingsFile::default(), Vec::new());
         for section in settings.sections("server") {
             let mut reader = SettingsReader::new(settings.environment());
-            let mut below = section_of(&mut reader, &section.document, root);
             let is_of_project = &*section.file == PROJECT;
+            let mut below = section_of(&mut reader, &section.document, root, is_of_project);
             below.tokens.iter_mut().flatten().for_each(|token| token.is_of_project = is_of_project);
             said = said.over(below);
             if !reader.findings.is_empty() {
@@ -109,7 +125,7 @@ impl ServerSettings {
     pub fn token_files_below(&self, folder: &Path) -> Vec<&Path> {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let is_below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
-        let acting = self.tokens.iter().filter(|token| token.role >= Role::Operate);
+        let acting = self.tokens.iter().filter(|token| token.role.acts());
         let files = acting.filter_map(|token| match &token.from {
             Source::File(path) => Some(path.as_path()),
             Source::Variable(_) => None,
@@ -125,6 +141,8 @@ struct SettingsFile {
     hosts: Option<Vec<String>>,
     per_second: Option<u32>,
     burst: Option<u32>,
+    notify: Option<Vec<Receiver>>,
+    public_url: Option<String>,
     tokens: Option<Vec<TokenSettings>>,
 }
 
@@ -135,6 +153,8 @@ impl SettingsFile {
             hosts: self.hosts.or(below.hosts),
             per_second: self.per_second.or(below.per_second),
             burst: self.burst.or(below.burst),
+            notify: self.notify.or(below.notify),
+            public_url: self.public_url.or(below.public_url),
             tokens: match (self.tokens, below.tokens) {
                 // The tokens of the person stay; a project may add some that cannot act.
                 (Some(inner), Some(mut outer)) => {
@@ -155,6 +175,8 @@ impl SettingsFile {
             listen: self.listen,
             hosts: self.hosts.unwrap_or_default(),
             rate: (per_second > 0).then_some(Rate { per_second, burst }),
+            notify: self.notify.unwrap_or_default(),
+            public_url: self.public_url,
             tokens: self.tokens.unwrap_or_default(),
             root: PathBuf::new(),
         }
@@ -171,7 +193,7 @@ impl TokenSettings {
     /// Returns the reason why the project must not define this token: a project names the place of a person's secret, it does
     /// not give itself the authority of a person by a value that it knows.
     fn minted(&self, value: &str, root: &Path) -> Option<String> {
-        if !self.is_of_project || self.role < Role::Operate {
+        if !self.is_of_project || !self.role.acts() {
             return None;
         }
         let help = "define it in your own settings (~/.config/rawko/config.yaml)";
@@ -196,10 +218,18 @@ impl TokenSettings {
     }
 }
 
-fn section_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> SettingsFile {
+fn section_of(
+    reader: &mut SettingsReader<'_>,
+    at: &Document,
+    root: &Path,
+    is_of_project: bool,
+) -> SettingsFile {
     let mut said = SettingsFile::default();
-    for entry in reader.record(at, "`server`", &["listen", "hosts", "rate", "tokens"]) {
+    let keys = ["listen", "hosts", "rate", "tokens", "notify", "public_url"];
+    for entry in reader.record(at, "`server`", &keys) {
         match entry.key.as_str() {
+            "notify" => said.notify = Some(receivers_of(reader, &entry.value, is_of_project)),
+            "public_url" => said.public_url = public_url_of(reader, &entry.value, is_of_project),
             "listen" => said.listen = address_of(reader, entry),
             "hosts" => {
                 let hosts = reader.texts(&entry.value, "`hosts` of `server`");
@@ -264,7 +294,7 @@ fn token_of(reader: &mut SettingsReader<'_>, at: &Document, root: &Path) -> Opti
             "role" => {
                 role = Role::from_word(text);
                 if role.is_none() {
-                    let help = "use `agent`, `read`, `operate` or `admin`";
+                    let help = "use `service`, `agent`, `read`, `operate` or `admin`";
                     reader.invalid(entry.value.span, format!("unknown role `{text}`"), help);
                 }
             }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 /// Selects changes of an instance and its descendants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangesRequest {
+    /// Instance id.
     pub id: String,
     /// Only changes until this step.
     pub at: Option<u64>,
@@ -18,7 +19,9 @@ pub struct ChangesRequest {
 /// The files that an instance and its agents changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Changes {
+    /// Instance id.
     pub id: String,
+    /// Changed files, by path.
     pub files: Vec<ChangedFile>,
     /// Paths that others changed in between; their diff includes those changes.
     pub mixed: Vec<String>,
@@ -31,6 +34,7 @@ pub struct Changes {
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ChangedFile {
+    /// Path relative to the project.
     pub path: String,
     /// `added`, `modified` or `deleted`.
     pub status: String,
@@ -38,6 +42,7 @@ pub struct ChangedFile {
     pub added: usize,
     /// Removed lines.
     pub removed: usize,
+    /// True if the file is not text; it has no diff then.
     pub is_binary: bool,
     /// Unified diff with git's headers.
     pub diff: String,
@@ -46,9 +51,11 @@ pub struct ChangedFile {
 /// A call that changed files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct CheckpointInfo {
+    /// Number of the checkpoint within the project.
     pub number: u64,
     /// Step of the instance that the call belongs to.
     pub step: Option<u64>,
+    /// Time in milliseconds since the Unix epoch.
     pub at_ms: u64,
     /// `call`, `undo`, `redo` or `merge`.
     pub kind: String,
@@ -56,12 +63,14 @@ pub struct CheckpointInfo {
     pub instance: String,
     /// Tool or command.
     pub tool: String,
+    /// Changed files, relative to the project.
     pub paths: Vec<String>,
 }
 
 /// An order to restore files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UndoRequest {
+    /// Instance id.
     pub id: String,
     /// Only changes after this step.
     pub to: Option<u64>,
@@ -74,6 +83,7 @@ pub struct UndoRequest {
 /// Result of an undo or redo.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Undone {
+    /// Instance id.
     pub id: String,
     /// Files that have their earlier contents again.
     pub restored: Vec<String>,
@@ -84,7 +94,9 @@ pub struct Undone {
 /// A message for a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContinueRequest {
+    /// Instance id.
     pub id: String,
+    /// Message to the agents; `None` continues without one.
     pub text: Option<String>,
     /// The person, for the journal.
     pub by: Value,
@@ -93,7 +105,9 @@ pub struct ContinueRequest {
 /// Higher limits for a task that ended at one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RaiseRequest {
+    /// Instance id.
     pub id: String,
+    /// New limits; omitted ones stay as they are.
     pub limits: NewLimits,
 }
 

@@ -16,6 +16,7 @@ pub enum FromAgent {
         protocol: u32,
         /// Name of the agent: letters, digits, `-` and `_`.
         agent: String,
+        /// Token of the agent, if the server requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
         /// Session of the previous connection: with it the agent resumes its state.
@@ -29,51 +30,70 @@ pub enum FromAgent {
     Heartbeat {},
     /// Posts a message. Text that ends in the word TURN_COMPLETE completes the turn.
     Message {
+        /// Channel name.
         channel: String,
+        /// Message text.
         text: String,
+        /// Turn that the message belongs to; the current one if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
+        /// Deduplication id; the response repeats it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
+    /// Completes the agent's turn without a message.
     TurnComplete {
+        /// Channel name.
         channel: String,
+        /// Turn to complete; the current one if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
+        /// Deduplication id; the response repeats it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
     /// Suspends the agent's turn. No other agent gets it meanwhile.
     Wait {
+        /// Channel name.
         channel: String,
+        /// Turn to suspend; the current one if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
+        /// Reason for people.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
+        /// Condition that ends the wait; only the agent itself if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Until>,
         /// Time after which the turn is forfeited; the channel's own limit applies if it is shorter.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timeout_seconds: Option<f64>,
+        /// Deduplication id; the response repeats it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
     /// Resumes a waiting turn.
     Resumed {
+        /// Channel name.
         channel: String,
+        /// Turn to resume; the current one if omitted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
+        /// Deduplication id; the response repeats it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
     /// Requests messages of a channel that the agent is in.
     History {
+        /// Channel name.
         channel: String,
         /// Only messages with a number above this one.
         #[serde(default)]
         after: u64,
+        /// Maximum number of messages.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
+        /// Id that the response repeats.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },

@@ -14,7 +14,9 @@ use super::moment;
 pub enum ToAgent {
     /// Response to `register`.
     Registered {
+        /// Version of the protocol, 1.
         protocol: u32,
+        /// Name of the agent.
         agent: String,
         /// Session to reconnect with.
         session: String,
@@ -22,17 +24,23 @@ pub enum ToAgent {
         resumed: bool,
         /// Heartbeat interval; an agent that misses three is considered lost.
         heartbeat_seconds: u64,
+        /// Channels that the agent is assigned to.
         channels: Vec<ChannelInfo>,
     },
+    /// Answer to a heartbeat.
     Heartbeat {},
     /// The agent joined a channel's queue.
     Assigned {
+        /// Channel name.
         channel: String,
+        /// Names of all members.
         members: Vec<String>,
     },
     /// The agent has the turn.
     TurnGranted {
+        /// Channel name.
         channel: String,
+        /// Number of the turn.
         turn: u64,
         /// End of the turn; null while the turn is paused.
         deadline: Option<String>,
@@ -47,41 +55,63 @@ pub enum ToAgent {
     },
     /// A message was posted. `observing`: the agent does not have the turn.
     Message {
+        /// Channel name.
         channel: String,
+        /// The posted message.
         message: WireMessage,
+        /// True if the agent does not have the turn.
         observing: bool,
     },
     /// The agent's turn is suspended, not at its request.
     TurnSuspended {
+        /// Channel name.
         channel: String,
+        /// Number of the turn.
         turn: u64,
+        /// Reason for people.
         why: String,
     },
     /// The agent's wait began, and ends at `until` at the latest.
     Waiting {
+        /// Channel name.
         channel: String,
+        /// Number of the turn.
         turn: u64,
+        /// End of the wait in RFC 3339.
         until: String,
     },
     /// A suspended turn resumes.
     Resumed {
+        /// Channel name.
         channel: String,
+        /// Number of the turn.
         turn: u64,
+        /// New end of the turn in RFC 3339.
         deadline: String,
+        /// Messages since the turn was suspended.
         messages: Vec<WireMessage>,
     },
+    /// The agent's turn ended.
     TurnEnded {
+        /// Channel name.
         channel: String,
+        /// Number of the turn.
         turn: u64,
+        /// Reason: `completed`, `timeout`, `silence` and others.
         why: String,
     },
+    /// A person removed the agent from a channel.
     Removed {
+        /// Channel name.
         channel: String,
+        /// Name of the person.
         by: String,
     },
     /// The request succeeded. Only for messages with an `id`.
     Accepted {
+        /// Id of the request.
         id: String,
+        /// Channel name.
         channel: String,
         /// Number of the posted message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,19 +120,28 @@ pub enum ToAgent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         duplicate: bool,
     },
+    /// Response to `history`.
     History {
+        /// Channel name.
         channel: String,
+        /// Messages in order.
         messages: Vec<WireMessage>,
         /// True if there are more messages.
         more: bool,
+        /// Id of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
     },
+    /// A request failed, or a message could not be read.
     Error {
+        /// Code for programs.
         code: String,
+        /// Sentence for people.
         message: String,
+        /// Id of the request, if it had one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
+        /// Channel name, if the request had one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         channel: Option<String>,
         /// The connection is closed after this error.
@@ -115,6 +154,7 @@ pub enum ToAgent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "http", derive(JsonSchema))]
 pub struct ChannelInfo {
+    /// Channel name.
     pub channel: String,
     /// OFFLINE, IDLE, QUEUED, ACTIVE or WAITING.
     pub state: String,
@@ -126,10 +166,13 @@ pub struct ChannelInfo {
 pub struct WireMessage {
     /// Position in the channel, without gaps.
     pub number: u64,
+    /// Time in RFC 3339.
     pub at: String,
     /// `agent`, `person` or `notice`.
     pub kind: String,
+    /// Name of the agent or person; `channel` for a notice.
     pub from: String,
+    /// Message text.
     pub text: String,
     /// Set if it arrived after its turn had ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -182,3 +182,43 @@ async fn pausing_and_resuming() {
     assert_eq!(api.post("/v1/instances/o-1/pause", json!(null)).await.problem(), "409 over");
     api.stop().await;
 }
+
+#[tokio::test]
+async fn ended_instances_are_removed_with_their_children() {
+    let api = Api::start().await;
+    for id in ["o-1", "o-2", "o-3"] {
+        api.order(id).await;
+    }
+    api.post("/v1/instances", json!({"chart": "parent", "id": "p-1"})).await.ok();
+    for id in ["o-1", "p-1"] {
+        api.post(&format!("/v1/instances/{id}/cancel"), json!({})).await.ok();
+    }
+    let table = [
+        (json!({"ids": []}), "422 invalid_body"),
+        (json!({"ids": ["o-1", "o-2"]}), "409 not_removable"),
+        (json!({"ids": ["p-1.order.0"]}), "409 not_removable"),
+        (json!({"ids": ["o-1", "nothing"]}), "404 no_instance"),
+    ];
+    for (body, expected) in table {
+        assert_eq!(api.post("/v1/prune", body.clone()).await.problem(), expected, "{body}");
+    }
+    assert_eq!(api.get("/v1/instances?children=true").await.ok()["total"], 5, "nothing was removed");
+    let removed = api.post("/v1/prune", json!({"ids": ["o-1", "p-1", "o-1"]})).await.ok();
+    assert_eq!(removed, json!({"removed": 3}));
+    assert_eq!(api.get("/v1/instances?children=true").await.ok()["total"], 2);
+    for id in ["o-1", "p-1", "p-1.order.0"] {
+        assert_eq!(api.get(&format!("/v1/instances/{id}")).await.problem(), "404 no_instance", "{id}");
+        let event = json!({"type": "NOTE"});
+        let sent = api.post(&format!("/v1/instances/{id}/events"), event).await;
+        assert_eq!(sent.problem(), "404 no_instance", "{id}");
+    }
+    // The others continue, and the id is free again.
+    api.send("o-2", "NOTE", json!("still here")).await;
+    api.order("o-1").await;
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["step"], 0);
+    let folder = api.stop().await;
+    let api = Api::after(folder).await;
+    assert_eq!(api.get("/v1/instances?children=true").await.ok()["total"], 3);
+    assert_eq!(api.get("/v1/instances/o-2").await.ok()["context"]["note"], "still here");
+    api.stop().await;
+}

@@ -44,3 +44,19 @@ async fn what_is_asked_is_listed_and_answered() {
     assert_eq!(asked(&api, "").await.0, [""; 0]);
     api.stop().await;
 }
+
+/// The document of an instance names the time of a request, and an answer with it counts for that request only.
+#[tokio::test]
+async fn an_answer_to_an_earlier_request_is_refused() {
+    let api = Api::start().await;
+    api.order("o-1").await;
+    api.send("o-1", "BIG", json!(null)).await;
+    let ask = api.get("/v1/instances/o-1").await.ok()["waits"]["asks"][0].clone();
+    let since_ms = ask["since_ms"].as_i64().unwrap();
+    let answer = |since_ms: i64| json!({"invoke": "approval", "since_ms": since_ms, "approved": true});
+    let stale = api.post("/v1/instances/o-1/answer", answer(since_ms - 1)).await;
+    assert_eq!(stale.problem(), "409 superseded");
+    api.post("/v1/instances/o-1/answer", answer(since_ms)).await.ok();
+    assert_eq!(api.get("/v1/instances/o-1").await.ok()["configuration"][0], "work.packing");
+    api.stop().await;
+}

@@ -13,7 +13,10 @@ use crate::support::{DOOR, SECRETS, guarded, open, start, tokens};
 async fn on_loopback_without_tokens_everybody_is_admin() {
     let server = open().await;
     let session = server.get("/v1/session").send().await;
-    assert_eq!((session.status, session.json()), (200, json!({"role": "admin", "required": false})));
+    assert_eq!(
+        (session.status, session.json()),
+        (200, json!({"role": "admin", "required": false, "can_prune": true}))
+    );
     assert_eq!(server.get("/v1/charts").send().await.status, 200);
     server.stop().await;
 }
@@ -25,7 +28,10 @@ async fn a_token_is_needed_where_there_are_any() {
     assert_eq!((without.status, without.problem().as_str()), (401, "unauthorized"));
     assert_eq!(without.header("www-authenticate"), Some("Bearer"));
     let session = server.get("/v1/session").send().await;
-    assert_eq!((session.status, session.json()), (200, json!({"role": null, "required": true})));
+    assert_eq!(
+        (session.status, session.json()),
+        (200, json!({"role": null, "required": true, "can_prune": true}))
+    );
     let wrong = ["", "look-1f9", "look-1f9e0", "LOOK-1F9E", "admin", "read"];
     for token in wrong {
         let answer = server.get("/v1/charts").token(token).send().await;
@@ -50,7 +56,7 @@ async fn the_page_logs_in_with_a_cookie() {
 
     let secret = SECRETS[1].1;
     let log_in = server.post("/v1/session", json!({"token": secret})).send().await;
-    assert_eq!(log_in.json(), json!({"role": "operate", "required": true}));
+    assert_eq!(log_in.json(), json!({"role": "operate", "required": true, "can_prune": true}));
     let set = log_in.header("set-cookie").unwrap().to_owned();
     for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=43200"] {
         assert!(set.contains(part), "{set}");
@@ -66,7 +72,7 @@ async fn the_page_logs_in_with_a_cookie() {
     assert_eq!(server.get("/v1/charts").header("cookie", &spoiled).send().await.status, 401);
 
     let log_out = server.ask("DELETE", "/v1/session").header("cookie", &cookie).send().await;
-    assert_eq!(log_out.json(), json!({"role": null, "required": true}));
+    assert_eq!(log_out.json(), json!({"role": null, "required": true, "can_prune": true}));
     assert!(log_out.header("set-cookie").unwrap().starts_with("rawko_session=; Path=/; Max-Age=0"));
 
     let by_tls = server

@@ -62,12 +62,14 @@ async fn a_connected_agent_without_a_channel_is_listed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_needs_a_token_of_an_agent_or_one_that_may_operate() {
     let server = guarded().await;
-    let [(_, read), (_, operate), (_, admin), (_, agent)] = SECRETS;
+    let [(_, read), (_, operate), (_, admin), (_, agent), (_, service)] = SECRETS;
     let table = [
         (None, None, "unauthorized"),
         (None, Some("nonsense"), "unauthorized"),
         (None, Some(read), "unauthorized"),
         (Some(read), None, "unauthorized"),
+        (None, Some(service), "unauthorized"),
+        (Some(service), None, "unauthorized"),
         (None, Some(operate), "registered"),
         (None, Some(agent), "registered"),
         (Some(agent), None, "registered"),

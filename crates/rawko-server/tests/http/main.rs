@@ -14,5 +14,8 @@ mod origins;
 mod problems;
 mod reference;
 mod roles;
+mod services;
 mod settings;
+mod studio;
 mod support;
+mod triggers;

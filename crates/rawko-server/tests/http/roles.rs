@@ -45,7 +45,14 @@ async fn every_route_with_every_role() {
         let mut words = Vec::new();
         // An invalid parameter, because a valid stream would not end.
         let path_asked = if path == "/v1/stream" { format!("{path}?after=nonsense") } else { path.clone() };
-        for role in [None, Some(Role::Agent), Some(Role::Read), Some(Role::Operate), Some(Role::Admin)] {
+        for role in [
+            None,
+            Some(Role::Service),
+            Some(Role::Agent),
+            Some(Role::Read),
+            Some(Role::Operate),
+            Some(Role::Admin),
+        ] {
             let request = ask(&server, &method, &path_asked);
             let request = match role {
                 Some(role) => request.role(role),
@@ -57,49 +64,65 @@ async fn every_route_with_every_role() {
         table.push_str(&format!("{method:<6} {path:<34} {}\n", words.join(" ")));
     }
     expect![[r#"
-        GET    /metrics                           token? role? in in in
-        GET    /v1/agents                         token? role? in in in
-        GET    /v1/approvals                      token? role? in in in
-        GET    /v1/audit                          token? role? in in in
-        GET    /v1/channels                       token? role? in in in
-        POST   /v1/channels                       token? role? role? in in
-        GET    /v1/channels/{name}                token? role? in in in
-        POST   /v1/channels/{name}/actions        token? role? role? in in
-        GET    /v1/channels/{name}/messages       token? role? in in in
-        POST   /v1/channels/{name}/messages       token? role? role? in in
-        GET    /v1/charts                         token? role? in in in
-        POST   /v1/charts                         token? role? role? role? in
-        POST   /v1/charts/check                   token? role? in in in
-        GET    /v1/charts/{id}                    token? role? in in in
-        GET    /v1/charts/{id}/graph              token? role? in in in
-        GET    /v1/health                         in in in in in
-        GET    /v1/instances                      token? role? in in in
-        POST   /v1/instances                      token? role? role? in in
-        GET    /v1/instances/{id}                 token? role? in in in
-        POST   /v1/instances/{id}/answer          token? role? role? in in
-        POST   /v1/instances/{id}/cancel          token? role? role? in in
-        GET    /v1/instances/{id}/changes         token? role? in in in
-        GET    /v1/instances/{id}/children        token? role? in in in
-        GET    /v1/instances/{id}/drawing         token? role? in in in
-        POST   /v1/instances/{id}/events          token? role? role? in in
-        POST   /v1/instances/{id}/fork            token? role? role? in in
-        POST   /v1/instances/{id}/items/{item}/retry token? role? role? in in
-        GET    /v1/instances/{id}/journal         token? role? in in in
-        POST   /v1/instances/{id}/migrate         token? role? role? in in
-        POST   /v1/instances/{id}/pause           token? role? role? in in
-        POST   /v1/instances/{id}/resume          token? role? role? in in
-        POST   /v1/instances/{id}/retry           token? role? role? in in
-        GET    /v1/instances/{id}/transcript      token? role? in in in
-        POST   /v1/instances/{id}/undo            token? role? role? in in
-        GET    /v1/search                         token? role? in in in
-        DELETE /v1/session                        in in in in in
-        GET    /v1/session                        in in in in in
-        POST   /v1/session                        in in in in in
-        GET    /v1/stream                         token? role? in in in
-        GET    /v1/tasks                          token? role? in in in
-        POST   /v1/tasks                          token? role? role? in in
-        POST   /v1/tasks/{id}/continue            token? role? role? in in
-        POST   /v1/tasks/{id}/raise               token? role? role? in in
+        GET    /metrics                           token? role? role? in in in
+        GET    /v1/agents                         token? role? role? in in in
+        GET    /v1/agents/{name}                  token? role? role? in in in
+        GET    /v1/approvals                      token? role? role? in in in
+        GET    /v1/audit                          token? role? role? in in in
+        GET    /v1/channels                       token? role? role? in in in
+        POST   /v1/channels                       token? role? role? role? in in
+        GET    /v1/channels/{name}                token? role? role? in in in
+        POST   /v1/channels/{name}/actions        token? role? role? role? in in
+        GET    /v1/channels/{name}/messages       token? role? role? in in in
+        POST   /v1/channels/{name}/messages       token? role? role? role? in in
+        GET    /v1/charts                         token? role? role? in in in
+        POST   /v1/charts                         token? role? role? role? role? in
+        POST   /v1/charts/check                   token? role? role? in in in
+        POST   /v1/charts/explain                 token? role? role? in in in
+        POST   /v1/charts/save                    token? role? role? role? role? in
+        POST   /v1/charts/simulate                token? role? role? in in in
+        POST   /v1/charts/suggest                 token? role? role? in in in
+        GET    /v1/charts/{id}                    token? role? role? in in in
+        GET    /v1/charts/{id}/graph              token? role? role? in in in
+        POST   /v1/charts/{id}/scenarios          token? role? role? role? role? in
+        GET    /v1/charts/{id}/tests              token? role? role? in in in
+        GET    /v1/doctor                         token? role? role? role? role? in
+        GET    /v1/health                         in in in in in in
+        GET    /v1/instances                      token? role? role? in in in
+        POST   /v1/instances                      token? role? role? role? in in
+        GET    /v1/instances/{id}                 token? role? role? in in in
+        POST   /v1/instances/{id}/answer          token? role? role? role? in in
+        POST   /v1/instances/{id}/cancel          token? role? role? role? in in
+        GET    /v1/instances/{id}/changes         token? role? role? in in in
+        GET    /v1/instances/{id}/children        token? role? role? in in in
+        GET    /v1/instances/{id}/drawing         token? role? role? in in in
+        POST   /v1/instances/{id}/events          token? role? role? role? in in
+        POST   /v1/instances/{id}/fork            token? role? role? role? in in
+        POST   /v1/instances/{id}/items/{item}/retry token? role? role? role? in in
+        GET    /v1/instances/{id}/journal         token? role? role? in in in
+        POST   /v1/instances/{id}/migrate         token? role? role? role? in in
+        POST   /v1/instances/{id}/pause           token? role? role? role? in in
+        POST   /v1/instances/{id}/resume          token? role? role? role? in in
+        POST   /v1/instances/{id}/retry           token? role? role? role? in in
+        GET    /v1/instances/{id}/transcript      token? role? role? in in in
+        POST   /v1/instances/{id}/undo            token? role? role? role? in in
+        POST   /v1/prune                          token? role? role? role? role? in
+        GET    /v1/requests/{code}                token? token? token? token? token? token?
+        POST   /v1/requests/{code}                in in in in in in
+        GET    /v1/schema                         token? role? role? in in in
+        GET    /v1/search                         token? role? role? in in in
+        GET    /v1/services                       token? role? role? in in in
+        DELETE /v1/session                        in in in in in in
+        GET    /v1/session                        in in in in in in
+        POST   /v1/session                        in in in in in in
+        GET    /v1/stream                         token? role? role? in in in
+        GET    /v1/tasks                          token? role? role? in in in
+        POST   /v1/tasks                          token? role? role? role? in in
+        POST   /v1/tasks/{id}/continue            token? role? role? role? in in
+        POST   /v1/tasks/{id}/raise               token? role? role? role? in in
+        GET    /v1/triggers                       token? role? role? in in in
+        GET    /v1/usage                          token? role? role? in in in
+        POST   /v1/webhooks/{name}                in in in in in in
     "#]]
     .assert_eq(&table);
     server.stop().await;

@@ -85,3 +85,44 @@ fn mistakes_are_all_told() {
     let (_, problems) = read("server: {tokens: secret}\n", folder.path());
     expect!["`tokens` of `server` must be a list"].assert_eq(&problems.join("\n"));
 }
+
+/// Messages let their receivers answer, so a project cannot choose them.
+#[test]
+fn receivers_of_messages() {
+    let (own, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = |folder: &Path, name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let read = |name: &str, text: &str| {
+        place(own.path(), "rawko/config.yaml", if name == "own" { text } else { "{}" });
+        place(project.path(), ".rawko/config.yaml", if name == "own" { "{}" } else { text });
+        let environment = [("XDG_CONFIG_HOME", own.path().to_str().unwrap())].into_iter().collect();
+        let (settings, _) = Settings::read_in(project.path(), &environment);
+        let (settings, problems) = ServerSettings::read(&settings, project.path());
+        let words: Vec<String> =
+            problems.into_iter().flat_map(|(_, findings)| findings).map(|it| it.message).collect();
+        (settings, words)
+    };
+    let text = "server: {public_url: 'https://rawko.example/', notify: [{name: team, env: HOOK, links_for: 24h}, {name: ops, url: 'http://127.0.0.1:1/x', format: json}]}\n";
+    let (settings, words) = read("own", text);
+    assert!(words.is_empty(), "{words:?}");
+    assert_eq!(settings.public_url.as_deref(), Some("https://rawko.example"));
+    let names: Vec<&str> = settings.notify.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((names, settings.notify[0].links_for.is_some()), (vec!["team", "ops"], true));
+    let (settings, words) = read("project", text);
+    let refused =
+        ["a project cannot choose where links to answer lead", "a project cannot choose who is notified"];
+    assert_eq!(words, refused);
+    assert!(settings.notify.is_empty() && settings.public_url.is_none());
+    let wrong = "server: {public_url: 'ftp://x', notify: [{name: 'a b', url: x}, {name: a}, {name: b, url: 'http://x', format: xml}, 3]}\n";
+    expect![[r#"
+        invalid address `ftp://x`
+        invalid name `a b`
+        invalid address
+        a receiver requires `name`, and `url` or `env`
+        unknown format `xml`
+        a receiver must be a map"#]]
+    .assert_eq(&read("own", wrong).1.join("\n"));
+}

@@ -22,11 +22,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const DOOR: &str = "statechart:\n  id: door\n  version: 1.0.0\n  initial: shut\n  states:\n    shut: {on: {OPEN: open}}\n    open: {on: {SHUT: shut}}\n";
 
 /// Secrets of the tokens. They must never appear in a response.
-pub(crate) const SECRETS: [(Role, &str); 4] = [
+pub(crate) const SECRETS: [(Role, &str); 5] = [
     (Role::Read, "look-1f9e"),
     (Role::Operate, "work-7b2c"),
     (Role::Admin, "rule-44d0"),
     (Role::Agent, "talk-9a31"),
+    (Role::Service, "serve-4c17"),
 ];
 
 pub(crate) struct TestServer {

@@ -93,3 +93,30 @@ fn what_the_server_says_validates() {
         assert!(schema.is_valid(&value), "{value}");
     }
 }
+
+#[test]
+fn the_schema_of_services_on_disk_is_the_one_of_the_types() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.join("../../docs/formats/service-protocol.schema.json");
+    expect_test::expect_file![path].assert_eq(&format!("{:#}\n", rawko_server::service_json_schema()));
+}
+
+/// Every row of the tables in the document is a message of the schema, with all of its fields.
+#[test]
+fn the_document_of_services_lists_every_message_and_field() {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/service-protocol.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let schema = rawko_server::service_json_schema();
+    for direction in ["from_process", "to_process"] {
+        for message in schema["$defs"][direction]["oneOf"].as_array().unwrap() {
+            let fields = message["properties"].as_object().unwrap();
+            let kind = fields["type"]["const"].as_str().unwrap();
+            let row = text.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
+            let row = row.unwrap_or_else(|| panic!("no row for `{kind}`"));
+            for field in fields.keys().filter(|field| *field != "type") {
+                assert!(row.contains(&format!("`{field}`")), "`{field}` of `{kind}`: {row}");
+            }
+        }
+    }
+}

@@ -12,15 +12,20 @@ use super::{Delivery, Driver};
 /// A call as a service sees it.
 #[derive(Clone, Debug)]
 pub struct CallRequest {
+    /// Id of the calling instance.
     pub instance: Arc<str>,
+    /// The effect that the answer closes; its id is the idempotency key.
     pub effect: OpenEffect,
+    /// Service name and input.
     pub request: Request,
+    /// Virtual time of the call in milliseconds.
     pub now_ms: i64,
     /// When the chart stops waiting for this attempt.
     pub timeout_ms: Option<i64>,
 }
 
 impl CallRequest {
+    /// Returns the input of the call, or the data of a send.
     pub fn input(&self) -> &Value {
         match &self.request {
             Request::Invoke(invoke) => &invoke.input,
@@ -38,18 +43,22 @@ impl CallRequest {
 /// An answer of a call, and when it arrives.
 #[derive(Clone, Debug)]
 pub struct CallAnswer {
+    /// Delay until the answer arrives, in virtual milliseconds.
     pub after_ms: u64,
+    /// Output or error.
     pub result: EffectResult,
     /// It arrives though the call was stopped.
     pub survives_stop: bool,
 }
 
 impl CallAnswer {
+    /// Creates an answer that is dropped if the call is stopped first.
     pub fn new(after_ms: u64, result: EffectResult) -> Self {
         Self { after_ms, result, survives_stop: false }
     }
 }
 
+/// Implementation of all services of a simulated world.
 pub trait Services {
     /// Called before an invoke is planned. Returns the kind of effect to use instead of the one in its `src`, if any.
     fn plan(&mut self, _instance: &Instance, _invoke: &Invoke) -> Option<EffectKind> {
@@ -72,6 +81,7 @@ pub trait Services {
     /// For checkers that know which world it is.
     fn as_any(&self) -> &dyn std::any::Any;
 
+    /// Returns the implementation for downcasting, so that a test can read its records.
     fn as_any_mut(&mut self) -> &mut dyn std::any::Any;
 }
 

@@ -31,9 +31,13 @@ const INPUTS_OF_ITEMS_MAX: usize = 2_000_000;
 /// Configuration of the simulated project.
 #[derive(Clone, Default)]
 pub struct Setup {
+    /// Charts that instances can be started from and invoke.
     pub charts: Vec<Arc<Chart>>,
+    /// Rules about the services that may be called.
     pub gate: Gate,
+    /// Limits of the machine, as in the `host` settings.
     pub limits: Limits,
+    /// Settings and agents that expressions see.
     pub world: World,
     /// Resolves `agent:` names; without it they are services.
     pub agents: Option<Arc<dyn AgentResolver>>,
@@ -85,6 +89,7 @@ pub(crate) struct Delivery {
     pub(crate) request: Option<u64>,
 }
 
+/// The driver and its volatile state: everything but the store is lost in a crash.
 pub struct Driver {
     pub(crate) setup: Setup,
     pub(crate) store: Arc<dyn Store>,
@@ -114,6 +119,7 @@ pub struct Driver {
 }
 
 impl Driver {
+    /// Creates a driver over a store and recovers the instances in it.
     pub fn new(setup: Setup, store: Arc<dyn Store>, services: Box<dyn Services>) -> Result<Self, StoreError> {
         let mut driver = Self {
             setup,
@@ -150,10 +156,12 @@ impl Driver {
         self.chaos = chaos;
     }
 
+    /// Returns the virtual time in milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.now_ms
     }
 
+    /// Returns the store, which survives a crash.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
@@ -163,6 +171,7 @@ impl Driver {
         self.services.borrow()
     }
 
+    /// Borrows the services, to change their answers during a run.
     pub fn services_mut(&self) -> std::cell::RefMut<'_, Box<dyn Services>> {
         self.services.borrow_mut()
     }
@@ -177,6 +186,7 @@ impl Driver {
         std::mem::take(&mut self.failures)
     }
 
+    /// Drains the traces recorded since the last call; empty unless tracing is on.
     pub fn take_traces(&mut self) -> Vec<StepTrace> {
         self.traces.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -227,6 +237,7 @@ impl Driver {
         Ok(request)
     }
 
+    /// Takes the reply to a request; `None` while its commit is pending.
     pub fn take_reply(&mut self, request: u64) -> Option<Reply> {
         self.replies.remove(&request)
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::Snapshot;
-use rawko_instance::{Input, Instance, InstanceError, Message, Saved};
+use rawko_instance::{Input, Instance, InstanceError, Message, Pace, Saved};
 use rawko_store::{EffectKind, InstanceKey, InstanceRow, RecordKind, StoreError, content};
 
 use super::{Delivery, Driver};
@@ -104,6 +104,7 @@ impl Driver {
             last_ms: row.updated_ms,
             snapshot_bytes: base.snapshot.body.len(),
             delta_bytes,
+            pace: Pace::default(),
         };
         let instance = Instance::restore(saved, chart, snapshot);
         match instance.contradiction() {

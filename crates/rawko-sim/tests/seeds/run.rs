@@ -158,7 +158,14 @@ impl Run {
     fn answer(&mut self) {
         let order = self.below(self.orders.len() as u64) as usize;
         let approved = self.below(3) > 0;
-        let answer = PersonAnswer { approved, by: None, claimed: None, comment: None, data: Value::Null };
+        let answer = PersonAnswer {
+            approved,
+            by: None,
+            claimed: None,
+            asked_ms: None,
+            comment: None,
+            data: Value::Null,
+        };
         let id = self.orders[order].clone();
         // Without a pending request the answer is refused, and nothing happens.
         let _ = self.driver.request(&id, Input::Answer { invoke: None, answer, key: None }).unwrap();

@@ -113,15 +113,15 @@ pub(super) fn link_at(connection: &Connection, key: i64, step: u64) -> rusqlite:
 }
 
 /// A record with its link.
-pub(super) struct Linked {
+pub(super) struct LinkedRecord {
     pub(super) record: Record,
     /// `None` if an earlier format left the instance's journal inconsistent.
     pub(super) link: Option<Link>,
 }
 
-impl Linked {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Linked> {
-        Ok(Linked { record: rows::record(row)?, link: rows::link(row, 8)? })
+impl LinkedRecord {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<LinkedRecord> {
+        Ok(LinkedRecord { record: rows::record(row)?, link: rows::link(row, 8)? })
     }
 
     /// Returns true if this record was written after the one with this link. A journal that an earlier format left in
@@ -136,7 +136,12 @@ impl Linked {
 }
 
 /// Returns a snapshot with the records on top of it, with their chain verified.
-fn built(connection: &Connection, key: InstanceKey, saved: Saved, records: Vec<Linked>) -> Result<Base> {
+fn built(
+    connection: &Connection,
+    key: InstanceKey,
+    saved: Saved,
+    records: Vec<LinkedRecord>,
+) -> Result<Base> {
     check(connection, key, saved.link, &records)?;
     let mut records: Vec<Record> = records.into_iter().map(|linked| linked.record).collect();
     records.retain(|record| record.kind != RecordKind::Failed);
@@ -148,7 +153,7 @@ fn check(
     connection: &Connection,
     key: InstanceKey,
     mut previous: Option<Link>,
-    records: &[Linked],
+    records: &[LinkedRecord],
 ) -> Result<()> {
     for linked in records {
         if !linked.follows(previous.as_ref()) {
@@ -165,8 +170,8 @@ fn unindexed_of(
     connection: &Connection,
     keys: &[InstanceKey],
     mark: i64,
-) -> Result<FxHashMap<i64, Result<Vec<Linked>>>> {
-    let mut found: FxHashMap<i64, Result<Vec<Linked>>> =
+) -> Result<FxHashMap<i64, Result<Vec<LinkedRecord>>>> {
+    let mut found: FxHashMap<i64, Result<Vec<LinkedRecord>>> =
         keys.iter().map(|key| (key.0, Ok(Vec::new()))).collect();
     let sql = format!("SELECT {RECORD} FROM journal j WHERE seq > ?1 ORDER BY seq");
     let mut statement = connection.prepare_cached(&sql)?;
@@ -184,10 +189,10 @@ fn unindexed_of(
 }
 
 /// Reads a record; the error for an invalid row names instance and step.
-fn read_linked(connection: &Connection, row: &Row<'_>) -> Result<Linked> {
+fn read_linked(connection: &Connection, row: &Row<'_>) -> Result<LinkedRecord> {
     let key = InstanceKey(row.get(1)?);
     let step = row.get(2)?;
-    Linked::read(row).map_err(|error| ReadError::unreadable(connection, key, step, "record", error))
+    LinkedRecord::read(row).map_err(|error| ReadError::unreadable(connection, key, step, "record", error))
 }
 
 /// A range of records of an instance.
@@ -198,7 +203,7 @@ struct Range {
 }
 
 impl Range {
-    fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<Linked>> {
+    fn read(&self, connection: &Connection, key: InstanceKey, limit: usize) -> Result<Vec<LinkedRecord>> {
         let mark = indexed_through(connection)?;
         let (mut records, is_past) = self.read_indexed(connection, key, mark, limit)?;
         if records.len() < limit && !is_past {
@@ -215,7 +220,7 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<(Vec<Linked>, bool)> {
+    ) -> Result<(Vec<LinkedRecord>, bool)> {
         let sql = format!(
             "SELECT {RECORD}, i.step FROM journal_index i LEFT JOIN journal j ON j.seq = i.seq
              WHERE i.instance = ?1 AND i.seq > ?2 AND i.seq <= ?3 AND i.step > ?4 ORDER BY i.seq"
@@ -233,7 +238,7 @@ impl Range {
             if row.get::<_, Option<i64>>(0)?.is_none() {
                 return Err(ReadError::damaged(connection, key, step, "the record is missing"));
             }
-            let linked = Linked::read(row);
+            let linked = LinkedRecord::read(row);
             let linked =
                 linked.map_err(|error| ReadError::unreadable(connection, key, step, "record", error))?;
             if (linked.record.instance, int(linked.record.step)) != (key, step) {
@@ -250,7 +255,7 @@ impl Range {
         key: InstanceKey,
         mark: i64,
         limit: usize,
-    ) -> Result<Vec<Linked>> {
+    ) -> Result<Vec<LinkedRecord>> {
         let sql = format!(
             "SELECT {RECORD} FROM journal j
              WHERE j.seq > ?2 AND j.instance = ?1 AND j.step > ?3 AND j.step <= ?4 ORDER BY j.seq LIMIT ?5"

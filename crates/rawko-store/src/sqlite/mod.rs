@@ -189,6 +189,14 @@ impl Store for SqliteStore {
         SqliteStore::family(self, id)
     }
 
+    fn can_remove(&self) -> bool {
+        self.write_side.is_some()
+    }
+
+    fn remove(&self, roots: &[InstanceKey]) -> Result<u64, StoreError> {
+        Ok(self.prune(roots)?.instances)
+    }
+
     fn put_chart(&self, chart: &ChartRow) -> Result<(), StoreError> {
         self.write_side()?.put_chart(chart)
     }

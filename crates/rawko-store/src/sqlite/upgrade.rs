@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Result, params};
 
-use super::journal::{self, Linked};
+use super::journal::{self, LinkedRecord};
 use super::rows::{RECORD, int};
 use super::tips::Tip;
 use super::{audits, snapshots};
@@ -60,7 +60,7 @@ fn links(connection: &Connection, key: i64) -> Result<Vec<(i64, i64, Link)>> {
     let mut links = Vec::new();
     let (mut previous, mut last) = (chain::START, None);
     while let Some(row) = rows.next()? {
-        let record = Linked::read(row)?.record;
+        let record = LinkedRecord::read(row)?.record;
         if last.is_some_and(|last: u64| record.step != last + 1) {
             return Ok(Vec::new());
         }

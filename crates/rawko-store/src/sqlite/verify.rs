@@ -4,7 +4,7 @@
 use rusqlite::{Connection, Result, Row, params};
 use rustc_hash::FxHashMap;
 
-use super::journal::{Linked, indexed_through};
+use super::journal::{LinkedRecord, indexed_through};
 use super::rows::{self, RECORD, int, uint};
 use super::snapshots::Saved;
 use crate::chain::{self, Link};
@@ -108,10 +108,10 @@ fn end(connection: &Connection, key: InstanceKey) -> Result<Option<(i64, Link)>>
     Ok(end.1.filter(|link| *link != chain::START).map(|link| (end.0, link)))
 }
 
-type Entry = std::result::Result<Linked, Damage>;
+type Entry = std::result::Result<LinkedRecord, Damage>;
 
 fn entry(row: &Row<'_>, step: i64) -> Entry {
-    Linked::read(row).map_err(|error| damage(step, format!("unreadable record: {error}")))
+    LinkedRecord::read(row).map_err(|error| damage(step, format!("unreadable record: {error}")))
 }
 
 /// Returns the unindexed records, by instance.

@@ -96,7 +96,7 @@ impl Default for Families {
                 &["tool", "outcome"],
                 "Calls of tools, by how they ended.",
             ),
-            troubles: counter("rawko_troubles_total", &[], "Things that went wrong with nobody to be told."),
+            troubles: counter("rawko_troubles_total", &[], "Errors without a waiting caller."),
             requests: counter(
                 "rawko_http_requests_total",
                 &["method", "route", "status"],

@@ -16,9 +16,9 @@ pub struct ProtectedPaths;
 
 impl ProtectedPaths {
     /// Directories whose whole content is protected, at any depth of the project.
-    pub const DIRECTORIES: [&'static str; 14] = rawko_process::PROTECTED_DIRECTORIES;
+    pub const DIRECTORIES: [&'static str; 26] = rawko_process::PROTECTED_DIRECTORIES;
     /// Files, at any depth of the project.
-    pub const FILES: [&'static str; 24] = rawko_process::PROTECTED_FILES;
+    pub const FILES: [&'static str; 43] = rawko_process::PROTECTED_FILES;
 
     /// Returns the protected part of a path below the project: `.rawko` in `a/.rawko/config.yaml`. Case is ignored,
     /// because the file system may ignore it.

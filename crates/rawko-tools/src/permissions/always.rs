@@ -9,16 +9,36 @@ use rawko_chart::{Document, DocumentEntry, Span};
 
 use super::rule::Rule;
 
+/// A rule could not be added to the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum AlwaysError {
+    /// The rule cannot be parsed.
     #[error("`{0}` is not a rule")]
     Rule(String),
+    /// The settings file cannot be read.
     #[error("cannot read `{path}`: {why}")]
-    Unreadable { path: String, why: String },
+    Unreadable {
+        /// The settings file.
+        path: String,
+        /// The reason.
+        why: String,
+    },
+    /// The settings file has a layout that cannot be edited.
     #[error("cannot add a rule to `{path}`; add it to `permissions.allow` there: {rule}")]
-    Layout { path: String, rule: String },
+    Layout {
+        /// The settings file.
+        path: String,
+        /// The rule to add by hand.
+        rule: String,
+    },
+    /// The settings file cannot be written.
     #[error("cannot write `{path}`: {why}")]
-    Unwritable { path: String, why: String },
+    Unwritable {
+        /// The settings file.
+        path: String,
+        /// The reason.
+        why: String,
+    },
 }
 
 /// Adds rules to the file, which is created if it does not exist. Rules that it already contains are left out.

@@ -58,9 +58,9 @@ const NAMES_ONLY: &[&str] = &[
 ];
 
 /// The committed files of a project that rules may deny.
-pub(super) struct Tracked(Vec<PathBuf>);
+pub(super) struct TrackedFiles(Vec<PathBuf>);
 
-impl Tracked {
+impl TrackedFiles {
     /// Reads the list if a command prints committed files.
     pub(super) fn of(commands: &[&Simple], roots: &Roots) -> Self {
         let is_any = commands.iter().any(|simple| use_of(simple).is_some());
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn committed_files_are_shown_or_not() {
         let roots = Roots { project: "/p".into(), home: None };
-        let tracked = Tracked(["/p/secret/k", "/p/src/a.rs"].map(PathBuf::from).to_vec());
+        let tracked = TrackedFiles(["/p/secret/k", "/p/src/a.rs"].map(PathBuf::from).to_vec());
         let pattern = PathPattern::parse("./secret/**").unwrap();
         for (line, expected) in [
             ("git log -p -- secret", true),

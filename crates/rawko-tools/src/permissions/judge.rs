@@ -20,6 +20,7 @@ const READING: [&str; 9] =
 /// The decision on a call and the rule that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
+    /// The decision.
     pub effect: Effect,
     /// The deciding rule, for the audit and the model.
     pub rule: String,
@@ -29,6 +30,7 @@ pub struct Judgement {
     pub always: Vec<String>,
     /// Time until a request to a person expires.
     pub expires_ms: u64,
+    /// What to do if the decision is to ask.
     pub mode: AskMode,
     /// The host that the request is about; the answer counts for the rest of the run.
     pub host: Option<String>,

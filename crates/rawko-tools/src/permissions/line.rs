@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::commands::CommandPattern;
-use super::git_content::Tracked;
+use super::git_content::TrackedFiles;
 use super::paths::{PathPattern, PathSubject, Roots};
 use super::programs;
+use super::rewritten::rewritten;
 use crate::shell::{
     Reading, Simple, Word, is_dangerous_variable, is_device, is_free, is_read_only_line, only_reads,
     read_line, runs_by_option,
@@ -23,7 +24,7 @@ pub(super) struct CommandLine {
     unknown_script: Option<String>,
     /// Texts of scripts in other languages that start programs.
     code: Vec<String>,
-    tracked: Tracked,
+    tracked: TrackedFiles,
     /// True if nothing that the line runs is known to write.
     pub(super) is_read_only: bool,
 }
@@ -36,13 +37,14 @@ impl CommandLine {
         let directories = directories(&reading);
         let commands: Vec<&Simple> = every(&reading).collect();
         let code = programs::code(&commands, &directories, roots);
-        let tracked = Tracked::of(&commands, roots);
+        let tracked = TrackedFiles::of(&commands, roots);
         scripts.extend(programs::by_content(&commands, &directories, roots));
         let at = |path: &str| -> Vec<PathSubject> {
             directories.iter().map(|directory| PathSubject::new(path, directory, roots)).collect()
         };
         let written = reading.writes.iter().filter(|word| !is_device(word));
-        let writes = written.filter_map(Word::known).flat_map(at).collect();
+        let writes: Vec<PathSubject> = written.filter_map(Word::known).flat_map(at).collect();
+        let unknown_script = unknown_script.or_else(|| rewritten(&commands, &writes, &directories, roots));
         let words = every(&reading).flat_map(Simple::args);
         let words = words.chain(&reading.reads).chain(&reading.writes).filter_map(Word::known);
         let values = reading.values.iter().map(String::as_str);

@@ -13,6 +13,7 @@ mod judge;
 mod line;
 mod paths;
 mod programs;
+mod rewritten;
 mod rule;
 mod section;
 mod shown;
@@ -36,9 +37,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
+    /// The call is made.
     Allow,
     /// The call waits for a person.
     Ask,
+    /// The call is refused.
     Deny,
 }
 
@@ -53,6 +56,7 @@ pub enum AskMode {
 }
 
 impl AskMode {
+    /// Returns the mode of a name in the settings.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "wait" => Some(AskMode::Wait),
@@ -68,8 +72,10 @@ impl AskMode {
 pub enum Party {
     /// The person's own settings. Exact `allow` rules there answer the questions of the other parties.
     User,
+    /// The project's settings.
     #[default]
     Project,
+    /// An agent's file.
     Agent,
 }
 
@@ -77,14 +83,18 @@ pub enum Party {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Permissions {
+    /// The author of the rules.
     #[serde(deserialize_with = "never_the_person")]
     pub party: Party,
     /// The file that contains the rules, as messages name it.
     pub file: String,
+    /// Rules for calls that are made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
+    /// Rules for calls that a person decides on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<String>,
+    /// Rules for calls that are refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
     /// The decision on calls that no rule matches. Unset: `ask` if there are `allow` rules, except for reading tools.
@@ -96,6 +106,7 @@ pub struct Permissions {
     /// Time until an unanswered request counts as denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
+    /// What happens to calls that a person decides on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<AskMode>,
     /// True if a rule is invalid. Then every call that is not denied needs an approval.

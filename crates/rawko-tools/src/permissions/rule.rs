@@ -19,7 +19,9 @@ const MCP: &str = "mcp__";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RuleProblem {
+    /// The problem.
     pub message: String,
+    /// The suggested fix.
     pub help: String,
 }
 

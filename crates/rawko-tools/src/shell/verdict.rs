@@ -13,10 +13,12 @@ use crate::permissions::DeniedFiles;
 
 /// A longer line is refused.
 const LINE_BYTES_MAX: usize = 100_000;
-/// Deep nesting needs stack space.
-const STACK_BYTES: usize = 32 * 1024 * 1024;
+/// Deep nesting needs stack space. Only pages that are used take memory.
+const STACK_BYTES: usize = 256 * 1024 * 1024;
 /// Limit of open brackets; the parser tries alternatives at each.
 const NESTING_MAX: usize = 40;
+/// Limit of open keywords. Higher than that of brackets, because programs in here-documents have keywords, too.
+const KEYWORDS_MAX: usize = 1_000;
 
 /// Source of rules that belong to no layer.
 pub(crate) const SOURCE: &str = "the shell filter of rawko";
@@ -126,6 +128,9 @@ fn read(line: &str, is_filtered: bool) -> Result<Reading, Refused> {
     if nesting(line) > NESTING_MAX {
         return Err(unreadable(format!("more than {NESTING_MAX} brackets are open at once")));
     }
+    if open_keywords(line) > KEYWORDS_MAX {
+        return Err(unreadable(format!("more than {KEYWORDS_MAX} keywords are open at once")));
+    }
     if let Some(letter) = line.chars().find(|letter| is_deceptive(*letter, is_filtered)) {
         let why = format!(
             "the command has the character U+{:04X} in it, which is easily misread",
@@ -154,6 +159,24 @@ fn read_and_print(line: &str) -> Result<Reading, ReadError> {
     Ok(reading)
 }
 
+/// Returns how many keywords of compound commands are open at once (`if if if`): the parser recurses into each.
+fn open_keywords(line: &str) -> usize {
+    const OPENING: [&str; 10] =
+        ["if", "while", "until", "for", "case", "select", "function", "coproc", "time", "!"];
+    const CLOSING: [&str; 3] = ["fi", "done", "esac"];
+    let mut open = 0_usize;
+    let words = line.split(|letter: char| letter.is_whitespace() || ";&|(){}`".contains(letter));
+    words.fold(0, |most, word| {
+        if OPENING.contains(&word) {
+            open += 1;
+        } else if CLOSING.contains(&word) {
+            open = open.saturating_sub(1);
+        }
+        most.max(open)
+    })
+}
+
+/// Returns how many brackets are open at once. The parser recurses into them, so this is counted before it runs.
 fn nesting(line: &str) -> usize {
     let mut open = 0_usize;
     line.bytes().fold(0, |most, byte| {

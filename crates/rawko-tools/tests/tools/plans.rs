@@ -1,8 +1,9 @@
 //! The plan tools are pure: current plan in, new plan out.
 
 use expect_test::expect;
+use rawko_arbiter::Plan;
 use rawko_core::Value;
-use rawko_tools::{Grant, Plan, ToolOutcome};
+use rawko_tools::{Grant, ToolOutcome};
 use serde_json::json;
 
 use super::support::{Bench, call};
@@ -35,7 +36,7 @@ async fn a_plan_is_written_read_and_changed() {
             notes: begun"#]]
     .assert_eq(&changed.content);
     let plan = changed.data.get("plan");
-    assert!(!Plan::of_value(plan).unwrap().is_complete());
+    assert!(!Plan::checked(plan).unwrap().is_complete());
     let plan =
         run("updatePlan", json!({ "id": "lex", "status": "done" }), plan).await.data.get("plan").clone();
     let plan = run("PlanUpdate", json!({ "id": "parse", "status": "skipped" }), &plan)
@@ -43,7 +44,7 @@ async fn a_plan_is_written_read_and_changed() {
         .data
         .get("plan")
         .clone();
-    assert!(Plan::of_value(&plan).unwrap().is_complete());
+    assert!(Plan::checked(&plan).unwrap().is_complete());
     let read = run("PlanRead", json!({}), &plan).await;
     assert_eq!(read.data.get("plan"), &plan);
 }

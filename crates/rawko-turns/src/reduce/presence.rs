@@ -53,7 +53,7 @@ impl Work<'_> {
 
     pub(super) fn agent_stopped(&mut self, agent: &AgentId) -> Result<(), Refusal> {
         self.member(agent)?;
-        self.lose(agent, Trigger::AgentStops, "it said goodbye");
+        self.lose(agent, Trigger::AgentStops, "it disconnected");
         Ok(())
     }
 

@@ -68,7 +68,7 @@ fn play(
 fn channels_without_progress_are_stuck_within_six_rounds() {
     use Turn::{Passes, Says, TimesOut};
     type Row = (&'static str, usize, fn(usize, usize) -> Turn, fn(usize) -> After);
-    let table: [Row; 12] = [
+    let table: [Row; 21] = [
         ("two talkers", 2, |_, _| Says("Good point!"), |_| After::Nothing),
         ("two talkers, judged", 2, |_, _| Says("Good point!"), |_| After::Same),
         ("three talkers", 3, |_, _| Says("I agree."), |_| After::Nothing),
@@ -101,6 +101,54 @@ fn channels_without_progress_are_stuck_within_six_rounds() {
             |round| if round == 3 { After::Loop } else { After::Same },
         ),
         ("ping and pong", 2, |_, place| Says(["ping", "pong"][place]), |_| After::Same),
+        ("questions without end", 2, |_, _| Says("Which one do you mean?"), |_| After::Same),
+        (
+            "a question each, answered by a question",
+            3,
+            |_, _| Says("And what do you think?"),
+            |_| After::Nothing,
+        ),
+        (
+            "a claim, then applause",
+            2,
+            |_, place| Says(["It is fixed.", "Great work!"][place]),
+            |_| After::Same,
+        ),
+        (
+            "a claim, then a rejection",
+            2,
+            |_, place| Says(["It is fixed now.", "It still fails."][place]),
+            |_| After::Same,
+        ),
+        ("a name is handed on", 3, |_, place| Says(["@dev", "@qa", "@pm"][place]), |_| After::Same),
+        (
+            "talk and silence in turn",
+            2,
+            |round, _| if round % 2 == 0 { Says("Nearly.") } else { Passes },
+            |_| After::Same,
+        ),
+        (
+            "some time out, some pass",
+            3,
+            |round, place| if (round + place) % 2 == 0 { TimesOut } else { Passes },
+            |_| After::Nothing,
+        ),
+        (
+            "progress at first, then talk",
+            2,
+            |_, _| Says("Nearly there."),
+            |round| if round == 0 { After::Progress } else { After::Same },
+        ),
+        (
+            "a change that is forgiven, then the same files again",
+            2,
+            |_, _| Says("Once more."),
+            |round| match round {
+                0 => After::Forgiven,
+                3 => After::Loop,
+                _ => After::Same,
+            },
+        ),
     ];
     for (name, agents, turn, after) in table {
         let rounds = play(agents, 20, turn, after);
@@ -112,7 +160,7 @@ fn channels_without_progress_are_stuck_within_six_rounds() {
 fn channels_with_progress_or_people_never_rest() {
     use Turn::{Passes, Says};
     type Row = (&'static str, usize, fn(usize, usize) -> Turn, fn(usize) -> After);
-    let table: [Row; 8] = [
+    let table: [Row; 12] = [
         ("each round makes a check pass", 2, |_, _| Says("Fixed one."), |_| After::Progress),
         (
             "every second round does",
@@ -150,6 +198,42 @@ fn channels_with_progress_or_people_never_rest() {
             2,
             |_, _| Says("Fixed."),
             |round| if round % 3 == 2 { After::Progress } else { After::Nothing },
+        ),
+        (
+            "three agents, progress every third round",
+            3,
+            |_, _| Says("Looking."),
+            |round| if round % 3 == 2 { After::Progress } else { After::Same },
+        ),
+        (
+            "a slow worker",
+            2,
+            |_, place| if place == 0 { Turn::TimesOut } else { Says("Fixed one.") },
+            |_| After::Progress,
+        ),
+        (
+            "a person, then progress",
+            2,
+            |_, _| Says("Looking."),
+            |round| match round % 4 {
+                1 => After::Person,
+                3 => After::Progress,
+                _ => After::Same,
+            },
+        ),
+        (
+            "four rounds of questions to a person",
+            2,
+            |_, _| Says("Which one do you mean?"),
+            |round| {
+                if round % 5 == 4 {
+                    After::Person
+                } else if round % 5 == 0 {
+                    After::Nothing
+                } else {
+                    After::Forgiven
+                }
+            },
         ),
     ];
     for (name, agents, turn, after) in table {

@@ -168,7 +168,7 @@ fn turns_without_a_person_may_be_limited() {
             #2 dev: b
             #2 to pm
             log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"dev","from":"ACTIVE","to":"QUEUED","trigger":"TURN_COMPLETE","channel":"reviews"}
-            #3 notice: ⏸️ 2 turns without a person; the channel rests until somebody posts
+            #3 notice: ⏸️ 2 turns without a person; the channel rests until a person posts
             #3 to dev, pm
             turn 2 of dev ended: completed
         > kim: Go on

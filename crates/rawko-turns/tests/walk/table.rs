@@ -40,7 +40,7 @@ fn idle_to_offline_agent_stops() {
         Walk::with(&["pm", "dev"]).remove("dev").quiet().stop("dev"),
         expect![[r#"
         > dev stops
-            log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"dev","from":"IDLE","to":"OFFLINE","trigger":"Agent stops","channel":"reviews","reason":"it said goodbye"}
+            log {"timestamp":"2026-02-04T21:00:00Z","event":"state_transition","agentId":"dev","from":"IDLE","to":"OFFLINE","trigger":"Agent stops","channel":"reviews","reason":"it disconnected"}
         = dev OFFLINE, pm ACTIVE
     "#]],
     );

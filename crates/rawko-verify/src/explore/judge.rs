@@ -66,9 +66,7 @@ impl Explorer<'_, '_> {
                 Moment::Stalled { id, error } => {
                     let category = error.get("category");
                     let reason = format!("nothing handles the failure of `{id}` (category {category})");
-                    if !self.found.outcomes.errors.contains(error) {
-                        self.found.outcomes.errors.push(error.clone());
-                    }
+                    self.errors.add(error);
                     self.record("failures_handled", node, input, reason);
                 }
                 Moment::Invoked { id, src, input: data, .. } => {

@@ -3,35 +3,39 @@
 
 mod judge;
 mod pending;
+mod steps;
 mod widening;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rawko_chart::Atom;
 use rawko_core::{Invocation, NodeId, ServiceClass, Status, Value, World};
 use rustc_hash::FxHashMap;
 
-use pending::Work;
+use pending::{Work, WorkName};
 use widening::Widening;
 
 use crate::analysis::Analysis;
-use crate::children::ChildOutcomes;
-use crate::graph::{Cause, Counterexample, Edge, Graph, Input, Node};
-use crate::inputs::{Choice, Inputs};
+use crate::children::{ChildOutcomes, DistinctValues};
+use crate::graph::{Cause, Counterexample, Graph, Input, Node, NonMaxU32, PendingWork, Start};
+use crate::inputs::{Inputs, Pick};
 use crate::machine::{Machine, StepFacts};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::oracle::{SCRIPTS_MAX, Script};
 use crate::state::State;
-use crate::tools;
-use crate::watch::{LeadBits, Watch};
+use crate::visited::{Storage, Visited};
+use crate::watch::Watch;
 
 /// Limits of an exploration.
 pub struct Limits<'l> {
+    /// States after which the exploration ends; verdicts that are still open become `unknown`.
     pub states_max: usize,
-    /// Asked now and then; true ends the exploration.
-    pub stop: &'l dyn Fn() -> bool,
+    /// Asked now and then with the number of states found; true ends the exploration.
+    pub stop: &'l dyn Fn(usize) -> bool,
+    /// How the identities of visited states are stored.
+    pub storage: Storage,
 }
 
 /// What all explorations of one verification share.
@@ -53,10 +57,12 @@ pub(crate) struct Shared<'m> {
     pub(crate) edges: usize,
     /// The most timers that ran at the same time in a child.
     pub(crate) child_clocks: usize,
+    /// Why the outcomes of some child are not all known.
+    pub(crate) child_gaps: BTreeSet<String>,
 }
 
 /// What an exploration found.
-pub(crate) struct Explored {
+pub(crate) struct ExplorationResult {
     pub(crate) graph: Graph,
     /// The first violation of each built-in property that one step shows, and of each own property by its number.
     pub(crate) built_in: BTreeMap<&'static str, Counterexample>,
@@ -70,6 +76,8 @@ pub(crate) struct Explored {
     /// The most timers and deadlines that ran at the same time.
     pub(crate) clocks: usize,
     pub(crate) outcomes: ChildOutcomes,
+    /// Bytes of the identities of all states.
+    pub(crate) bytes: usize,
 }
 
 pub(crate) struct Explorer<'m, 's> {
@@ -80,12 +88,17 @@ pub(crate) struct Explorer<'m, 's> {
     watch: Watch<'m>,
     relative: Vec<bool>,
     inputs: Inputs<'m>,
-    visited: FxHashMap<Box<[u8]>, u32>,
+    visited: Visited,
+    /// The identity of the state at hand.
+    key: Vec<u8>,
     queue: VecDeque<(u32, State)>,
-    work: FxHashMap<String, u16>,
+    picks: Vec<Pick>,
+    work: FxHashMap<WorkName, u16>,
     widening: Widening,
     configurations: FxHashMap<Vec<NodeId>, u32>,
-    found: Explored,
+    outputs: DistinctValues,
+    errors: DistinctValues,
+    found: ExplorationResult,
 }
 
 impl<'m, 's> Explorer<'m, 's> {
@@ -118,8 +131,11 @@ impl<'m, 's> Explorer<'m, 's> {
         let everywhere = (mentioned.collect(), atoms().any(is_of_step));
         let how = (shared.mode, shared.tick_ms);
         let inputs = Inputs::new(model, analysis, everywhere, how);
-        let found = Explored {
-            graph: Graph { complete: true, ..Graph::default() },
+        let mut graph = Graph { complete: true, ..Graph::default() };
+        // States that were not expanded have no pending work.
+        graph.pending.number(PendingWork::default());
+        let found = ExplorationResult {
+            graph,
             built_in: BTreeMap::new(),
             own: BTreeMap::new(),
             effects: Vec::new(),
@@ -128,7 +144,9 @@ impl<'m, 's> Explorer<'m, 's> {
             is_bounded: false,
             clocks: 0,
             outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
+            bytes: 0,
         };
+        let visited = Visited::new(shared.limits.storage);
         Self {
             model,
             analysis,
@@ -137,21 +155,26 @@ impl<'m, 's> Explorer<'m, 's> {
             watch,
             relative,
             inputs,
-            visited: FxHashMap::default(),
+            visited,
+            key: Vec::new(),
             queue: VecDeque::new(),
+            picks: Vec::new(),
             work: FxHashMap::default(),
             widening: Widening::new(shared_mode),
             configurations: FxHashMap::default(),
+            outputs: DistinctValues::default(),
+            errors: DistinctValues::default(),
             found,
         }
     }
 
-    pub(crate) fn run(mut self, input: Value) -> Explored {
+    pub(crate) fn run(mut self, input: Value) -> ExplorationResult {
         self.start(input);
         while let Some((node, state)) = self.queue.pop_front() {
-            let is_full =
-                self.shared.states >= self.shared.states_max || self.shared.edges >= self.shared.edges_max;
-            if is_full || (node % 256 == 255 && (self.shared.limits.stop)()) {
+            let is_full = self.shared.states >= self.shared.states_max
+                || self.shared.edges >= self.shared.edges_max
+                || self.visited.is_full();
+            if is_full || (node % 256 == 255 && (self.shared.limits.stop)(self.shared.states)) {
                 self.found.graph.complete = false;
                 self.found.outcomes.complete = false;
                 break;
@@ -166,12 +189,20 @@ impl<'m, 's> Explorer<'m, 's> {
         };
         let computing = open.into_iter().map(|text| format!("`{text}` computes with unknown data"));
         self.found.gaps.extend(computing);
+        self.found.outcomes.outputs = std::mem::take(&mut self.outputs).values;
+        self.found.outcomes.errors = std::mem::take(&mut self.errors).values;
         self.widening.join(&mut self.found.outcomes.outputs);
         self.widening.join(&mut self.found.outcomes.errors);
         self.found.gaps.extend(self.inputs.gaps.iter().cloned());
         if !self.found.gaps.is_empty() {
             self.found.outcomes.complete = false;
         }
+        if self.shared.stack.len() == 1 {
+            self.found.gaps.extend(self.shared.child_gaps.iter().cloned());
+        } else {
+            self.found.outcomes.complete &= self.shared.child_gaps.is_empty();
+        }
+        self.found.bytes = self.visited.size();
         self.found
     }
 
@@ -206,11 +237,10 @@ impl<'m, 's> Explorer<'m, 's> {
                 let bits = self.judge(&[], None, &facts, &state, &mut monitors);
                 state.monitors = monitors;
                 let starts = self.starts(&facts);
-                let graph = &mut self.found.graph;
-                graph.start_from_bits |= bits.from;
-                graph.start_to_bits |= bits.to;
-                graph.start_starts.extend(starts);
-                self.insert(state, None);
+                self.found.graph.start_starts.extend(starts);
+                let node = self.insert(state, None);
+                let start = Start { node, from_bits: bits.from, to_bits: bits.to };
+                self.found.graph.starts.push(start);
             }
             Err(error) => {
                 self.record("bounded_eventless", None, &Input::Advance { ms: 0 }, error.to_string());
@@ -222,23 +252,27 @@ impl<'m, 's> Explorer<'m, 's> {
         if self.shared.mode.is_general() {
             self.widening.widen(&mut state, self.analysis);
         }
-        let key = state.key(self.analysis, &self.relative, self.shared.mode);
-        let next = self.found.graph.nodes.len() as u32;
-        if let Some(known) = self.visited.get(&key) {
-            return *known;
+        let status = state.snapshot.status();
+        // Two ends that are the same otherwise may differ in their output. Only the parent of a child reads it.
+        if status == Status::Done && self.shared.stack.len() > 1 {
+            self.outputs.add(state.snapshot.output());
         }
-        self.visited.insert(key, next);
+        state.key(&mut self.key, self.analysis, &self.relative, self.shared.mode);
+        let next = match self.visited.insert(&self.key) {
+            Ok(new) => new,
+            Err(known) => return known,
+        };
         if let Some(visit) = self.shared.visit.filter(|_| self.shared.stack.len() == 1) {
             visit(&state.snapshot);
         }
         self.shared.states += 1;
-        let status = state.snapshot.status();
-        if status == Status::Done && !self.found.outcomes.outputs.contains(state.snapshot.output()) {
-            self.found.outcomes.outputs.push(state.snapshot.output().clone());
-        }
         let count = self.configurations.len() as u32;
-        let frontier = state.snapshot.configuration().frontier().to_vec();
-        let configuration = *self.configurations.entry(frontier).or_insert(count);
+        let frontier = state.snapshot.configuration().frontier();
+        let configuration = self.configurations.get(frontier).copied().unwrap_or(count);
+        if configuration == count {
+            self.configurations.insert(frontier.to_vec(), count);
+        }
+        let parent = parent.and_then(NonMaxU32::new);
         let is_over = status.is_over();
         self.found.graph.nodes.push(Node { parent, configuration, is_over, ..Node::default() });
         self.queue.push_back((next, state));
@@ -257,7 +291,10 @@ impl<'m, 's> Explorer<'m, 's> {
         let mut child = |invocation: &Invocation| {
             known.iter().find(|(id, _)| *id == invocation.id).and_then(|(_, outcomes)| outcomes.clone())
         };
-        let choices = self.inputs.of(state, &mut child);
+        let configuration = self.found.graph.nodes[node as usize].configuration;
+        let mut picks = std::mem::take(&mut self.picks);
+        self.inputs.of((state, configuration), &mut child, &mut picks);
+        self.inputs.copy_to(&mut self.found.graph.inputs);
         let before: Vec<NodeId> = self.active(state);
         self.deadlines(node, state);
         let deadlines = self.watch.deadlines(&state.monitors).count();
@@ -265,11 +302,12 @@ impl<'m, 's> Explorer<'m, 's> {
         self.found.clocks = self.found.clocks.max(clocks);
         let first = self.found.graph.edges.len() as u32;
         let (mut has_inputs, mut takes_events) = (false, false);
-        for choice in choices {
-            let facts = self.step(node, state, &before, &pending, &choice);
+        for pick in &picks {
+            let facts = self.step(node, state, &before, &pending, *pick);
             has_inputs |= facts.1 != Cause::Wait && (facts.0 || facts.1 != Cause::Outside);
             takes_events |= facts.0 && facts.1 == Cause::Outside;
         }
+        self.picks = picks;
         let end = self.found.graph.edges.len() as u32;
         let cannot_answer = |id: u64| {
             known
@@ -288,98 +326,17 @@ impl<'m, 's> Explorer<'m, 's> {
                 Work::Call(_) | Work::Expiry(_) => work.push(*number),
             }
         }
+        let asks = !questions.is_empty();
+        let pending = PendingWork { work: work.into(), questions: questions.into(), timers: timers.into() };
+        let pending = self.found.graph.pending.number(pending);
         let at = &mut self.found.graph.nodes[node as usize];
         at.is_expanded = true;
+        at.pending = pending;
         at.is_failed = state.snapshot.status() == Status::Error;
-        at.asks = !questions.is_empty();
+        at.asks = asks;
         at.has_dead_work = has_dead_work;
         at.has_inputs = has_inputs;
         at.takes_events = takes_events;
-        (at.work, at.questions, at.timers) = (work.into(), questions.into(), timers.into());
         at.edges = (first, end);
-    }
-
-    /// Takes one step. Returns whether a transition was taken, and the cause.
-    fn step(
-        &mut self,
-        node: u32,
-        state: &State,
-        before: &[NodeId],
-        pending: &[(u16, Work)],
-        choice: &Choice,
-    ) -> (bool, Cause) {
-        let (mut scripts, mut handled) = (vec![Vec::new()], false);
-        while let Some(script) = scripts.pop() {
-            let script = Script::new(&self.analysis.undecided, self.shared.mode, script);
-            let decisions = (self.shared.mode != Mode::Concrete).then_some(&script);
-            let mut next = state.clone();
-            let facts = match &choice.input {
-                Input::Event { name, data } => self.machine.deliver(&mut next, name, data, decisions),
-                Input::Advance { ms } => self.machine.advance(&mut next, state.now_ms + ms, decisions),
-                Input::Fire { timer } => self.machine.fire(&mut next, *timer, decisions),
-                Input::Expire { invocation } => self.machine.expire(&mut next, *invocation, decisions),
-            };
-            self.add_scripts(script, &mut scripts);
-            handled |= facts.handled;
-            self.took(node, (state, next), (before, pending), choice, &facts);
-        }
-        (handled, choice.cause)
-    }
-
-    /// Adds the result of a step to the graph.
-    fn took(
-        &mut self,
-        node: u32,
-        (state, mut next): (&State, State),
-        (before, pending): (&[NodeId], &[(u16, Work)]),
-        choice: &Choice,
-        facts: &StepFacts,
-    ) {
-        let cause = choice.cause;
-        let mut monitors = state.monitors.clone();
-        self.answered(choice, state, &next, &mut monitors);
-        let at = Some((node, &choice.input));
-        // Time that passes is not a step.
-        let bits = match cause {
-            Cause::Wait => LeadBits::default(),
-            _ => self.judge(before, at, facts, &next, &mut monitors),
-        };
-        next.monitors = monitors;
-        let is_deferred = next.snapshot.deferred().len() > state.snapshot.deferred().len();
-        let is_ignored =
-            cause == Cause::Outside && !facts.handled && facts.moments.is_empty() && !is_deferred;
-        if facts.runaway.is_some() || is_ignored {
-            self.found.graph.nodes[node as usize].ignored.push(choice.group);
-            return;
-        }
-        self.shared.edges += 1;
-        let is_pending = |item: &Work| match item {
-            Work::Timer(id) => next.snapshot.timers().iter().any(|timer| timer.id == *id),
-            Work::Call(id) | Work::Question(id) => next.snapshot.invocation(*id).is_some(),
-            Work::Expiry(id) => next.expiries.iter().any(|(known, _)| known == id),
-        };
-        let ends = pending.iter().filter(|(_, item)| !is_pending(item)).map(|(number, _)| *number).collect();
-        let starts = self.starts(facts).into();
-        let answers = next.monitors[self.watch.properties.len()..].iter().map(|value| *value as i8).collect();
-        let spends = facts.moments.iter().any(tools::spends_without_budget);
-        let to = self.insert(next, Some(self.found.graph.edges.len() as u32));
-        let (from_bits, to_bits) = (bits.from, bits.to);
-        let input = choice.input.clone();
-        let group = choice.group;
-        let is_idle = cause == Cause::Wait || (cause == Cause::Outside && !facts.handled);
-        self.found.graph.edges.push(Edge {
-            from: node,
-            to,
-            input,
-            cause,
-            group,
-            is_idle,
-            ends,
-            starts,
-            spends,
-            from_bits,
-            to_bits,
-            answers,
-        });
     }
 }

@@ -19,43 +19,54 @@ pub(super) enum Work {
     Expiry(u64),
 }
 
+/// An invoke and the item of its `each`.
+type CallName = (u32, Option<u32>);
+
+/// What pending work is known by from state to state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum WorkName {
+    After(u32, u32),
+    Send(Arc<str>, Arc<str>),
+    Timeout(Option<CallName>),
+    Retry(Option<CallName>),
+    Each,
+    Call(CallName),
+    Expiry(Option<CallName>),
+}
+
 impl Explorer<'_, '_> {
     pub(super) fn pending(&mut self, state: &State) -> Vec<(u16, Work)> {
         let mut pending = Vec::new();
         for timer in state.snapshot.timers() {
             let name = match &timer.purpose {
-                TimerPurpose::After { node, index } => format!("a{}.{index}", node.0),
-                TimerPurpose::Send { target, event } => format!("s{target}.{}", event.name),
+                TimerPurpose::After { node, index } => WorkName::After(node.0, *index),
+                TimerPurpose::Send { target, event } => {
+                    WorkName::Send(Arc::clone(target), Arc::clone(&event.name))
+                }
                 TimerPurpose::InvokeTimeout { invocation } => {
-                    format!("t{}", self.invoke_of(state, *invocation))
+                    WorkName::Timeout(invoke_of(state, *invocation))
                 }
-                TimerPurpose::InvokeRetry { invocation } => {
-                    format!("r{}", self.invoke_of(state, *invocation))
-                }
-                TimerPurpose::EachContinue { .. } => "e".to_owned(),
+                TimerPurpose::InvokeRetry { invocation } => WorkName::Retry(invoke_of(state, *invocation)),
+                TimerPurpose::EachContinue { .. } => WorkName::Each,
             };
             pending.push((self.number(name), Work::Timer(timer.id)));
         }
         for invocation in state.snapshot.pending() {
             let is_person = ServiceName::of(&invocation.src).class == ServiceClass::Human;
-            let number = self.number(format!("c{}", work_of(&invocation)));
+            let number = self.number(WorkName::Call(call_of(&invocation)));
             let item = if is_person { Work::Question(invocation.id) } else { Work::Call(invocation.id) };
             if !state.waits_for_retry(invocation.id) {
                 pending.push((number, item));
             }
         }
         for (invocation, _) in &state.expiries {
-            let name = format!("x{}", self.invoke_of(state, *invocation));
+            let name = WorkName::Expiry(invoke_of(state, *invocation));
             pending.push((self.number(name), Work::Expiry(*invocation)));
         }
         pending
     }
 
-    pub(super) fn invoke_of(&self, state: &State, id: u64) -> String {
-        state.snapshot.invocation(id).map_or_else(String::new, |invocation| work_of(&invocation))
-    }
-
-    pub(super) fn number(&mut self, name: String) -> u16 {
+    fn number(&mut self, name: WorkName) -> u16 {
         let next = self.work.len() as u16;
         *self.work.entry(name).or_insert(next)
     }
@@ -74,20 +85,27 @@ impl Explorer<'_, '_> {
         }
         let is_repeated = self.shared.stack.contains(&key);
         if is_repeated || self.shared.stack.len() >= GENERATIONS_MAX {
+            self.shared.child_gaps.insert(format!("`{}` invokes itself", model.chart.id()));
             return Some(Arc::new(ChildOutcomes { is_unbounded: true, ..ChildOutcomes::default() }));
         }
         self.shared.stack.push(key.clone());
         let explored = Explorer::new(model, true, self.shared).run(input.clone());
         self.shared.stack.pop();
         self.shared.child_clocks = self.shared.child_clocks.max(explored.clocks);
+        if !explored.outcomes.complete {
+            let why = explored.gaps.first().map_or("a limit was reached", |gap| gap);
+            self.shared.child_gaps.insert(format!("in `{}`: {why}", model.chart.id()));
+        }
         let outcomes = Arc::new(explored.outcomes);
         self.shared.children.insert(key, Arc::clone(&outcomes));
         Some(outcomes)
     }
 }
 
-/// The name of an invocation as work: that of its invoke and item.
-fn work_of(invocation: &Invocation) -> String {
-    let item = invocation.item.map_or_else(String::new, |item| format!("[{item}]"));
-    format!("{}{item}", invocation.invoke.0)
+fn invoke_of(state: &State, id: u64) -> Option<CallName> {
+    state.snapshot.invocation(id).map(|invocation| call_of(&invocation))
+}
+
+fn call_of(invocation: &Invocation) -> CallName {
+    (invocation.invoke.0, invocation.item)
 }

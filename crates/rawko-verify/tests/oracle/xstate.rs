@@ -8,7 +8,7 @@ use std::process::Command;
 use rawko_chart::{Registry, Source};
 use rawko_core::World;
 use rawko_import::{self as import, ImportOptions, NoteKind};
-use rawko_verify::{Limits, Model, reachable};
+use rawko_verify::{Limits, Model, Storage, reachable};
 use serde_json::Value as Json;
 
 /// Machines in the default suite; `RAWKO_MACHINES` has another number. About one in five is refused by the importer.
@@ -71,7 +71,7 @@ fn reached(yaml: &str) -> BTreeSet<String> {
         leaves.sort();
         found.borrow_mut().insert(leaves.join(" "));
     };
-    let limits = Limits { states_max: 100_000, stop: &|| false };
+    let limits = Limits { states_max: 100_000, stop: &|_| false, storage: Storage::Exact };
     let extent = reachable(&[model], &World::default(), &limits, &visit).unwrap();
     assert!(extent.is_whole, "{yaml}");
     found.into_inner()

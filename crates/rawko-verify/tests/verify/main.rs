@@ -1,11 +1,19 @@
 //! `rawko verify` as a library: charts that break each property, with their traces, and charts that keep it. Every
 //! trace is replayed in the simulation.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 mod built_in;
 mod charts;
 mod data;
+mod false_proofs;
+mod mutants;
 mod own;
 mod pages;
 mod random;

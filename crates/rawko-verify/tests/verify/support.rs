@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rawko_chart::{Registry, Source};
 use rawko_core::{Value, World};
 use rawko_sim::{Line, Simulation, Stimulus, Stubs};
-use rawko_verify::{Counterexample, Limits, Model, Report, Verdict, verify};
+use rawko_verify::{Counterexample, Limits, Model, Report, Storage, Verdict, verify};
 
 pub(crate) fn model(text: &str) -> Model {
     let (model, findings) = Model::load(&Source::new("test.yaml", text), &Registry::default());
@@ -17,7 +17,7 @@ pub(crate) fn model(text: &str) -> Model {
 /// Verifies the first chart; the others are its children.
 pub(crate) fn report(texts: &[&str]) -> Report {
     let models: Vec<Model> = texts.iter().map(|text| model(text)).collect();
-    let limits = Limits { states_max: 20_000, stop: &|| false };
+    let limits = Limits { states_max: 20_000, stop: &|_| false, storage: Storage::Exact };
     verify(&models, &World::default(), &limits).unwrap()
 }
 

@@ -44,12 +44,20 @@ pub fn report(data: &Value) -> Option<String> {
 }
 
 /// Returns the invoke of the chart `agent` that an answer is for: calls that run at the same time are items.
-pub(crate) fn invoke_of(name: &str) -> &str {
+pub fn invoke_of(name: &str) -> &str {
     match split_item_name(name).map(|(id, _)| id) {
         Some("tools") => "tool",
         Some("helpers") => "helper",
         Some(_) | None => name,
     }
+}
+
+/// Returns the warnings beside the result of a call: of loop control, and about files that others change, too.
+pub fn warnings(data: &Value) -> Vec<(&'static str, String)> {
+    let notice = data.get("notice").as_str().map(str::to_owned);
+    let overlap = data.get("overlap").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
+    let overlap = overlap.map(|overlap| format!("overlap: {overlap}"));
+    notice.into_iter().chain(overlap).map(|text| ("warning", text)).collect()
 }
 
 fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
@@ -68,9 +76,7 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
         }
         "tool" => {
             let mut lines = vec![result_line(data.get("result"))];
-            if let Some(notice) = data.get("notice").as_str() {
-                lines.push(("warning", notice.to_owned()));
-            }
+            lines.extend(warnings(data));
             lines
         }
         "helper" => vec![("result", given(data.get("text").as_str().unwrap_or_default()))],

@@ -2,7 +2,8 @@
 //! come from the record.
 
 use rawko_core::{
-    Chart, InstanceFacts, NodeId, Now, Outcome, Snapshot, Trace, TraceEntry, World, start_traced, step_traced,
+    CandidateOutcome, Chart, InstanceFacts, MacrostepTrace, NodeId, Now, Snapshot, TraceEntry, World,
+    start_traced, step_traced,
 };
 use rawko_store::{Record, RecordKind};
 
@@ -54,7 +55,7 @@ pub(super) fn again(
     }
 }
 
-fn moves(chart: &Chart, trace: &Trace) -> Moves {
+fn moves(chart: &Chart, trace: &MacrostepTrace) -> Moves {
     let mut moves = Moves::default();
     // The root is always active and is not drawn.
     let path = |node: &NodeId| Some(chart.node(*node).path.to_string()).filter(|path| !path.is_empty());
@@ -62,10 +63,10 @@ fn moves(chart: &Chart, trace: &Trace) -> Moves {
         match entry {
             TraceEntry::Entered { node } => moves.entered.extend(path(node)),
             TraceEntry::Exited { node } => moves.left.extend(path(node)),
-            TraceEntry::Candidate { transition, outcome: Outcome::Taken } => {
+            TraceEntry::Candidate { transition, outcome: CandidateOutcome::Taken } => {
                 moves.transitions.push(transition.0);
             }
-            TraceEntry::Candidate { outcome: Outcome::Refused(_), .. }
+            TraceEntry::Candidate { outcome: CandidateOutcome::Refused(_), .. }
             | TraceEntry::Considered { .. }
             | TraceEntry::Unhandled { .. }
             | TraceEntry::Acted { .. }

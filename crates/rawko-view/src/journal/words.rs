@@ -1,6 +1,8 @@
 //! Text for timers, invocations, errors and events, shared by all output so that the wording is consistent.
 
-use rawko_core::{Chart, Failure, PendingTimer, SendTarget, Snapshot, TimerPurpose, Value};
+use rawko_core::{
+    Chart, PendingTimer, SendTarget, ServiceClass, Snapshot, TimerPurpose, UnhandledFailure, Value,
+};
 
 use super::{Timer, TimerKind, What};
 use crate::explain;
@@ -33,7 +35,7 @@ pub fn timer(chart: &Chart, snapshot: &Snapshot, timer: &PendingTimer) -> Timer 
 
 /// Returns the invoke id of a running invocation, or of the one that failed.
 pub fn invoke_name(chart: &Chart, snapshot: &Snapshot, id: u64) -> Option<String> {
-    let mut failed = snapshot.failures().iter().filter_map(Failure::invocation);
+    let mut failed = snapshot.failures().iter().filter_map(UnhandledFailure::invocation);
     let known = snapshot.invocation(id).or_else(|| failed.find(|known| known.id == id).cloned());
     known.map(|known| chart.invocation_name(&known).to_string())
 }
@@ -117,7 +119,7 @@ pub fn target(target: &SendTarget) -> String {
         SendTarget::Itself => "self".to_owned(),
         SendTarget::Parent => "parent".to_owned(),
         SendTarget::Invocation(name) | SendTarget::Other(name) => name.to_string(),
-        SendTarget::Channel(name) => format!("channel:{name}"),
-        SendTarget::Agent(name) => format!("agent:{name}"),
+        SendTarget::Channel(name) => ServiceClass::Channel.named(name),
+        SendTarget::Agent(name) => ServiceClass::Agent.named(name),
     }
 }

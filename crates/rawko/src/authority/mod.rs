@@ -7,8 +7,10 @@ mod nested;
 mod person;
 mod socket;
 
-pub(crate) use credential::{Operator, credential_problem, hide_credential};
+#[cfg(any(feature = "acp", feature = "server"))]
+pub(crate) use credential::random_text;
 #[cfg(feature = "server")]
-pub(crate) use credential::{random_text, token_of_environment};
+pub(crate) use credential::token_of_environment;
+pub(crate) use credential::{Operator, credential_problem, hide_credential};
 pub(crate) use moving::{leftover, move_in, refuse_named};
 pub(crate) use socket::socket_path;

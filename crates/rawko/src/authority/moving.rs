@@ -56,7 +56,7 @@ pub(crate) fn move_in(root: &Path, state: &StateDir, store: &Path) -> Result<(),
 
 #[cfg(feature = "cli")]
 fn announce(text: &str) {
-    crate::console::announce("moved", text);
+    crate::console::announce(&format!("moved: {text}"));
 }
 
 /// A library prints nothing.

@@ -5,7 +5,7 @@ use rawko_turns::{Channel, Effect, Event, Message};
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::hosting::{Access, Answer, NoAnswer, Place, Request};
+use crate::hosting::{Access, Answer, NoAnswer, ProjectContext, Request};
 
 /// A connection to the channels of a project.
 pub(crate) struct Asker {
@@ -20,7 +20,7 @@ pub(crate) struct News {
 }
 
 impl Asker {
-    pub(crate) async fn open(place: &Place, console: &mut Console) -> Result<Asker, Failure> {
+    pub(crate) async fn open(place: &ProjectContext, console: &mut Console) -> Result<Asker, Failure> {
         Ok(Asker { access: Access::open(place, &[], console).await? })
     }
 

@@ -1,6 +1,7 @@
 //! The checkpoints of an instance and its descendants, by step: shared by `diff`, `undo`, `fork`, the session and the server.
 
 mod files_of_step;
+pub(crate) mod pruning;
 pub(crate) mod reverting;
 
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ use rawko_programs::checkpoints::{
 use rawko_store::InstanceRow;
 
 use crate::failure::Failure;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
 pub(crate) use files_of_step::FilesOfStep;
 
@@ -31,7 +32,7 @@ pub(crate) struct InstanceChanges {
 
 impl InstanceChanges {
     pub(crate) fn of(
-        place: &Place,
+        place: &ProjectContext,
         reader: &Reader,
         row: &InstanceRow,
         at: Option<u64>,
@@ -73,13 +74,23 @@ impl InstanceChanges {
         Ok(Self { history, family, at, since_ms })
     }
 
+    /// Returns true if checkpoints of the instance were removed, so that its changes are not known in full.
+    pub(crate) fn is_pruned(&self) -> std::io::Result<bool> {
+        let removed = self.history.removed()?;
+        Ok(self.family.keys().any(|id| removed.get(id).is_some_and(|at_ms| *at_ms >= self.since_ms)))
+    }
+
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Failure> {
         self.history.entries().map_err(|error| unreadable(&error))
     }
 
     /// Returns the diffs of net changes.
     pub(crate) async fn diffs(&self, net: &NetChanges) -> Result<Vec<FileDiff>, Failure> {
-        let sides = self.history.sides(net).await.map_err(|error| unreadable(&error))?;
+        self.read_diffs(net).await.map_err(|error| unreadable(&error))
+    }
+
+    async fn read_diffs(&self, net: &NetChanges) -> std::io::Result<Vec<FileDiff>> {
+        let sides = self.history.sides(net).await?;
         let both = net.changes.iter().zip(sides);
         Ok(both
             .filter_map(|(change, (old, new))| file_diff(change, old.as_deref(), new.as_deref()))

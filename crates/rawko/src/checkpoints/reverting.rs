@@ -6,6 +6,41 @@ use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, FileDiff
 use super::{InstanceChanges, unreadable};
 use crate::failure::Failure;
 
+/// The reason that nothing was taken back.
+#[derive(Debug)]
+pub(crate) enum NotReverted {
+    /// There is nothing to take back.
+    Nothing(String),
+    /// Others changed these files since.
+    Conflicts(Vec<String>),
+    /// The contents of these files are not stored.
+    Missing(Vec<String>),
+    Unreadable(std::io::Error),
+}
+
+impl From<std::io::Error> for NotReverted {
+    fn from(error: std::io::Error) -> Self {
+        NotReverted::Unreadable(error)
+    }
+}
+
+impl From<NotReverted> for Failure {
+    fn from(none: NotReverted) -> Failure {
+        match none {
+            NotReverted::Nothing(why) => Failure::Usage(why),
+            NotReverted::Conflicts(paths) => Failure::Failed(format!(
+                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
+                paths.join(", ")
+            )),
+            NotReverted::Missing(paths) => Failure::Failed(format!(
+                "cannot restore files whose contents are not stored: {}; nothing was undone",
+                paths.join(", ")
+            )),
+            NotReverted::Unreadable(error) => unreadable(&error),
+        }
+    }
+}
+
 /// The changes to take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -18,7 +53,7 @@ pub(crate) enum Scope {
 }
 
 /// Changes that were taken back, or would be.
-pub(crate) struct Reverted {
+pub(crate) struct RevertedChanges {
     pub(crate) net: NetChanges,
     /// The checkpoint of the undo; `None` if nothing was changed.
     pub(crate) entry: Option<Entry>,
@@ -28,36 +63,44 @@ pub(crate) struct Reverted {
 
 impl InstanceChanges {
     /// Returns what [`InstanceChanges::revert`] would take back.
-    pub(crate) async fn preview(&self, id: &str, scope: Scope) -> Result<Reverted, Failure> {
+    pub(crate) async fn preview(&self, id: &str, scope: Scope) -> Result<RevertedChanges, Failure> {
         let (net, _) = self.selected(id, scope, &self.entries()?)?;
         let files = self.diffs(&net).await?;
-        Ok(Reverted { net, entry: None, files })
+        Ok(RevertedChanges { net, entry: None, files })
     }
 
     /// Restores the files, all or none. Files that others changed since are overwritten only if forced.
-    pub(crate) async fn revert(&self, id: &str, scope: Scope, is_forced: bool) -> Result<Reverted, Failure> {
+    pub(crate) async fn revert(
+        &self,
+        id: &str,
+        scope: Scope,
+        is_forced: bool,
+    ) -> Result<RevertedChanges, NotReverted> {
         // Changes of a call that was killed become part of the history.
-        self.history.now().await.map_err(|error| unreadable(&error))?;
-        let (net, label) = self.selected(id, scope, &self.entries()?)?;
-        let files = self.diffs(&net).await?;
+        self.history.now().await?;
+        let (net, label) = self.selected(id, scope, &self.history.entries()?)?;
+        let files = self.read_diffs(&net).await?;
         let kind = if scope == Scope::Redo { EntryKind::Redo } else { EntryKind::Undo };
         let author = Author { kind, instance: id.to_owned(), call: String::new(), label };
         match self.history.revert(&net, &author, is_forced).await {
-            Ok(applied) => Ok(Reverted { net, entry: applied.entry, files }),
-            Err(ApplyError::Conflicts(paths)) => Err(Failure::Failed(format!(
-                "refusing to overwrite files that were changed since: {}; nothing was undone, pass --force to overwrite them",
-                paths.join(", ")
-            ))),
-            Err(ApplyError::Missing(paths)) => Err(Failure::Failed(format!(
-                "cannot restore files whose contents are not stored: {}; nothing was undone",
-                paths.join(", ")
-            ))),
-            Err(ApplyError::Io(error)) => Err(unreadable(&error)),
+            Ok(applied) => Ok(RevertedChanges { net, entry: applied.entry, files }),
+            Err(ApplyError::Conflicts(paths)) => Err(NotReverted::Conflicts(paths)),
+            Err(ApplyError::Missing(paths)) => Err(NotReverted::Missing(paths)),
+            Err(ApplyError::Io(error)) => Err(error.into()),
         }
     }
 
     /// Returns the net changes to take back, and the label of the undo.
-    fn selected(&self, id: &str, scope: Scope, entries: &[Entry]) -> Result<(NetChanges, String), Failure> {
+    fn selected(
+        &self,
+        id: &str,
+        scope: Scope,
+        entries: &[Entry],
+    ) -> Result<(NetChanges, String), NotReverted> {
+        if self.is_pruned()? {
+            let why = "its checkpoints were removed, as `retention.files` of the settings says";
+            return Err(NotReverted::Nothing(format!("the changes of `{id}` cannot be undone: {why}")));
+        }
         let calls: Vec<(u64, &Entry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));
         match scope {
             Scope::All => {
@@ -67,11 +110,11 @@ impl InstanceChanges {
             }
             Scope::LastCall => match calls.last() {
                 Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
-                None => Err(Failure::Usage(format!("`{id}` has no changes to undo"))),
+                None => Err(NotReverted::Nothing(format!("`{id}` has no changes to undo"))),
             },
             Scope::Redo => match self.to_redo(id, entries) {
                 Some(net) => Ok((net, "redo".to_owned())),
-                None => Err(Failure::Usage(format!("`{id}` has no undo to take back"))),
+                None => Err(NotReverted::Nothing(format!("`{id}` has no undo to take back"))),
             },
         }
     }

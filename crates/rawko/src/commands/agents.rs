@@ -2,13 +2,13 @@
 
 use rawko_agents::agent::AgentFile;
 use rawko_agents::words::{ProjectWords, WordFile};
-use rawko_agents::work::{Health, Workshop};
+use rawko_agents::work::{AgentServices, Health};
 use rawko_chart::Severity;
 use serde_json::{Value as Json, json};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -53,7 +53,7 @@ enum Subcommand {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&StoreArgs::default())?;
+    let place = ProjectContext::here(&StoreArgs::default())?;
     match &args.command {
         Subcommand::List { json } => list(&place, *json, console),
         Subcommand::Show { name, json } => show(&place, name, *json, console),
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
 }
 
-fn list(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn list(place: &ProjectContext, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
     let agents = place.agents();
     if json {
         let all: Vec<Json> = agents.all().iter().map(described).collect();
@@ -100,7 +100,7 @@ fn described(agent: &AgentFile) -> Json {
     serde_json::to_value(agent).unwrap_or_default()
 }
 
-fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+fn show(place: &ProjectContext, name: &str, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
     let agents = place.agents();
     let Some(agent) = agents.get(name) else {
         let names: Vec<&str> = agents.all().iter().map(|agent| agent.name.as_str()).collect();
@@ -108,11 +108,11 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     };
     if json {
         let mut shown = described(agent);
-        let (workshop, _) = place.workshop();
+        let (agent_services, _) = place.agent_services();
         let file = |file: &WordFile| json!({"path": file.path, "directory": file.directory, "bytes": file.text.len()});
         let skill = |skill: &rawko_tools::Skill| json!({"name": skill.name, "description": skill.description, "directory": skill.directory});
-        shown["projectInstructions"] = workshop.words.files.iter().map(file).collect();
-        shown["projectSkills"] = workshop.words.skills.iter().map(skill).collect();
+        shown["projectInstructions"] = agent_services.words.files.iter().map(file).collect();
+        shown["projectSkills"] = agent_services.words.skills.iter().map(skill).collect();
         console.line(&format!("{shown:#}"))?;
         return Ok(Verdict::Done);
     }
@@ -124,8 +124,8 @@ fn show(place: &Place, name: &str, json: bool, console: &mut Console) -> Result<
     }
     console.line("")?;
     console.line(agent.system_prompt.trim())?;
-    let (workshop, _) = place.workshop();
-    let words = words(&workshop.words, agent);
+    let (agent_services, _) = place.agent_services();
+    let words = words(&agent_services.words, agent);
     if !words.is_empty() {
         console.line("")?;
     }
@@ -186,18 +186,18 @@ fn facts(agent: &AgentFile) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
-    let (workshop, problems) = place.workshop();
+fn check(place: &ProjectContext, json: bool, console: &mut Console) -> Result<Verdict, Failure> {
+    let (agent_services, problems) = place.agent_services();
     let healths = match place.is_trusted()? {
-        true => hosting::block_on(async { Ok(workshop.health().await) })?,
+        true => hosting::block_on(async { Ok(agent_services.health().await) })?,
         false => {
             let text = "not started: this project is not trusted; see `rawko trust`".to_owned();
             let servers = Health { about: "MCP servers".to_owned(), ok: false, text };
-            workshop.agents_health().into_iter().chain([servers]).collect()
+            agent_services.agents_health().into_iter().chain([servers]).collect()
         }
     };
     let mut healths = healths;
-    healths.iter_mut().for_each(|health| judge_chart(place, &workshop, health));
+    healths.iter_mut().for_each(|health| judge_chart(place, &agent_services, health));
     let wrong =
         problems.iter().flat_map(|(_, findings)| findings).any(|finding| finding.severity >= Severity::Error)
             || healths.iter().any(|health| !health.ok);
@@ -221,9 +221,9 @@ fn check(place: &Place, json: bool, console: &mut Console) -> Result<Verdict, Fa
 }
 
 /// An agent of kind `chart` needs a chart that can be invoked.
-fn judge_chart(place: &Place, workshop: &Workshop, health: &mut Health) {
+fn judge_chart(place: &ProjectContext, agent_services: &AgentServices, health: &mut Health) {
     let name = health.about.strip_prefix("agent ").unwrap_or_default();
-    let chart = workshop.agents.get(name).and_then(|agent| agent.chart.as_deref());
+    let chart = agent_services.agents.get(name).and_then(|agent| agent.chart.as_deref());
     if let Some(chart) = chart.filter(|chart| place.named(chart).is_err()) {
         let text = format!("there is no usable chart `{chart}`; list charts with `rawko charts`");
         *health = Health { ok: false, text, about: health.about.clone() };

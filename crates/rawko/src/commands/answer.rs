@@ -6,17 +6,19 @@ use serde_json::Value as Json;
 use crate::console::{Console, Style};
 use crate::delivering::{DeliverArgs, deliver};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, Request};
+use crate::hosting::{ProjectContext, Request};
 use crate::inputs;
 use crate::known;
 use crate::standing::{Ask, Standing};
 use crate::times;
 
 const APPROVE_EXAMPLES: &str = "\
-Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (true), `by`, `comment` and the
-fields of --data under `data`. `by` is the user that the operator credential proves; the name given
-with --as is noted beside it as `as`. If there are several pending requests (see `rawko show`), select one
-with --ask. Requests of a child can be answered with the id of its parent.
+Sends `done.invoke.<id>` to the chart with `event.data`: `approved` (true), `by`, `comment` and
+the fields of --data under `data`. `by` is the user that the operator credential proves; the name
+given with --as is noted beside it as `as`. If there are several pending requests (see `rawko
+show`), select one with --ask. Requests of a child can be answered with the id of its parent.
+--since answers only the request that you saw (`since_ms` of `rawko show --json`), not a later one
+of the same name.
 
 Examples:
   rawko approve order-17
@@ -64,6 +66,10 @@ struct Answer {
     #[arg(long, value_name = "INVOKE")]
     ask: Option<String>,
 
+    /// Answer only the request made at this time (`since_ms`)
+    #[arg(long, value_name = "MS")]
+    since: Option<i64>,
+
     /// Another name, noted beside the proven one
     #[arg(long = "as", value_name = "NAME")]
     by: Option<String>,
@@ -94,9 +100,11 @@ pub(crate) fn deny(args: &Deny, console: &mut Console) -> Result<Verdict, Failur
 fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdict, Failure> {
     let data = inputs::object_or_files("--data", &args.data)?;
     let data = if data.is_empty() { Json::Null } else { Json::Object(data) };
+    let seen = who_asks(args)?;
     let request = Request::Answer {
-        id: who_asks(args)?,
-        ask: args.ask.clone(),
+        id: seen.instance,
+        ask: seen.invoke.or_else(|| args.ask.clone()),
+        asked_ms: args.since.or(seen.since_ms),
         approved,
         by: args.by.clone(),
         comment: args.comment.clone(),
@@ -107,9 +115,9 @@ fn answer(args: &Answer, approved: bool, console: &mut Console) -> Result<Verdic
 
 /// Adds the rules for the pending call to the user's settings file.
 fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
-    let place = Place::here(args.deliver.store())?;
+    let place = ProjectContext::here(args.deliver.store())?;
     let reader = known::reader(&place)?;
-    let id = who_asks(args)?;
+    let id = who_asks(args)?.instance;
     let standing = Standing::of(&reader, &id, &place.world(), times::now_ms())?;
     let is_meant =
         |ask: &&Ask| *ask.instance == *id && args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
@@ -121,7 +129,7 @@ fn remember(args: &Answer, console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Adds the rules that allow the call of a request to the user's settings file. Returns the message for the person.
-pub(crate) fn allow_always(place: &Place, ask: &Ask) -> Result<String, Failure> {
+pub(crate) fn allow_always(place: &ProjectContext, ask: &Ask) -> Result<String, Failure> {
     let rules = ask.input.get("always").as_list().unwrap_or_default().iter();
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     if rules.is_empty() {
@@ -138,21 +146,46 @@ pub(crate) fn allow_always(place: &Place, ask: &Ask) -> Result<String, Failure> 
     Ok(format!("{rules} to `permissions.allow` of {shown}"))
 }
 
-/// Returns the instance with the pending request: the named one, or its child if only a child has one. To a user both
-/// are the same work.
-fn who_asks(args: &Answer) -> Result<String, Failure> {
-    let place = Place::here(args.deliver.store())?;
+/// The request that an answer is for, as it was read. A later one of the same name is not answered.
+struct SeenRequest {
+    instance: String,
+    invoke: Option<String>,
+    since_ms: Option<i64>,
+}
+
+impl SeenRequest {
+    /// None, or several: the host reports it.
+    fn unclear(instance: &str) -> SeenRequest {
+        SeenRequest { instance: instance.to_owned(), invoke: None, since_ms: None }
+    }
+
+    fn of(ask: &Ask) -> SeenRequest {
+        let invoke = Some(ask.invoke.clone());
+        SeenRequest { instance: ask.instance.to_string(), invoke, since_ms: Some(ask.since_ms) }
+    }
+}
+
+/// Returns the pending request: of the named instance, or of its child if only a child has one. To a user both are the
+/// same work.
+fn who_asks(args: &Answer) -> Result<SeenRequest, Failure> {
+    let place = ProjectContext::here(args.deliver.store())?;
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
     let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
-    let fits = |ask: &&Ask| args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke);
+    let fits = |ask: &&Ask| {
+        args.ask.as_ref().is_none_or(|wanted| *wanted == ask.invoke)
+            && args.since.is_none_or(|since_ms| since_ms == ask.since_ms)
+    };
     let all: Vec<&Ask> = standing.asks.iter().filter(fits).collect();
-    if all.iter().any(|ask| *ask.instance == *args.id) {
-        return Ok(args.id.clone());
+    let mut own = all.iter().filter(|ask| *ask.instance == *args.id);
+    match (own.next(), own.next()) {
+        (Some(only), None) => return Ok(SeenRequest::of(only)),
+        (Some(_), Some(_)) => return Ok(SeenRequest::unclear(&args.id)),
+        (None, _) => {}
     }
     match all.as_slice() {
-        [] => Ok(args.id.clone()),
-        [one] => Ok(one.instance.to_string()),
+        [] => Ok(SeenRequest::unclear(&args.id)),
+        [one] => Ok(SeenRequest::of(one)),
         several => {
             let names: Vec<_> = several.iter().map(|ask| format!("`{}`", ask.instance)).collect();
             Err(Failure::Usage(format!(

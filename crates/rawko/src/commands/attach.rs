@@ -9,16 +9,17 @@ use crate::failure::{Failure, Verdict};
 use crate::following::{
     Ended, Follow, FollowArgs, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own,
 };
-use crate::hosting::{self, Access, Place, Rest, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Rest, StoreArgs};
 use crate::known;
 use crate::session::{self, Session};
 use crate::standing::Standing;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Shows a task that another process runs (`rawko task` in another terminal, or `rawko serve`), from its
-beginning, and follows it. On a terminal you can answer its requests, send messages to its agents and
-use the commands of a session; every terminal sees the same. Ctrl-C leaves; the task continues.
+Shows a task that another process runs (`rawko task` in another terminal, or `rawko serve`), from
+its beginning, and follows it. On a terminal you can answer its requests, send messages to its
+agents and use the commands of a session; every terminal sees the same. Ctrl-C leaves; the task
+continues.
 
 Examples:
   rawko attach fix-1
@@ -43,7 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
     let manner = args.follow.manner();
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 /// Joins an instance, or prints how it ended.
 pub(crate) fn open(
-    place: &Place,
+    place: &ProjectContext,
     row: &InstanceRow,
     manner: Manner,
     console: &mut Console,
@@ -73,7 +74,7 @@ pub(crate) fn open(
 
 /// Follows an instance from its beginning without owning it.
 pub(crate) fn join(
-    place: &Place,
+    place: &ProjectContext,
     row: &InstanceRow,
     manner: Manner,
     no_input: bool,

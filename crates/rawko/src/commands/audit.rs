@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ enum Action {
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let Action::Verify { json, store } = &args.action;
-    let place = Place::here(store)?;
+    let place = ProjectContext::here(store)?;
     place.insist_on_file("audit verify")?;
     place.insist_on_store()?;
     let options = Options { read_only: true, ..Options::default() };
@@ -71,7 +71,7 @@ fn as_json(report: &ChainReport) -> serde_json::Value {
     })
 }
 
-fn print(place: &Place, report: &ChainReport, console: &mut Console) -> Result<(), Failure> {
+fn print(place: &ProjectContext, report: &ChainReport, console: &mut Console) -> Result<(), Failure> {
     let counted = [
         count(report.instances, "instance"),
         count(report.records, "record"),

@@ -6,7 +6,7 @@ use rawko_store::{Options, SqliteStore};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, sizes};
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("backup")?;
     place.insist_on_store()?;
     let name = files::shown(&args.file);

@@ -1,16 +1,19 @@
 //! `rawko cancel`: ends an instance and runs its exit actions.
 
 use rawko_core::Value;
+use rawko_programs::checks::Custodies;
+use rawko_settings::{Environment, StateDir};
 
-use crate::console::Console;
+use crate::console::{Console, Style};
 use crate::delivering::{DeliverArgs, deliver};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Access, Place, Request};
+use crate::hosting::{self, Access, ProjectContext, Request};
 use crate::queue;
 
 const EXAMPLES: &str = "\
 Runs exit actions from the innermost state outward, and stops timers, calls and children. The
-journal is kept: see `rawko history`, or continue from any step with `rawko fork`.
+journal is kept: see `rawko history`, or continue from any step with `rawko fork`. Files that the
+project's checks depend on and that agents changed are put back; other changes stay.
 
 Examples:
   rawko cancel order-17
@@ -37,12 +40,33 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     }
     let reason = args.reason.as_deref().map_or(Value::Null, Value::str);
     let request = Request::Cancel { id: args.id.clone(), reason };
-    deliver(&args.id, request, &args.deliver, console)
+    let verdict = deliver(&args.id, request, &args.deliver, console)?;
+    report_closing(args, console)?;
+    Ok(verdict)
+}
+
+/// Names the files that a cancelled task leaves changed, and those that were put back for the checks.
+fn report_closing(args: &Args, console: &mut Console) -> Result<(), Failure> {
+    let place = ProjectContext::here(args.deliver.store())?;
+    let Ok(state) = StateDir::of(&Environment::of_process()) else { return Ok(()) };
+    let custody = Custodies::new(&state.project(&place.root)).find(&args.id);
+    let Some(closing) = custody.and_then(|custody| custody.closing) else { return Ok(()) };
+    if !closing.restored.is_empty() {
+        let text = format!("{} (a check depends on it)", closing.restored.join(", "));
+        console.note(Style::Notice, "put back", &text);
+    }
+    if !closing.changed.is_empty() {
+        let count = closing.changed.len();
+        let files = if count == 1 { "file differs" } else { "files differ" };
+        let text = format!("{count} {files} from the start of the task; see `rawko diff {}`", args.id);
+        console.note(Style::Notice, "note", &text);
+    }
+    Ok(())
 }
 
 /// Removes a task that is queued and has not started.
 fn unqueued(args: &Args, console: &mut Console) -> Result<Option<Verdict>, Failure> {
-    let place = Place::here(args.deliver.store())?;
+    let place = ProjectContext::here(args.deliver.store())?;
     let queued = place.reader()?.map(|reader| queue::find(&reader, &args.id)).transpose()?.flatten();
     if queued.is_none() {
         return Ok(None);

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::channel::{Asker, describe, list, me, message_line};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::inputs;
 
 const EXAMPLES: &str = "\
@@ -126,7 +126,7 @@ enum Action {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let is_list = matches!(args.action, None | Some(Action::List));
     if is_list && place.reader()?.is_none() {
         // A list creates no store.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::table::{Cell, Table};
 
 const EXAMPLES: &str = "\
@@ -43,7 +43,7 @@ struct Line {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let mut lines: Vec<Line> = place.offered().iter().map(of_edition).collect();
     if let Some(reader) = place.reader()? {

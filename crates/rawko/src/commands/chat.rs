@@ -14,7 +14,7 @@ use crate::channel::{Asker, HELP, Phrase, describe, me, message_line, read_phras
 use crate::console::{Console, Style};
 use crate::durations;
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, ServePlan, StoreArgs};
+use crate::hosting::{self, ProjectContext, ServePlan, StoreArgs};
 
 /// Maximum wait for news before checking for typed input.
 const LOOK_MS: u64 = 100;
@@ -59,13 +59,13 @@ pub(crate) struct Args {
 }
 
 /// Input from the terminal.
-enum Typed {
+enum TerminalInput {
     Line(String),
     End,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut place = Place::here(&args.store)?;
+    let mut place = ProjectContext::here(&args.store)?;
     place.serve = ServePlan { own_agents: true, ..ServePlan::default() };
     hosting::block_on(async {
         let mut asker = Asker::open(&place, console).await?;
@@ -94,12 +94,12 @@ async fn talk(args: &Args, asker: &mut Asker, console: &mut Console) -> Result<V
         // One line at a time, so that its effects are shown before the next.
         if let Ok(input) = typed.try_recv() {
             match input {
-                Typed::Line(line) => {
-                    if chat.obey(&line, asker, &mut screen, console).await? == Next::Leave {
+                TerminalInput::Line(line) => {
+                    if chat.execute(&line, asker, &mut screen, console).await? == Next::Leave {
                         return Ok(Verdict::Done);
                     }
                 }
-                Typed::End => leaving = Some(Instant::now() + args.patience),
+                TerminalInput::End => leaving = Some(Instant::now() + args.patience),
             }
         }
         let channel = chat.look(asker, &mut screen, console, LOOK_MS).await?;
@@ -164,7 +164,7 @@ impl Chat {
         Ok(news.channel)
     }
 
-    async fn obey(
+    async fn execute(
         &mut self,
         line: &str,
         asker: &mut Asker,
@@ -242,14 +242,14 @@ fn prompt(name: &str, holder: &Holder) -> String {
 }
 
 /// Reads input on a separate thread, because reading a line blocks.
-fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Typed>, Screen), Failure> {
+fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<TerminalInput>, Screen), Failure> {
     let (lines, typed) = mpsc::unbounded_channel();
     if !std::io::stdin().is_terminal() {
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-                let _ = lines.send(Typed::Line(line));
+                let _ = lines.send(TerminalInput::Line(line));
             }
-            let _ = lines.send(Typed::End);
+            let _ = lines.send(TerminalInput::End);
         });
         return Ok((typed, Screen::Plain));
     }
@@ -266,13 +266,13 @@ fn listen(name: &str, holder: Holder) -> Result<(mpsc::UnboundedReceiver<Typed>,
             // A missing history entry is harmless.
             let _ = editor.add_history_entry(&line);
             let leaves = read_phrase(&line, "") == Phrase::Quit;
-            let _ = lines.send(Typed::Line(line));
+            let _ = lines.send(TerminalInput::Line(line));
             // Stop reading here, which leaves the terminal in its original mode.
             if leaves {
                 return;
             }
         }
-        let _ = lines.send(Typed::Line("/quit".to_owned()));
+        let _ = lines.send(TerminalInput::Line("/quit".to_owned()));
     });
     Ok((typed, screen))
 }

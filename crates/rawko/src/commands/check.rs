@@ -87,7 +87,7 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
     let below = Project::at(dir)?;
     let mut homes: Vec<(PathBuf, Registry)> = vec![(dir.to_owned(), known(Some(&below), args)?)];
     report.add_problems(&below);
-    report.add_settings(dir);
+    report.add_settings(dir, &homes[0].1);
     let mut twins = Twins::default();
     for path in &below.charts {
         // A directory may contain whole projects, or be part of one: a chart belongs to the nearest.
@@ -95,8 +95,9 @@ fn check_project(dir: &Path, args: &Args, report: &mut Report) -> Result<(), Fai
         if !homes.iter().any(|(known, _)| *known == home) {
             let project = Project::at(&home)?;
             report.add_problems(&project);
-            report.add_settings(&home);
-            homes.push((home.clone(), known(Some(&project), args)?));
+            let known = known(Some(&project), args)?;
+            report.add_settings(&home, &known);
+            homes.push((home.clone(), known));
         }
         if let Some((_, known)) = homes.iter().find(|(known, _)| *known == home) {
             report.check(path, known, Some(&home))?;
@@ -189,10 +190,12 @@ impl Report {
 
     /// Adds the errors of the settings of a project, in every section. Warnings depend on the environment of the host, and
     /// are left to `doctor`.
-    fn add_settings(&mut self, home: &Path) {
+    fn add_settings(&mut self, home: &Path, known: &Registry) {
         let (settings, problems) = Settings::read(home);
-        let (_, agents) = rawko_agents::work::Workshop::read(home, &settings);
-        for (source, mut findings) in settings_problems::all(home, &settings, &problems, &agents) {
+        let (_, agents) = rawko_agents::work::AgentServices::read(home, &settings);
+        let mut all = settings_problems::all(home, &settings, &problems, &agents);
+        all.extend(settings_problems::unknown_charts(&settings, known));
+        for (source, mut findings) in all {
             findings.retain(|finding| finding.severity >= Severity::Error);
             match self.files.iter_mut().find(|(known, _)| known.name == source.name) {
                 Some((_, known)) => {

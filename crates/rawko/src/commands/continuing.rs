@@ -10,12 +10,12 @@ use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own};
-use crate::hosting::{self, Access, Place, Request};
+use crate::hosting::{self, Access, ProjectContext, Request};
 use crate::known;
 use crate::session::{self, Session};
 use crate::standing::Standing;
+use crate::task_request::ORCHESTRATOR;
 use crate::times;
-use crate::wish::ORCHESTRATOR;
 
 use super::attach::join;
 
@@ -23,28 +23,28 @@ use super::attach::join;
 const KEPT: [&str; 4] = ["sessions", "memory", "untrusted", "providerName"];
 
 /// An earlier task, and the text to add.
-pub(crate) struct Continued {
+pub(crate) struct ContinuedTask {
     pub(crate) row: InstanceRow,
     pub(crate) text: Option<String>,
 }
 
-impl Continued {
+impl ContinuedTask {
     /// Finds the task: the named one, or the latest. A name that is no instance is the text if there is no other.
     pub(crate) fn find(
         reader: &Reader,
         name: Option<&str>,
         text: Option<&str>,
-    ) -> Result<Continued, Failure> {
+    ) -> Result<ContinuedTask, Failure> {
         let text = text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return Ok(Continued { row: latest(reader)?, text });
+            return Ok(ContinuedTask { row: latest(reader)?, text });
         };
         match (reader.store().find(name)?, &text) {
-            (Some(row), _) => Ok(Continued { row, text }),
+            (Some(row), _) => Ok(ContinuedTask { row, text }),
             (None, None) if name.contains(char::is_whitespace) => {
-                Ok(Continued { row: latest(reader)?, text: Some(name.to_owned()) })
+                Ok(ContinuedTask { row: latest(reader)?, text: Some(name.to_owned()) })
             }
-            (None, _) => known::instance(reader, name).map(|row| Continued { row, text }),
+            (None, _) => known::instance(reader, name).map(|row| ContinuedTask { row, text }),
         }
     }
 
@@ -79,7 +79,7 @@ impl Continued {
     /// Continues a task that has not ended.
     pub(crate) fn resume(
         self,
-        place: &Place,
+        place: &ProjectContext,
         manner: Manner,
         no_input: bool,
         console: &mut Console,

@@ -14,6 +14,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::hosting;
+use crate::live_area::wrapped;
 use crate::session;
 use crate::templates::{self, DEMO_TASK, Template};
 use crate::trust;
@@ -48,11 +49,14 @@ const DEMO_ID: &str = "demo";
 const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    insist_on_python()?;
-    let dir = match &args.dir {
-        Some(dir) => dir.clone(),
-        None => temporary()?,
-    };
+    let empty = temporary()?;
+    let python = insist_on_python(&empty);
+    if python.is_err() || args.dir.is_some() {
+        // An empty directory that stays behind is no reason to fail.
+        let _ = fs::remove_dir(&empty);
+    }
+    python?;
+    let dir = args.dir.clone().unwrap_or(empty);
     let mut project = templates::demo(&dir)?;
     if args.interactive {
         insist_on_terminal()?;
@@ -83,21 +87,46 @@ fn insist_on_terminal() -> Result<(), Failure> {
     Err(Failure::Usage("--interactive needs a terminal; run `rawko demo` without it".to_owned()))
 }
 
-const GUIDE: [&str; 8] = [
-    "What happens, and what you can do:",
-    "  1. The planner asks a question. Press a number, or type an answer of your own.",
-    "  2. The developer thinks. Press Ctrl-C twice: the task pauses, and the demo resumes it.",
-    "  3. The developer wants to write a file. You see the diff: y allows it, r denies it with a reason.",
-    "  4. The tester wants to run the tests. `a` allows this command for good.",
-    "  5. At the end you see all changes, undo them, and restore them.",
-    "  At any time: type a message, which the agent reads before its next completion; Ctrl-O prints the",
-    "  last tool call in full; /diff, /undo, /cost and /help are commands.",
+/// The guide is at most this wide.
+const GUIDE_COLUMNS: usize = 100;
+
+/// Mark and text of each paragraph.
+const GUIDE: [(&str, &str); 6] = [
+    ("1. ", "The planner asks a question. Choose a number, or type an answer of your own, and press Enter."),
+    ("2. ", "The developer thinks. Press Ctrl-C twice: the task pauses, and the demo resumes it."),
+    (
+        "3. ",
+        "The developer wants to write a file. You see the diff: y allows it. A real model would read the reason of a denial (r); these scripted ones cannot continue without the file.",
+    ),
+    (
+        "4. ",
+        "The tester wants to run the tests. `a` allows this command for good. Enter confirms each choice.",
+    ),
+    ("5. ", "At the end you see all changes, undo them, and restore them."),
+    (
+        "",
+        "At any time: type a message, which the agent reads before its next completion; Ctrl-O prints the last tool \
+         call in full; /diff, /undo, /cost and /help are commands.",
+    ),
 ];
+
+/// Prints the guide, wrapped between words.
+fn print_guide(console: &mut Console) -> Result<(), Failure> {
+    console.line("What happens, and what you can do:")?;
+    let columns = console.size().map_or(GUIDE_COLUMNS, |(columns, _)| columns.min(GUIDE_COLUMNS));
+    for (mark, text) in GUIDE {
+        for (number, line) in wrapped(text, columns.saturating_sub(3 + mark.len())).iter().enumerate() {
+            let lead = if number == 0 { mark.to_owned() } else { " ".repeat(mark.len()) };
+            console.line(&format!("  {lead}{line}"))?;
+        }
+    }
+    Ok(())
+}
 
 /// Runs the task with the person at the terminal. Returns true if it succeeded.
 fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
     console.line("")?;
-    GUIDE.iter().try_for_each(|line| console.line(line))?;
+    print_guide(console)?;
     console.line("")?;
     console.flush()?;
     let mut code = run_task(dir, &["task", DEMO_TASK, "--id", DEMO_ID], Stdio::inherit())?;
@@ -109,6 +138,9 @@ fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
     }
     if code == Some(0) {
         take_back(dir, console)?;
+    } else {
+        console.line("")?;
+        console.line("The scripted models follow one path. To see its end, allow each request.")?;
     }
     Ok(code == Some(0))
 }
@@ -143,13 +175,14 @@ fn next(args: &[&str], question: &str, console: &mut Console) -> Result<(), Fail
 /// The exit code of a paused task.
 const PAUSED: i32 = 130;
 
-/// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later.
-fn insist_on_python() -> Result<(), Failure> {
+/// Fails early if Python is missing: the demo runs real tests, and a tester would report it only later. `project` is an
+/// empty directory of its own: a Python inside the project would count as a file of the agents.
+fn insist_on_python(project: &Path) -> Result<(), Failure> {
     let launch = Launch {
         args: vec!["--version".to_owned()],
         inherited: Environment::of_process().all(),
         input: Input::Null,
-        ..Launch::new("python3", Profile::ReadOnly, Confinement::of_project(std::env::temp_dir()))
+        ..Launch::new("python3", Profile::ReadOnly, Confinement::of_project(project.to_owned()))
     };
     let runs = hosting::block_on(async {
         let Ok(mut launched) = launch.start().await else { return Ok(false) };

@@ -3,10 +3,10 @@
 use rawko_programs::checkpoints::{Entry, FileDiff, NetChanges, net_changes};
 use serde_json::json;
 
-use crate::checkpoints::InstanceChanges;
+use crate::checkpoints::{InstanceChanges, unreadable};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
@@ -53,6 +53,10 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let is_chosen = |entry: &Entry| changes.is_own(entry) && (args.at.is_none() || !changes.is_later(entry));
     let net = net_changes(&entries, is_chosen);
     let files = hosting::block_on(async { changes.diffs(&net).await })?;
+    if changes.is_pruned().map_err(|error| unreadable(&error))? {
+        let why = "its checkpoints were removed, as `retention.files` of the settings says";
+        console.note(Style::Notice, "incomplete", why);
+    }
     if args.json {
         let chosen: Vec<_> = entries.iter().filter(|entry| is_chosen(entry)).collect();
         console.line(&as_json(args, &changes, &chosen, &files, &net).to_string())?;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::console::{Console, Style};
 use crate::doctor::{self, Check, State};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
 Checks the store (hashes of all records and snapshots, owner, size, growth, free disk space),
@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     if args.accept_loss {
         accept_loss(&place)?;
     }
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(if problems == 0 { Verdict::Done } else { Verdict::Failed })
 }
 
-fn accept_loss(place: &Place) -> Result<(), Failure> {
+fn accept_loss(place: &ProjectContext) -> Result<(), Failure> {
     place.insist_on_file("doctor --accept-loss")?;
     place.insist_on_store()?;
     let _lock = place.hold_alone("doctor --accept-loss")?;

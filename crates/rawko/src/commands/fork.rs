@@ -7,7 +7,7 @@ use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, FollowArgs, Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
@@ -15,8 +15,9 @@ The new instance starts with the state and chart of the other one after that ste
 running are started again with new idempotency keys; timers keep their remaining time and budgets
 their remainder. The original instance is unchanged. `rawko history` lists the steps.
 
-If the instance changed files after that step, the new one works in a worktree with the files as they
-were at the step; the project itself is not changed. `rawko worktrees` lists and merges worktrees.
+If the instance changed files after that step, the new one works in a worktree with the files as
+they were at the step; the project itself is not changed. `rawko worktrees` lists and merges
+worktrees.
 
 --set changes a context key. Its value is an expression of the chart language, so strings need
 quotes.
@@ -57,7 +58,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
     let set = edits(&args.set)?;

@@ -7,7 +7,7 @@ use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::{Narrator, is_own};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
 use crate::journal::{Player, Tree, lines};
@@ -15,9 +15,10 @@ use crate::known;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Prints each step with its time (UTC), the event, the active states, context changes and effects. -v
-recomputes every step and explains which transitions were taken and which were not. A task is printed
-with its agents: decisions, messages, tool calls and the plan; -v prints its states and context.
+Prints each step with its time (UTC), the event, the active states, context changes and effects.
+-v recomputes every step and explains which transitions were taken and which were not. A task is
+printed with its agents: decisions, messages, tool calls and the plan; -v prints its states and
+context.
 
 See a step in full with `rawko show ID --at STEP`; continue from it with `rawko fork ID --at STEP`.
 
@@ -54,7 +55,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
 use rawko_chart::{Registry, Severity, Source};
-use rawko_import::{self as import, ImportOptions, Imported, Language, NoteKind};
+use rawko_import::{self as import, ImportOptions, ImportResult, Language, NoteKind};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// No import writes a chart that does not load.
-fn check_loads(imported: &Imported) -> Result<(), String> {
+fn check_loads(imported: &ImportResult) -> Result<(), String> {
     let main = (&imported.id, &imported.yaml);
     let nested = imported.charts.iter().map(|chart| (&chart.id, &chart.yaml));
     for (id, yaml) in std::iter::once(main).chain(nested) {
@@ -118,7 +118,7 @@ fn file_beside(folder: &Path, path: &str) -> Option<String> {
     import::decode(&files::read(&folder.join(path)).ok()?).ok()
 }
 
-fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Result<(), Failure> {
+fn write_files(output: &Path, imported: &ImportResult, console: &mut Console) -> Result<(), Failure> {
     files::write_text(output, &imported.yaml)?;
     console.note(Style::Good, "wrote", &output.display().to_string());
     for chart in &imported.charts {
@@ -130,7 +130,7 @@ fn write_files(output: &Path, imported: &Imported, console: &mut Console) -> Res
 }
 
 /// Prints the main chart. Without an output file the other charts cannot be written, so they are named.
-fn write_stdout(imported: &Imported, console: &mut Console) -> Result<(), Failure> {
+fn write_stdout(imported: &ImportResult, console: &mut Console) -> Result<(), Failure> {
     for chart in &imported.charts {
         let text =
             format!("nested chart `{}` is not written; pass -o FILE to write it next to that file", chart.id);

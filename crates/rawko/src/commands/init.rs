@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::setup;
-use crate::templates::{self, DEMO_TASK, Settings, Template, Written};
+use crate::templates::{self, CLAUDE_SETTINGS, DEMO_TASK, Settings, Template, Written};
 use crate::trust;
 
 const EXAMPLES: &str = "\
@@ -19,6 +19,7 @@ with one small request; the key is written to no file.
 Examples:
   rawko init
   rawko init path/to/project
+  rawko init --claude                          Claude Code plans, you approve, then it may edit
   rawko init --demo /tmp/slugs && cd /tmp/slugs && rawko check . && rawko test";
 
 /// Set up a project for agents
@@ -32,11 +33,18 @@ pub(crate) struct Args {
     /// Create a small demo project with scripted models instead
     #[arg(long)]
     demo: bool,
+
+    /// Set up hooks for Claude Code: plan, approve, edit, test
+    #[arg(long, conflicts_with = "demo")]
+    claude: bool,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     if args.demo {
         return demo(&args.dir, console);
+    }
+    if args.claude {
+        return claude(&args.dir, console);
     }
     let is_set = |key: &str| std::env::var_os(key).is_some_and(|value| !value.is_empty());
     let mut settings = Settings::of(&args.dir, is_set);
@@ -78,6 +86,32 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     Ok(Verdict::Done)
 }
 
+/// Sets up the hooks of Claude Code. They need no model of rawko's own.
+fn claude(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+    let settings = Settings::of(dir, |key| std::env::var_os(key).is_some_and(|value| !value.is_empty()));
+    let files = templates::claude(&settings);
+    let mut wrote = write(&files, dir, console)?;
+    let is_new = !dir.join(CLAUDE_SETTINGS).exists();
+    let hooks = templates::add_hooks(dir)?;
+    tell(hooks, &dir.join(CLAUDE_SETTINGS), console)?;
+    // Settings of others are reviewed first: they may start programs.
+    if hooks == Written::Wrote && is_new {
+        wrote.push(CLAUDE_SETTINGS);
+    }
+    if wrote.is_empty() && hooks == Written::Kept {
+        console.note(Style::Notice, "note", "already set up; nothing was changed");
+        return Ok(Verdict::Done);
+    }
+    trust_written(dir, &wrote, console)?;
+    if !settings.checks.iter().any(|check| check.decides) {
+        let text = "no test command found; add one under `phases` in .rawko/config.yaml";
+        console.note(Style::Notice, "note", text);
+    }
+    let text = format!("{}claude, and approve its plan there or with `rawko approve`", change_to(dir));
+    console.note(Style::Good, "next", &text);
+    Ok(Verdict::Done)
+}
+
 fn demo(dir: &Path, console: &mut Console) -> Result<Verdict, Failure> {
     let files = templates::demo(dir)?;
     let wrote = write(&files, dir, console)?;
@@ -94,7 +128,7 @@ pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -
         console.note(Style::Notice, "warning", &text);
         return Ok(());
     }
-    if !Place::in_directory(dir, &StoreArgs::default())?.is_trusted()? {
+    if !ProjectContext::in_directory(dir, &StoreArgs::default())?.is_trusted()? {
         let text = "other files of this project are not trusted yet; review them with `rawko trust`";
         console.note(Style::Notice, "note", text);
     }
@@ -105,17 +139,22 @@ pub(super) fn trust_written(dir: &Path, wrote: &[&str], console: &mut Console) -
 fn write<'f>(files: &'f [Template], dir: &Path, console: &mut Console) -> Result<Vec<&'f str>, Failure> {
     let mut wrote = Vec::new();
     for file in files {
-        let (word, style) = match file.write(dir)? {
-            Written::Wrote => {
-                wrote.push(file.path);
-                ("wrote", Style::Good)
-            }
-            Written::Kept => ("kept", Style::Dim),
-        };
-        let word = console.paint(style, &format!("{word:<5}"));
-        console.line(&format!("{word}  {}", files::shown(&dir.join(file.path))))?;
+        let written = file.write(dir)?;
+        if written == Written::Wrote {
+            wrote.push(file.path);
+        }
+        tell(written, &dir.join(file.path), console)?;
     }
     Ok(wrote)
+}
+
+fn tell(written: Written, path: &Path, console: &mut Console) -> Result<(), Failure> {
+    let (word, style) = match written {
+        Written::Wrote => ("wrote", Style::Good),
+        Written::Kept => ("kept", Style::Dim),
+    };
+    let word = console.paint(style, &format!("{word:<5}"));
+    console.line(&format!("{word}  {}", files::shown(path)))
 }
 
 fn change_to(dir: &Path) -> String {

@@ -10,7 +10,7 @@ use rawko_store::{Family, Options, SqliteStore, Store};
 
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, times};
 
@@ -58,12 +58,19 @@ enum Action {
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     match &args.action {
-        Action::Export { id, file, store } => export(&Place::here(store)?, id, file.as_deref(), console),
-        Action::Import { file, store } => import(&Place::here(store)?, file, console),
+        Action::Export { id, file, store } => {
+            export(&ProjectContext::here(store)?, id, file.as_deref(), console)
+        }
+        Action::Import { file, store } => import(&ProjectContext::here(store)?, file, console),
     }
 }
 
-fn export(place: &Place, id: &str, file: Option<&Path>, console: &mut Console) -> Result<Verdict, Failure> {
+fn export(
+    place: &ProjectContext,
+    id: &str,
+    file: Option<&Path>,
+    console: &mut Console,
+) -> Result<Verdict, Failure> {
     place.insist_on_file("instance export")?;
     place.insist_on_store()?;
     let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
@@ -89,7 +96,7 @@ fn export(place: &Place, id: &str, file: Option<&Path>, console: &mut Console) -
     Ok(Verdict::Done)
 }
 
-fn import(place: &Place, file: &Path, console: &mut Console) -> Result<Verdict, Failure> {
+fn import(place: &ProjectContext, file: &Path, console: &mut Console) -> Result<Verdict, Failure> {
     place.insist_on_file("instance import")?;
     let name = files::shown(file);
     let read = match files::is_stdin(file) {

@@ -8,7 +8,7 @@ use rawko_store::AuditLine;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::journal::tail::Tail;
 use crate::journal::text::stall_words;
 use crate::journal::{Entry, Tree, What, lines, words};
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let tree = match &args.id {

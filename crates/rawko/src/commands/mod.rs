@@ -1,5 +1,7 @@
 //! One file per command. Each has its arguments, its help and a `run`.
 
+#[cfg(feature = "acp")]
+pub(crate) mod acp;
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod attach;
@@ -18,12 +20,16 @@ pub(crate) mod doctor;
 pub(crate) mod fork;
 pub(crate) mod graph;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod instance;
-#[cfg(not(all(feature = "server", feature = "worker")))]
+#[cfg(not(all(feature = "acp", feature = "mcp", feature = "server", feature = "worker")))]
 mod left_out;
 pub(crate) mod logs;
+pub(crate) mod lsp;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod pause;
 pub(crate) mod prune;
@@ -42,6 +48,7 @@ pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod test;
 pub(crate) mod top;
+pub(crate) mod triggers;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod verify;
@@ -49,6 +56,10 @@ pub(crate) mod verify;
 pub(crate) mod worker;
 pub(crate) mod worktrees;
 
+#[cfg(not(feature = "acp"))]
+left_out::left_out!(acp, "acp");
+#[cfg(not(feature = "mcp"))]
+left_out::left_out!(mcp, "mcp");
 #[cfg(not(feature = "server"))]
 left_out::left_out!(serve, "server");
 #[cfg(not(feature = "worker"))]
@@ -89,8 +100,12 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Diff(args) => diff::run(&args, console),
         Command::Undo(args) => undo::run(&args, console),
         Command::Worktrees(args) => worktrees::run(&args, console),
+        Command::Acp(args) => acp::run(&args, console),
         Command::Agents(args) => agents::run(&args, console),
         Command::Serve(args) => serve::run(&args, console),
+        Command::Lsp(args) => lsp::run(&args, console),
+        Command::Mcp(args) => mcp::run(&args, console),
+        Command::Triggers(args) => triggers::run(&args, console),
         Command::Worker(args) => worker::run(&args, console),
         Command::Channels(args) => channels::run(&args, console),
         Command::Chat(args) => chat::run(&args, console),
@@ -99,6 +114,7 @@ pub(crate) fn run(command: Command, console: &mut Console) -> Result<Verdict, Fa
         Command::Audit(args) => audit::run(&args, console),
         Command::Backup(args) => backup::run(&args, console),
         Command::Restore(args) => restore::run(&args, console),
+        Command::Hook(args) => hook::run(&args, console),
         Command::Instance(args) => instance::run(&args, console),
         Command::Prune(args) => prune::run(&args, console),
         Command::Import(args) => import::run(&args, console),

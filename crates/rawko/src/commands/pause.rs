@@ -3,7 +3,7 @@
 use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     for id in &args.ids {
         known::instance(&reader, id)?;

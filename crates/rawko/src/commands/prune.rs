@@ -1,14 +1,18 @@
 //! `rawko prune`: removes instances that ended, by age, outcome and size.
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
-use rawko_host::parse_size;
+use rawko_host::{Reader, parse_size};
 use rawko_store::{Options, Outcome, Prunable, Pruned, Retention, SqliteStore};
 use serde_json::json;
 
+use crate::checkpoints::pruning::{FilePruner, PrunedFiles};
+use crate::checkpoints::unreadable;
 use crate::console::{Console, Style};
 use crate::durations;
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::retention::RetentionSettings;
 use crate::scenario::report::count;
 use crate::table::{Cell, Table};
@@ -18,11 +22,16 @@ const EXAMPLES: &str = "\
 Removes ended top-level instances with their children, journals, snapshots, audit log and unshared
 large values. Without options, the `retention` section of the settings applies:
 
-  retention: {age: 30d, outcomes: [succeeded, cancelled], size: 2GiB}
+  retention: {age: 30d, outcomes: [succeeded, cancelled], size: 2GiB, files: 30d}
 
 An instance is removed if its last record is older than the age and its outcome is in the list. If
 the store is larger than the size, the oldest instances with these outcomes are removed regardless
 of their age. Options replace the settings.
+
+Checkpoints and worktrees of removed instances go, too, and those of tasks that ended longer ago
+than `files` (30d by default; also by itself, once a day). A worktree with changes that were not
+merged stays as a git branch, or as it is without git. In a git repository `git gc` frees the
+space.
 
 Nothing is removed without --yes. Fails while a host uses the store (exit code 3). The file shrinks;
 the first time it is rewritten completely.
@@ -102,34 +111,45 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("prune")?;
     let settings = RetentionSettings::read(&place.settings)?;
+    let files_ms = settings.files_ms();
     let retention = args.retention(settings, times::now_ms())?;
     place.insist_on_store()?;
     match args.yes {
-        true => remove(&place, &retention, args, console),
-        false => look(&place, &retention, args, console),
+        true => remove(&place, &retention, files_ms, args, console),
+        false => look(&place, &retention, files_ms, args, console),
     }
 }
 
 fn look(
-    place: &Place,
+    place: &ProjectContext,
     retention: &Retention,
+    files_ms: u64,
     args: &Args,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let store = SqliteStore::open(&place.store, Options { read_only: true, ..Options::default() })?;
     let found = store.prunable(retention)?;
+    let reader = Reader::new(Arc::new(store));
+    let gone: Vec<String> = found.iter().map(|it| it.id.clone()).collect();
+    let files = FilePruner::new(&place.root, &place.settings, &reader, files_ms)?.without(gone).look();
+    let files = files.map_err(|error| unreadable(&error))?;
     if args.json {
-        print_json(&found, None, console)?;
+        print_json(&found, None, files, console)?;
         return Ok(Verdict::Done);
     }
     print_table(&found, console)?;
     let bytes: u64 = found.iter().map(|it| it.bytes).sum();
     if found.is_empty() {
         console.note(Style::Dim, "none", "no matching instances");
-    } else {
+    }
+    if !files.is_empty() {
+        let text = format!("would remove {}; pass --yes to remove", file_words(files));
+        console.note(Style::Notice, "dry run", &text);
+    }
+    if !found.is_empty() {
         let (instances, size) = (words(&found), sizes::shown(bytes));
         let text = format!("would remove {instances}, about {size}; pass --yes to remove");
         console.note(Style::Notice, "dry run", &text);
@@ -138,8 +158,9 @@ fn look(
 }
 
 fn remove(
-    place: &Place,
+    place: &ProjectContext,
     retention: &Retention,
+    files_ms: u64,
     args: &Args,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
@@ -163,21 +184,46 @@ fn remove(
     if !gone.is_empty() {
         store.shrink()?;
     }
+    let ids: Vec<String> = gone.iter().map(|it| it.id.clone()).collect();
+    let reader = Reader::new(Arc::new(store));
+    let pruner = FilePruner::new(&place.root, &place.settings, &reader, files_ms)?.without(ids);
+    let files = hosting::block_on(async { pruner.prune().await.map_err(|error| unreadable(&error)) })?;
     // Closing the store checkpoints the log into the file.
-    drop(store);
+    drop(pruner);
+    drop(reader);
     let after = file_bytes(place);
     if args.json {
-        print_json(&gone, Some((sum, before, after)), console)?;
+        print_json(&gone, Some((sum, before, after)), files, console)?;
         return Ok(Verdict::Done);
     }
     let (was, is) = (sizes::shown(before), sizes::shown(after));
     let (instances, records) = (count(sum.instances, "instance"), count(sum.records, "record"));
     let values = count(sum.blobs, "large value");
     console.line(&format!("removed {instances}, {records}, {values}; {was} → {is}"))?;
+    if !files.is_empty() {
+        console.line(&format!("removed {}", file_words(files)))?;
+    }
     Ok(Verdict::Done)
 }
 
-fn file_bytes(place: &Place) -> u64 {
+/// Counts checkpoints and worktrees: `12 checkpoints, 2 worktrees (1 kept as a branch)`.
+fn file_words(files: PrunedFiles) -> String {
+    let mut words = Vec::new();
+    if files.checkpoints > 0 {
+        words.push(count(files.checkpoints, "checkpoint"));
+    }
+    if files.worktrees > 0 {
+        let kept = files.branches;
+        let kept = if kept > 0 { format!(" ({kept} kept as a branch)") } else { String::new() };
+        words.push(format!("{}{kept}", count(files.worktrees, "worktree")));
+    }
+    if files.leftovers > 0 {
+        words.push(format!("{} incomplete copies", files.leftovers));
+    }
+    words.join(", ")
+}
+
+fn file_bytes(place: &ProjectContext) -> u64 {
     std::fs::metadata(&place.store).map_or(0, |metadata| metadata.len())
 }
 
@@ -213,6 +259,7 @@ fn print_table(found: &[Prunable], console: &mut Console) -> Result<(), Failure>
 fn print_json(
     found: &[Prunable],
     removed: Option<(Pruned, u64, u64)>,
+    files: PrunedFiles,
     console: &mut Console,
 ) -> Result<(), Failure> {
     let instances: Vec<_> = found
@@ -224,7 +271,7 @@ fn print_json(
             })
         })
         .collect();
-    let mut document = json!({"v": 1, "removed": removed.is_some(), "instances": instances});
+    let mut document = json!({"v": 1, "removed": removed.is_some(), "instances": instances, "files": files});
     if let Some((sum, before, after)) = removed {
         document["sum"] = json!({"instances": sum.instances, "records": sum.records, "blobs": sum.blobs});
         document["bytes"] = json!({"before": before, "after": after});

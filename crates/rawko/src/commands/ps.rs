@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::grouped;
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::queue::Queue;
 use crate::table::{Cell, Table};
 use crate::times;
@@ -200,7 +200,7 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = place.reader()?;
     let driven = place.driven();

@@ -12,7 +12,7 @@ use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
-use crate::hosting::{self, Access, Place, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, StoreArgs};
 use crate::queue::{self, Queue, QueuedTask, Scheduler, at_once};
 use crate::table::{Cell, Table};
 use crate::times;
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 fn list(args: &ListArgs, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let queue = read(place.reader()?.as_ref())?;
     if args.json {
@@ -168,7 +168,7 @@ fn read(reader: Option<&Reader>) -> Result<Queue, Failure> {
 }
 
 fn drain(args: &RunArgs, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let at_once = at_once(&place.settings, args.at_once)?;
     if read(place.reader()?.as_ref())?.is_empty() {
         console.note(Style::Dim, "none", "the queue is empty; add a task with `rawko task \"…\" --queue`");
@@ -247,7 +247,7 @@ fn tell_left(row: &Row, verdict: Verdict, console: &mut Console) -> Result<Verdi
 }
 
 fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let queue = read(place.reader()?.as_ref())?;
     insist_on_waiting(&queue, &args.id)?;
     if queue.next.iter().any(|task| task.id == args.id) {
@@ -270,7 +270,7 @@ fn reprioritise(args: &MoveArgs, console: &mut Console) -> Result<Verdict, Failu
 }
 
 fn remove(args: &RemoveArgs, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let queue = read(place.reader()?.as_ref())?;
     args.ids.iter().try_for_each(|id| insist_on_waiting(&queue, id))?;
     hosting::block_on(async {

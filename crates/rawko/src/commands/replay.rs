@@ -1,7 +1,7 @@
 //! `rawko replay`: shows the past of an instance. Runs nothing and changes nothing; with `--model` it asks another
 //! model for the arbiter's decisions.
 
-use rawko_agents::work::{AskAgainError, Workshop, ask_again};
+use rawko_agents::work::{AgentServices, AskAgainError, ask_again};
 use rawko_core::{Status, Value};
 use rawko_model::provider::{ErrorCode, ProviderProblem};
 use serde_json::{Value as Json, json};
@@ -10,7 +10,7 @@ use super::attach::beginning;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::{is_own, tell_result};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::journal::task::{self, bare};
 use crate::journal::{Player, lines};
 use crate::known;
@@ -19,11 +19,11 @@ use crate::standing::Standing;
 use crate::times;
 
 const EXAMPLES: &str = "\
-Prints a task as its session showed it: messages, tool calls, diffs, decisions, the plan, the result.
---decisions prints only the arbiter's decisions; with --verbose also inputs, prompts, responses and
-validation errors. --model sends the same prompts to another model and reports where its decisions
-differ; this uses tokens but changes nothing. If the model returns no usable response, the exit code
-is 41 (credentials), 3 (try again later) or 1.
+Prints a task as its session showed it: messages, tool calls, diffs, decisions, the plan, the
+result. --decisions prints only the arbiter's decisions; with --verbose also inputs, prompts,
+responses and validation errors. --model sends the same prompts to another model and reports where
+its decisions differ; this uses tokens but changes nothing. If the model returns no usable
+response, the exit code is 41 (credentials), 3 (try again later) or 1.
 
 Examples:
   rawko replay fix-1
@@ -80,7 +80,7 @@ enum Other {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     if args.model.is_some() {
         // A provider of the project gets the prompts and an API key.
@@ -100,12 +100,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             Ok(Verdict::Done)
         }
         Some(model) => hosting::block_on(async {
-            let (workshop, _) = place.workshop();
+            let (agent_services, _) = place.agent_services();
             place.insist_on_same_files()?;
-            workshop.providers.find(model).map_err(not_found)?;
+            agent_services.providers.find(model).map_err(not_found)?;
             let mut tally = Tally::default();
             for decided in &all {
-                let other = again(&workshop, model, decided).await;
+                let other = again(&agent_services, model, decided).await;
                 tally.count(&other);
                 show(decided, Some(&other), args, console)?;
             }
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 }
 
 /// Prints a task as its session showed it, and its result.
-fn tell_task(place: &Place, id: &str, console: &mut Console) -> Result<Verdict, Failure> {
+fn tell_task(place: &ProjectContext, id: &str, console: &mut Console) -> Result<Verdict, Failure> {
     let reader = known::reader(place)?;
     let row = known::instance(&reader, id)?;
     let standing = Standing::of(&reader, id, &place.world(), times::now_ms())?;
@@ -193,7 +193,7 @@ fn failed_by(error: &AskAgainError) -> Verdict {
     }
 }
 
-fn decisions(place: &Place, id: &str) -> Result<Vec<Decided>, Failure> {
+fn decisions(place: &ProjectContext, id: &str) -> Result<Vec<Decided>, Failure> {
     let reader = known::reader(place)?;
     let row = known::instance(&reader, id)?;
     let records = reader.store().records(row.key, 0, usize::MAX)?;
@@ -216,11 +216,11 @@ fn decisions(place: &Place, id: &str) -> Result<Vec<Decided>, Failure> {
     Ok(all)
 }
 
-async fn again(workshop: &Workshop, model: &str, decided: &Decided) -> Other {
+async fn again(agent_services: &AgentServices, model: &str, decided: &Decided) -> Other {
     if decided.decision["by"] == "rule" {
         return Other::NotAsked;
     }
-    match ask_again(workshop, model, &decided.record).await {
+    match ask_again(agent_services, model, &decided.record).await {
         Ok(again) => {
             let said = bare(&again.decision);
             let kind = |decision: &Json| (decision["type"].clone(), decision["mode"].clone());

@@ -6,7 +6,7 @@ use rawko_store::SqliteStore;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::scenario::report::count;
 use crate::{files, sizes, times};
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.insist_on_file("restore")?;
     if !args.file.exists() {
         return Err(Failure::Usage(format!("file `{}` not found", files::shown(&args.file))));

@@ -10,13 +10,13 @@ use crate::failure::{Failure, Verdict};
 use crate::following::{
     Ended, Ending, Follow, FollowArgs, Manner, Narrator, OutputFormat, Signals, TaskEnding, is_own,
 };
-use crate::hosting::{self, Access, Place, Request, Rest, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Request, Rest, StoreArgs};
 use crate::known;
-use crate::raising::{Raised, read_dollars, read_ms};
+use crate::raising::{LimitOverride, read_dollars, read_ms};
 use crate::session::{self, Session};
 use crate::standing::Standing;
+use crate::task_request::insist_on_managed;
 use crate::times;
-use crate::wish::insist_on_managed;
 
 const EXAMPLES: &str = "\
 Continues a paused instance, or one whose command or host ended, from the last stored step. An
@@ -76,14 +76,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
     let manner = args.follow.manner();
     let standing = Standing::of(&reader, &args.id, &place.world(), times::now_ms())?;
     let status = standing.snapshot.status();
-    let raised =
-        Raised { iterations: args.max_iterations, budget_usd: args.max_budget_usd, more_ms: args.timeout };
+    let raised = LimitOverride {
+        iterations: args.max_iterations,
+        budget_usd: args.max_budget_usd,
+        more_ms: args.timeout,
+    };
     if raised.is_any() {
         insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
         return raise(&standing, raised, &place, manner, console);
@@ -145,8 +148,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 /// Continues from the step before the end, in a new instance with a higher limit.
 fn raise(
     standing: &Standing,
-    raised: Raised,
-    place: &Place,
+    raised: LimitOverride,
+    place: &ProjectContext,
     manner: Manner,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {

@@ -9,10 +9,11 @@ use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::following::{Follow, FollowArgs, OutputFormat, Signals};
-use crate::hosting::{self, Access, ChartText, Place, Request, StoreArgs};
+use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
+use crate::hosting::{self, Access, ChartText, ProjectContext, Request, StoreArgs};
 use crate::inputs;
 use crate::loading;
+use crate::task_request::is_workflow;
 
 const EXAMPLES: &str = "\
 Follows the instance until it is done, fails, or waits for a person, an event or a timer that is due
@@ -65,8 +66,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
     let place = match is_name(&args.chart) {
-        true => Place::here(&args.store)?,
-        false => Place::of_chart(&args.chart, &args.store)?,
+        true => ProjectContext::here(&args.store)?,
+        false => ProjectContext::of_chart(&args.chart, &args.store)?,
     };
     let charts = charts(args, &place, console)?;
     let input = Json::Object(inputs::object_or_files("--input", &args.input)?);
@@ -94,7 +95,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             console.line(&format!("{id}  {}", about.unwrap_or_default()))?;
         }
         let follow = Follow::after(seq, &access, &started.instance, &place, manner).owned();
-        follow.until_end(access, &mut signals, console).await
+        let workflow = charts.first().map(|edition| edition.chart.id()).filter(|chart| is_workflow(chart));
+        match workflow.filter(|_| manner.format == OutputFormat::Text && !manner.verbose) {
+            Some(chart) => {
+                let follow = follow.narrated(Narrator::new(chart, console));
+                let (ended, reader, other) = follow.until_rest(access, &mut signals, console).await?;
+                let id = &*started.instance;
+                TaskEnding { place: &place, reader: &reader, id, ended, other }.tell(manner.format, console)
+            }
+            None => follow.until_end(access, &mut signals, console).await,
+        }
     })
 }
 
@@ -109,7 +119,7 @@ fn has_ending(text: &str) -> bool {
 }
 
 /// Returns the chart to run, followed by those of `--with`.
-fn charts(args: &Args, place: &Place, console: &mut Console) -> Result<Vec<Edition>, Failure> {
+fn charts(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<Vec<Edition>, Failure> {
     let readers = std::iter::once(&args.chart).chain(&args.with).filter(|path| files::is_stdin(path));
     if readers.count() > 1 {
         return Err(Failure::Usage("only one chart can be `-` (standard input)".to_owned()));

@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use rawko_agents::work::Workshop;
+use rawko_agents::work::AgentServices;
 use rawko_host::Engine;
-use rawko_server::{AppOptions, Entry, Inviter, LogSink, Role, Server, ServerSettings, Serving, Tokens};
+use rawko_server::{
+    AppOptions, Entry, Inviter, LogSink, NotifyOptions, Role, ServedTriggers, Server, ServerSettings,
+    Serving, Tokens,
+};
+use rawko_settings::StateDir;
 use rawko_store::Lock;
+use rawko_triggers::Triggers;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
@@ -18,7 +23,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
 use crate::following::Signals;
-use crate::hosting::{self, Access, Answer, NoAnswer, Place, Request, ServePlan, StoreArgs};
+use crate::hosting::{self, Access, Answer, NoAnswer, ProjectContext, Request, ServePlan, StoreArgs};
 use crate::queue::{Scheduler, at_once};
 use crate::served::ServedProject;
 use crate::watching::{LogArgs, WatchPlan};
@@ -28,9 +33,10 @@ const PORT: u16 = 7411;
 const CODE_LEN: usize = 40;
 
 const EXAMPLES: &str = "\
-Runs all instances, timers, channels and queued tasks of the store. Prints its address, and a link that logs a
-browser in: it is valid once, for ten minutes. The API is at /v1 (see /v1/openapi.json); agents
-connect to ws://ADDRESS/v1/agents. Agents with a `command` in the settings are started. Other rawko
+Runs all instances, timers, channels, queued tasks and triggers of the store. Prints its address,
+and a link that logs a browser in: it is valid once, for ten minutes. The API is at /v1 (see
+/v1/openapi.json); agents connect to ws://ADDRESS/v1/agents, programs that provide services to
+ws://ADDRESS/v1/services. Agents with a `command` in the settings are started. Other rawko
 commands use this server while it runs. Ctrl-C parks all instances; the next `rawko serve`
 continues them.
 
@@ -85,19 +91,20 @@ enum LogFormat {
     Json,
 }
 
-type WhatIsServed = (Arc<dyn Engine>, Arc<Workshop>, Option<Arc<Serving>>);
+type WhatIsServed = (Arc<dyn Engine>, Arc<AgentServices>, Option<Arc<Serving>>);
 
 /// The address, settings and tokens of the server.
 struct Plan {
     listen: SocketAddr,
     settings: ServerSettings,
     tokens: Tokens,
+    triggers: ServedTriggers,
     /// The name of the operator's token.
     operator: String,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut place = Place::here(&args.store)?;
+    let mut place = ProjectContext::here(&args.store)?;
     if args.link {
         return print_link(&place, console);
     }
@@ -106,6 +113,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let (sink, mut log) = sink(args.channel_log);
     place.watch = WatchPlan::serving(args.log);
     place.serve = ServePlan { own_agents: true, tokens: plan.tokens.clone(), log: sink };
+    // Before the host starts, which repeats the calls that were open when the last one died.
+    place.settings.remote_services().open();
     let operator = plan.operator.clone();
     let at_once = at_once(&place.settings, args.queue_at_once)?;
     hosting::block_on(async {
@@ -155,15 +164,18 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     })
 }
 
-async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Failure> {
-    let (engine, workshop, channels) = served(place, access).await?;
+async fn listen(plan: Plan, place: &ProjectContext, access: &Access) -> Result<Server, Failure> {
+    let (engine, agent_services, channels) = served(place, access).await?;
+    let notifies = !plan.settings.notify.is_empty();
     let options = AppOptions {
         world: place.world(),
         version: env!("CARGO_PKG_VERSION"),
         channels,
-        project: Arc::new(ServedProject::new(place, Arc::clone(&engine), workshop)),
+        project: Arc::new(ServedProject::new(place, Arc::clone(&engine), agent_services)),
+        services: place.settings.remote_services().clone(),
         tokens: plan.tokens,
         settings: plan.settings,
+        triggers: plan.triggers,
         metrics: access.telemetry().map(|telemetry| Arc::clone(telemetry.metrics())),
         logs: access.telemetry().and_then(|telemetry| telemetry.logs().cloned()),
         ..AppOptions::new(engine)
@@ -172,11 +184,24 @@ async fn listen(plan: Plan, place: &Place, access: &Access) -> Result<Server, Fa
         |error: std::io::Error| Failure::Transient(format!("cannot listen on {}: {error}", plan.listen));
     let listener = TcpListener::bind(plan.listen).await.map_err(cannot)?;
     let server = Server::start(listener, options).map_err(cannot)?;
-    if let Some(desk) = access.desk() {
+    server.run_triggers();
+    if notifies {
+        notify(&server, &plan.operator, place)?;
+    }
+    if let Some(local_client) = access.local_client() {
         let inviter = server.inviter(&plan.operator);
-        desk.invite_with(Box::new(move || new_link(&inviter)));
+        local_client.invite_with(Box::new(move || new_link(&inviter)));
     }
     Ok(server)
+}
+
+/// Starts to send messages about requests to people. Sent messages are recorded beside the store of the project.
+fn notify(server: &Server, operator: &str, place: &ProjectContext) -> Result<(), Failure> {
+    let state =
+        StateDir::of(place.settings.environment()).map_err(|error| Failure::Invalid(error.to_string()))?;
+    let outbox = state.project(&place.root).join("notifications.json");
+    let options = NotifyOptions { outbox, signer: operator.to_owned() };
+    server.notify(options).map_err(Failure::Invalid)
 }
 
 fn new_link(inviter: &Inviter) -> Result<String, Failure> {
@@ -186,7 +211,7 @@ fn new_link(inviter: &Inviter) -> Result<String, Failure> {
 }
 
 /// Asks the running server for a link.
-fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> {
+fn print_link(place: &ProjectContext, console: &mut Console) -> Result<Verdict, Failure> {
     if Lock::holder(&place.store).is_none() {
         return Err(Failure::Usage("no server runs here; start `rawko serve`".to_owned()));
     }
@@ -204,22 +229,22 @@ fn print_link(place: &Place, console: &mut Console) -> Result<Verdict, Failure> 
 
 /// Returns the engine to serve: the host of this process with its channels, or instances on Restate, which have no
 /// channels.
-async fn served(place: &Place, access: &Access) -> Result<WhatIsServed, Failure> {
-    let Some(desk) = access.desk() else {
+async fn served(place: &ProjectContext, access: &Access) -> Result<WhatIsServed, Failure> {
+    let Some(local_client) = access.local_client() else {
         if let Some(engine) = access.engine() {
-            return Ok((engine, place.workshop().0, None));
+            return Ok((engine, place.agent_services().0, None));
         }
         let (store, other) = (place.shown(), access.other().unwrap_or_default());
         let help = "stop that process first";
         return Err(Failure::Transient(format!("cannot serve {store}: already hosted by {other}; {help}")));
     };
     // Opened before the first connection is accepted.
-    let serving = Arc::clone(desk.serving().await?);
-    let engine: Arc<dyn Engine> = Arc::new(desk.host.clone());
-    Ok((engine, Arc::clone(&desk.workshop), Some(serving)))
+    let serving = Arc::clone(local_client.serving().await?);
+    let engine: Arc<dyn Engine> = Arc::new(local_client.host.clone());
+    Ok((engine, Arc::clone(&local_client.agent_services), Some(serving)))
 }
 
-fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
+fn plan(args: &Args, place: &ProjectContext) -> Result<Plan, Failure> {
     let (settings, problems) = ServerSettings::read(&place.settings, &place.root);
     let words: Vec<String> = problems
         .into_iter()
@@ -244,7 +269,20 @@ fn plan(args: &Args, place: &Place) -> Result<Plan, Failure> {
         return Err(Failure::Invalid(format!("duplicate token `{}`: {why}; {help}", operator.name())));
     }
     tokens = tokens.with(operator.name(), Role::Admin, given.as_deref().unwrap_or(operator.token()));
-    Ok(Plan { listen, settings, tokens, operator: operator.name().to_owned() })
+    let triggers = triggers(place, listen)?;
+    Ok(Plan { listen, settings, tokens, triggers, operator: operator.name().to_owned() })
+}
+
+/// Returns the triggers of the settings. Problems of the section stop every command that acts.
+fn triggers(place: &ProjectContext, listen: SocketAddr) -> Result<ServedTriggers, Failure> {
+    let all = Triggers::read(&place.settings).all;
+    let triggers = ServedTriggers::new(all, place.settings.environment()).map_err(Failure::Invalid)?;
+    match triggers.unsigned().filter(|_| !listen.ip().is_loopback()) {
+        None => Ok(triggers),
+        Some(name) => Err(Failure::Invalid(format!(
+            "refusing to listen on {listen}: webhook `{name}` has no signature; give it one, or listen on 127.0.0.1"
+        ))),
+    }
 }
 
 fn sink(format: LogFormat) -> (Option<LogSink>, mpsc::UnboundedReceiver<String>) {
@@ -276,7 +314,7 @@ fn words(entry: &Entry) -> String {
 }
 
 /// Warns about tokens that agents can read.
-fn warn_of_files(args: &Args, place: &Place, settings: &ServerSettings, console: &mut Console) {
+fn warn_of_files(args: &Args, place: &ProjectContext, settings: &ServerSettings, console: &mut Console) {
     let root = place.root.canonicalize().unwrap_or_else(|_| place.root.clone());
     let is_inside = |path: &&Path| path.canonicalize().is_ok_and(|path| path.starts_with(&root));
     let flag = args.token_file.as_deref().filter(is_inside);

@@ -1,16 +1,19 @@
 //! `rawko show`: prints one instance, now or after any of its steps.
 
+use rawko_agents::work::project_worktrees;
 use rawko_core::{Status, Value};
+use rawko_programs::worktrees::{Overlap, Worktree};
 use rawko_store::{Driven, EffectKind, InstanceStatus};
 
 use super::ps;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::{answer_option, is_own, request_lines, tell_result, which};
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::journal::words;
 use crate::known;
 use crate::standing::{Running, Standing};
+use crate::task_request::is_workflow;
 use crate::times;
 use rawko_view::document::Document;
 use rawko_view::faults::{self, FaultLine};
@@ -55,7 +58,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     known::instance(&reader, &args.id)?;
@@ -80,8 +83,19 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         return Ok(Verdict::Done);
     }
     let faults = faults::recent(&reader, &standing.row, args.at)?;
-    Page { standing: &standing, driven, faults, now_ms, is_brief, console }.print()?;
+    let overlaps = if args.at.is_none() { overlaps(&place, standing.id()) } else { Vec::new() };
+    Page { standing: &standing, driven, faults, overlaps, now_ms, is_brief, console }.print()?;
     Ok(Verdict::Done)
+}
+
+/// Returns a line for each file that agents below an instance changed in several worktrees. They are on this machine.
+fn overlaps(place: &ProjectContext, id: &str) -> Vec<String> {
+    let is_below = |tree: &Worktree| {
+        tree.instance.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
+    };
+    let found = project_worktrees(&place.root, &place.settings).and_then(|all| all.overlaps(is_below));
+    let words = |it: &Overlap| format!("{} is changed in {}", it.path, it.worktrees.join(", "));
+    found.unwrap_or_default().iter().map(words).collect()
 }
 
 struct Page<'a> {
@@ -89,6 +103,7 @@ struct Page<'a> {
     /// The instances that a process moves.
     driven: Driven,
     faults: Vec<FaultLine>,
+    overlaps: Vec<String>,
     now_ms: i64,
     /// Without the context, which is long for a task.
     is_brief: bool,
@@ -103,6 +118,7 @@ impl Page<'_> {
         }
         self.asks()?;
         self.items()?;
+        self.section("overlaps", &self.overlaps.clone())?;
         self.running()?;
         self.timers()?;
         self.events()?;
@@ -143,7 +159,8 @@ impl Page<'_> {
         let is_left =
             matches!(read.waiting_for.as_deref(), Some("host")) || read.status == InstanceStatus::Paused;
         // A request is answered first; the answer starts a host.
-        let is_asked = self.is_brief && !standing.asks.is_empty() && read.status != InstanceStatus::Paused;
+        let is_task = is_own(&new.chart_id) || is_workflow(&new.chart_id);
+        let is_asked = is_task && !standing.asks.is_empty() && read.status != InstanceStatus::Paused;
         let is_left = is_left && !is_asked;
         if let Some(hint) = read.hint.filter(|_| is_left && !self.is_past()) {
             let why = if word == "paused" { "moves only on" } else { "no host runs it; continue with" };

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rawko_agents::work::{Workshop, is_broken};
+use rawko_agents::work::{AgentServices, is_broken};
 use rawko_core::Value;
 use rawko_host::{Edition, made_up_id};
 use rawko_model::Part;
@@ -15,17 +15,17 @@ use crate::console::{Console, Style};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::{Follow, FollowArgs, Narrator, OutputFormat, Signals, TaskEnding};
-use crate::hosting::{self, Access, Place, Request, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Request, StoreArgs};
 use crate::known;
 use crate::loading;
 use crate::queue::{self, QueuedTask};
 use crate::raising::{read_dollars, read_ms};
 use crate::session::{self, Session};
 use crate::standing::Standing;
+use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
 use crate::times;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
 
-use super::continuing::{Continued, insist_on_task};
+use super::continuing::{ContinuedTask, insist_on_task};
 use super::run::{is_name, texts};
 
 const DRY_RUN: &str = "dry_run";
@@ -46,8 +46,8 @@ Control a running task from another terminal:
 Inspect it: `rawko history ID`, `rawko replay ID --decisions`, `rawko logs --audit`.
 
 Exit codes: 0 complete, 1 failed, 3 try again later, 41 credentials, 52 invalid settings or chart,
-53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop or no progress, 55 waiting,
-130 paused by Ctrl-C.
+53 limit reached (continue with `rawko resume ID --max-iterations N`), 54 loop or no progress, 55
+waiting, 130 paused by Ctrl-C.
 
 Examples:
   rawko task \"Make the tests pass\"
@@ -138,7 +138,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.insist_on_settings(console)?;
     place.insist_on_charts()?;
     let chart = chart(args, &place, console)?;
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let continued = match &args.continue_task {
         None => None,
         Some(name) => {
-            let continued = Continued::find(&known::reader(&place)?, Some(name), Some(&args.task))?;
+            let continued = ContinuedTask::find(&known::reader(&place)?, Some(name), Some(&args.task))?;
             insist_on_task(&continued.row)?;
             if !continued.is_over() {
                 return continued.resume(&place, manner, args.no_input, console);
@@ -156,15 +156,16 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     };
     hosting::block_on(async {
         let input = {
-            let workshop = workshop(&place, console)?;
+            let agent_services = agent_services(&place, console)?;
             insist_on_gate(&place.settings.gate(), &chart)?;
             insist_on_managed(&place.settings, args.max_iterations, args.timeout)?;
             let task = continued.as_ref().map(|(task, _)| task.clone());
-            let wish = Wish { task: task.unwrap_or_else(|| args.task.clone()), ..wish(args)? };
+            let task_request =
+                TaskRequest { task: task.unwrap_or_else(|| args.task.clone()), ..task_request(args)? };
             if args.max_budget_usd.is_some() {
-                insist_on_prices(&workshop, &wish)?;
+                insist_on_prices(&agent_services, &task_request)?;
             }
-            let input = wish.input(&workshop, &chart)?;
+            let input = task_request.input(&agent_services, &chart)?;
             continued.as_ref().map_or_else(|| input.clone(), |(_, kept)| merged(kept, &input))
         };
         let mut signals = Signals::new()?;
@@ -227,7 +228,7 @@ async fn enqueued(
     input: Value,
     budget: Value,
     access: &mut Access,
-    place: &Place,
+    place: &ProjectContext,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {
     let queue = place.named(queue::CHART)?;
@@ -276,7 +277,7 @@ async fn enqueued(
 }
 
 /// Returns the task that follows up on a finished one, and the parts of its context that are kept.
-fn follow_up(continued: &Continued, place: &Place) -> Result<(String, Value), Failure> {
+fn follow_up(continued: &ContinuedTask, place: &ProjectContext) -> Result<(String, Value), Failure> {
     let id = &continued.row.new.id;
     let text = continued.text.as_deref().ok_or_else(|| {
         Failure::Usage(format!("{id} has ended; say what to do next: rawko task --continue {id} \"…\""))
@@ -295,7 +296,7 @@ pub(crate) fn merged(kept: &Value, input: &Value) -> Value {
     Value::Map(all.into())
 }
 
-fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, Failure> {
+fn chart(args: &Args, place: &ProjectContext, console: &mut Console) -> Result<Edition, Failure> {
     let own = if args.dry_run { DRY_RUN } else { ORCHESTRATOR };
     match args.chart.as_deref() {
         None => place.named(own),
@@ -309,8 +310,8 @@ fn chart(args: &Args, place: &Place, console: &mut Console) -> Result<Edition, F
 }
 
 /// Reads agents and settings and fails on problems, which would otherwise surface later and cost money.
-fn workshop(place: &Place, console: &mut Console) -> Result<Arc<Workshop>, Failure> {
-    let (workshop, problems) = place.workshop();
+fn agent_services(place: &ProjectContext, console: &mut Console) -> Result<Arc<AgentServices>, Failure> {
+    let (agent_services, problems) = place.agent_services();
     for (source, findings) in problems {
         console.report_aside(findings, source);
     }
@@ -318,11 +319,11 @@ fn workshop(place: &Place, console: &mut Console) -> Result<Arc<Workshop>, Failu
         let message = "the agents or settings of this project are invalid; fix the problems above";
         return Err(Failure::Invalid(message.to_owned()));
     }
-    Ok(workshop)
+    Ok(agent_services)
 }
 
-fn wish(args: &Args) -> Result<Wish, Failure> {
-    Ok(Wish {
+fn task_request(args: &Args) -> Result<TaskRequest, Failure> {
+    Ok(TaskRequest {
         task: args.task.clone(),
         dry_run: args.dry_run,
         agent: args.agent.clone(),

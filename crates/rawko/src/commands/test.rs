@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
-use rawko_testing::{ProjectContent, Suite};
+use rawko_testing::Suite;
 
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::loading;
-use crate::project::Project;
-use crate::scenario::report;
+use crate::scenario::{project_content, report};
 use crate::verification;
 
 const EXAMPLES: &str = "\
@@ -104,8 +102,9 @@ fn generate(args: &Args, console: &mut Console) -> Result<PathBuf, Failure> {
     }
     let (models, world) = verification::models(chart, &args.with)?;
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let stop = || std::time::Instant::now() >= end;
-    let limits = rawko_verify::Limits { states_max: STATES_MAX, stop: &stop };
+    let stop = |_| std::time::Instant::now() >= end;
+    let limits =
+        rawko_verify::Limits { states_max: STATES_MAX, stop: &stop, storage: rawko_verify::Storage::Exact };
     let cover = rawko_verify::cover(&models, &world, &limits).unwrap_or_default();
     let mut scenarios = Vec::new();
     for (number, run) in cover.runs.iter().enumerate() {
@@ -154,13 +153,4 @@ fn suite(args: &Args, path: &Path) -> Result<Suite, Failure> {
         suite = suite.with_faults();
     }
     Ok(suite)
-}
-
-/// Returns the charts and agents of the project around a scenario file.
-fn project_content(path: &Path) -> Result<ProjectContent, Failure> {
-    let project = Project::around(path)?;
-    let mut content = ProjectContent::default();
-    loading::add_registered(&mut content.charts, project.as_ref());
-    content.agents = project.map(|project| project.agents).unwrap_or_default();
-    Ok(content)
 }

@@ -1,5 +1,6 @@
 //! `rawko top`: all instances at a glance, live, with keys to open, pause, resume and answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Value;
@@ -12,20 +13,20 @@ use crate::console::{Console, Style, terminal_size};
 use crate::delivering::asked;
 use crate::failure::{Failure, Verdict};
 use crate::following::{Manner, OutputFormat, Signals};
-use crate::hosting::{self, Access, Place, Refusal, Request, StoreArgs};
+use crate::hosting::{self, Access, ProjectContext, Refusal, Request, StoreArgs};
 use crate::known;
 use crate::live_area::Frame;
-use crate::session::keys::Key;
+use crate::session::keys::{Key, KeyPress};
 use crate::session::{self, terminal};
-use crate::standing::Standing;
+use crate::standing::{Ask, Standing};
 use crate::times;
 use rawko_view::rows::Row;
 
 const EXAMPLES: &str = "\
 Lists tasks and other instances, newest first, and refreshes by itself. Keys: Up and Down select,
 Enter opens the instance as `rawko attach` does, p pauses, r resumes (a running server or command
-hosts it), y approves and n denies its first pending request, q leaves. Needs a terminal; `rawko ps`
-prints the list once.
+hosts it), y approves and n denies the request below the list (Enter confirms), q leaves. Needs a
+terminal; `rawko ps` prints the list once.
 
 Examples:
   rawko top";
@@ -46,10 +47,14 @@ const KEYS_COLUMNS: usize = 68;
 
 /// The list and the selected row.
 struct Top<'a> {
-    place: &'a Place,
+    place: &'a ProjectContext,
     reader: Reader,
     rows: Vec<InstanceRow>,
     selected: usize,
+    /// The first pending request of the selected instance, as shown.
+    request: Option<Ask>,
+    /// The answer that Enter confirms. It belongs to this request, also if the list moves.
+    decision: Option<(Ask, bool)>,
     notice: Option<String>,
 }
 
@@ -60,15 +65,22 @@ enum Left {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let manner = Manner::brief(OutputFormat::Text, false);
     if !session::is_wanted(manner, false) {
         return Err(Failure::Usage("`rawko top` needs a terminal; use `rawko ps`".to_owned()));
     }
     let reader = known::reader(&place)?;
     loop {
-        let mut top =
-            Top { place: &place, reader: reader.clone(), rows: Vec::new(), selected: 0, notice: None };
+        let mut top = Top {
+            place: &place,
+            reader: reader.clone(),
+            rows: Vec::new(),
+            selected: 0,
+            request: None,
+            decision: None,
+            notice: None,
+        };
         match hosting::block_on(top.watch(console))? {
             Left::Quit(verdict) => return Ok(verdict),
             Left::Open(row) => drop(attach::open(&place, &row, manner, console)?),
@@ -98,7 +110,7 @@ impl Top<'_> {
 
     async fn follow(
         &mut self,
-        keys: &mut mpsc::UnboundedReceiver<Key>,
+        keys: &mut mpsc::UnboundedReceiver<KeyPress>,
         signals: &mut Signals,
         console: &mut Console,
     ) -> Result<Left, Failure> {
@@ -110,13 +122,21 @@ impl Top<'_> {
                 limit: rows.saturating_sub(6).max(1),
                 ..Filter::default()
             };
+            // The selection stays with its instance when the list moves.
+            let selected = self.rows.get(self.selected).map(|row| Arc::clone(&row.new.id));
             self.rows = self.reader.store().list(&filter)?.rows;
-            self.selected = self.selected.min(self.rows.len().saturating_sub(1));
+            let place = selected.and_then(|id| self.rows.iter().position(|row| row.new.id == id));
+            self.selected = place.unwrap_or(self.selected).min(self.rows.len().saturating_sub(1));
             let frame = self.frame(columns, console)?;
             console.draw((columns, rows), &frame)?;
             tokio::select! {
                 verdict = signals.next() => return Ok(Left::Quit(verdict)),
-                key = keys.recv() => match key {
+                press = keys.recv() => match press.map(|press| press.key) {
+                    Some(Key::Enter) if let Some((ask, approved)) = self.decision.take() => {
+                        let outcome = self.answer(&ask, approved, console).await;
+                        self.notice = outcome.err().map(|failure| Refusal::from(failure).message);
+                    }
+                    Some(_) if self.decision.take().is_some() => self.notice = None,
                     None | Some(Key::Char('q') | Key::Ctrl('c') | Key::Escape) => {
                         return Ok(Left::Quit(Verdict::Done));
                     }
@@ -150,7 +170,7 @@ impl Top<'_> {
         (is_left && !self.place.driven().includes(&row.new)).then(|| row.new.id.to_string())
     }
 
-    fn frame(&self, columns: usize, console: &Console) -> Result<Frame, Failure> {
+    fn frame(&mut self, columns: usize, console: &Console) -> Result<Frame, Failure> {
         let driven = self.place.driven();
         let mut rows = Vec::new();
         let mut request = None;
@@ -183,8 +203,15 @@ impl Top<'_> {
             let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
             lines.push(format!("{} {title}", console.paint(Style::Notice, "?")));
         }
+        self.request = request;
+        if let Some((ask, approved)) = &self.decision {
+            let title = ask.input.get("title").as_str().unwrap_or(&ask.invoke);
+            let words = if *approved { "approve" } else { "deny" };
+            lines.push(console.paint(Style::Bold, &format!("{words}: {title} ({})", ask.instance)));
+        }
         lines.extend(self.notice.as_ref().map(|notice| console.paint(Style::Notice, notice)));
         let keys = match columns >= KEYS_COLUMNS {
+            _ if self.decision.is_some() => "Enter: confirm · any other key: no",
             true => "Enter: open · p: pause · r: resume · y: approve · n: deny · q: quit",
             false => "Enter · p · r · y · n · q",
         };
@@ -202,16 +229,16 @@ impl Top<'_> {
             Key::End => self.selected = usize::MAX,
             Key::Char('p') => self.ask(Request::Pause { id }, console).await?,
             Key::Char('r') => self.ask(Request::Resume { id }, console).await?,
-            Key::Char('y') => self.answer(&id, true, console).await?,
-            Key::Char('n') => self.answer(&id, false, console).await?,
+            Key::Char('y') => self.decision = Some((self.asked(&id, true)?, true)),
+            Key::Char('n') => self.decision = Some((self.asked(&id, false)?, false)),
             _ => {}
         }
         Ok(())
     }
 
-    async fn answer(&self, id: &str, approved: bool, console: &mut Console) -> Result<(), Failure> {
-        let standing = Standing::of(&self.reader, id, &self.place.world(), times::now_ms())?;
-        let Some(ask) = standing.asks.first() else {
+    /// Returns the shown request, if it can be answered with a key.
+    fn asked(&self, id: &str, approved: bool) -> Result<Ask, Failure> {
+        let Some(ask) = &self.request else {
             return Err(Failure::Failed(format!("{id} has no pending request")));
         };
         let is_form = ["form", "schema", "fields"].iter().any(|key| !ask.input.get(key).is_null());
@@ -221,9 +248,14 @@ impl Top<'_> {
         if approved && is_form {
             return Err(Failure::Failed("this request has a form; press Enter to fill it in".to_owned()));
         }
+        Ok(ask.clone())
+    }
+
+    async fn answer(&self, ask: &Ask, approved: bool, console: &mut Console) -> Result<(), Failure> {
         let request = Request::Answer {
             id: ask.instance.to_string(),
             ask: Some(ask.invoke.clone()),
+            asked_ms: Some(ask.since_ms),
             approved,
             by: None,
             comment: None,

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use rawko_programs::checks::Doubts;
+use rawko_programs::checks::{Custodies, Doubts};
 use rawko_settings::{Environment, StateDir};
 use serde_json::{Value as Json, json};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::hosting::{Place, StoreArgs};
+use crate::hosting::{ProjectContext, StoreArgs};
 use crate::project::Project;
 use crate::times;
 use crate::trust::{self, AuthorityFiles, Standing, TrustRecord};
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
             "a command of an agent or service cannot trust a project; {help}"
         )));
     }
-    let place = Place::in_directory(&args.dir, &StoreArgs::default())?;
+    let place = ProjectContext::in_directory(&args.dir, &StoreArgs::default())?;
     let files = place.authority_files()?;
     let standing = trust::standing(&place.root, files)?;
     if !args.json && !matches!(standing, Standing::Differs(_)) {
@@ -110,7 +110,7 @@ fn settle_doubts(root: &Path, is_accepted: bool, console: &mut Console) -> Resul
         return Ok(());
     }
     if is_accepted {
-        let kept = Doubts::default().keep(&folder);
+        let kept = Custodies::new(&folder).accept(root).and_then(|()| Doubts::default().keep(&folder));
         kept.map_err(|error| Failure::Failed(format!("{}: {error}", files::shown(&folder))))?;
         return console.line(&format!("accepted: {}", names.join(", ")));
     }
@@ -209,7 +209,7 @@ fn state(record: &TrustRecord) -> &'static str {
     if !record.project.is_dir() {
         return "missing";
     }
-    let place = Place::in_directory(&record.project, &StoreArgs::default());
+    let place = ProjectContext::in_directory(&record.project, &StoreArgs::default());
     let differs = place.and_then(|place| Ok(record.differences(place.authority_files()?).is_empty()));
     match differs {
         Ok(true) => "trusted",

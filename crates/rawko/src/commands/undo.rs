@@ -9,19 +9,19 @@ use crate::checkpoints::InstanceChanges;
 use crate::checkpoints::reverting::Scope;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 use crate::known;
 
 const EXAMPLES: &str = "\
 Restores every file that the instance and its agents changed to its state before the first change,
-byte for byte: contents, permissions, links, deleted and created files. With --to, only changes after
-that step are undone. Files that others changed since are not overwritten: the command refuses and
-lists them, unless --force is given. The instance itself is not changed; `rawko fork ID --at STEP`
-continues from a past step.
+byte for byte: contents, permissions, links, deleted and created files. With --to, only changes
+after that step are undone. Files that others changed since are not overwritten: the command
+refuses and lists them, unless --force is given. The instance itself is not changed; `rawko fork
+ID --at STEP` continues from a past step.
 
-An undo is a checkpoint, too: `rawko undo ID --redo` takes the last one back. An undo that was killed
-is completed by the next command that uses the project's checkpoints. Exit code 1: refused, and
-nothing was changed.
+An undo is a checkpoint, too: `rawko undo ID --redo` takes the last one back. An undo that was
+killed is completed by the next command that uses the project's checkpoints. Exit code 1: refused,
+and nothing was changed.
 
 Examples:
   rawko undo fix-1
@@ -61,7 +61,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     // Only the person undoes, not an agent.
     place.operator()?;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let reverted = hosting::block_on(async {
         match args.dry_run {
             true => changes.preview(&args.id, scope).await,
-            false => changes.revert(&args.id, scope, args.force).await,
+            false => changes.revert(&args.id, scope, args.force).await.map_err(Failure::from),
         }
     })?;
     shown(args, &reverted.net, reverted.entry.as_ref(), &reverted.files, console)

@@ -1,12 +1,12 @@
 //! `rawko verify`: explores every reachable configuration of a chart, and proves or refutes its properties.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rawko_chart::Severity;
 use rawko_core::{Value, World, duration};
 use rawko_sim::Line;
-use rawko_verify::{Counterexample, Limits, Model, PropertyReport, Report, STATES_MAX_DEFAULT};
+use rawko_verify::{Counterexample, Limits, Model, PropertyReport, Report, STATES_MAX_DEFAULT, Storage};
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
@@ -15,7 +15,7 @@ use crate::inputs;
 use crate::loading;
 use crate::scenario::report::count;
 use crate::simulation::show::Show;
-use crate::verification;
+use crate::verification::{self, Progress};
 
 const EXAMPLES: &str = "\
 Every event, timer and outcome of a call is tried in every reachable configuration, on the engine
@@ -37,7 +37,9 @@ chart or a property is invalid.
 Examples:
   rawko verify order.yaml
   rawko verify order.yaml --with parcel.yaml --properties order.properties.yaml
+  rawko verify .
   rawko verify order.yaml --max-states 1000000 --time 5m
+  rawko verify order.yaml --max-states 50000000 --time 1h --compact
   rawko verify order.yaml --any-input
   rawko verify order.yaml --manifest
   rawko verify order.yaml --diff order.old.yaml
@@ -48,8 +50,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Chart files, or `-` for standard input
-    #[arg(required = true, value_name = "CHART")]
+    /// Charts or projects (directories), or `-` for standard input
+    #[arg(required = true, value_name = "CHART|PROJECT")]
     charts: Vec<PathBuf>,
 
     /// More properties for every chart (JSON or YAML)
@@ -67,6 +69,10 @@ pub(crate) struct Args {
     /// Stop after this time per chart, such as 30s or 5m
     #[arg(long, value_name = "DURATION", default_value = "60s")]
     time: String,
+
+    /// Compare states by 64-bit hashes only: less memory, not exact
+    #[arg(long)]
+    compact: bool,
 
     /// Input: a JSON object or key=value (repeatable)
     #[arg(long, value_name = "JSON|KEY=VALUE", conflicts_with = "any_input")]
@@ -97,18 +103,22 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let time = duration::parse_ms(&args.time).map_err(|error| Failure::Usage(format!("--time: {error}")))?;
     let mut worst = rawko_verify::Verdict::Holds;
     let mut scenarios = Vec::new();
-    for path in &args.charts {
+    let storage = if args.compact { Storage::Compact } else { Storage::Exact };
+    for path in &verification::charts(&args.charts)? {
         let (mut models, world) = verification::models(path, &args.with)?;
         prepare(args, &mut models[0])?;
-        let end = Instant::now() + Duration::from_millis(time);
-        let limits = Limits { states_max: args.max_states, stop: &|| Instant::now() >= end };
+        let progress = Progress::new(models[0].chart.id(), Duration::from_millis(time));
+        let limits =
+            Limits { states_max: args.max_states, stop: &|states| progress.is_over(states), storage };
         if args.manifest || args.diff.is_some() {
+            let limits = Limits { stop: &|_| progress.is_over(0), ..limits };
             if print_manifest(args, &models, &world, &limits, console)? {
                 worst = rawko_verify::Verdict::Violated;
             }
             continue;
         }
         let Some(report) = rawko_verify::verify(&models, &world, &limits) else { continue };
+        progress.erase();
         if args.json {
             console.line(&report.to_value().to_string())?;
         } else {

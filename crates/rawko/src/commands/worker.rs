@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rawko_host::Reader;
 use rawko_restate::client::{Admin, ClientError, Deployment, Force, Restate};
 use rawko_restate::store::RestateStore;
 use rawko_restate::{Worker, layout};
@@ -15,10 +16,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::authority::Operator;
+use crate::checkpoints::pruning;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::Signals;
-use crate::hosting::{self, HostArgs, Place, StoreArgs};
+use crate::hosting::{self, HostArgs, ProjectContext, StoreArgs};
+use crate::retention::RetentionSettings;
 use crate::scenario::report::count;
 use crate::watching::{self, LogArgs, WatchPlan};
 
@@ -46,7 +49,7 @@ Examples:
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 /// Interval of the check for paused invocations, such as after an outage of some minutes.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
-const SERVICES: [&str; 3] = [layout::INSTANCE, layout::CHART, layout::WORK];
+const SERVICES: [&str; 4] = [layout::INSTANCE, layout::CHART, layout::WORK, layout::stream::STREAM];
 /// Maximum number of connections waiting to be accepted.
 const BACKLOG: u32 = 1024;
 /// Metadata key of a deployment, so that the same one is not registered again.
@@ -85,7 +88,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let mut place = Place::here(&StoreArgs::default())?;
+    let mut place = ProjectContext::here(&StoreArgs::default())?;
     place.watch = WatchPlan::serving(args.log);
     place.insist_on_settings(console)?;
     Operator::without_token()?;
@@ -99,8 +102,12 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         let telemetry = watching::start(&place, Arc::new(RestateStore::new(&restate)?))?;
         let metrics = measured(args.metrics, telemetry.as_ref()).await?;
         let worker = worker(args, &place, &restate, telemetry.as_ref())?;
+        let reader = Reader::new(Arc::new(RestateStore::new(&restate)?));
+        let files_ms = RetentionSettings::look(&place.settings).0.files_ms();
         console.line(&format!("serving {} at {uri}", offered(&place)))?;
         console.flush()?;
+        let (root, settings) = (place.root.clone(), place.settings.clone());
+        tokio::spawn(pruning::prune_daily(root, settings, reader, files_ms));
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(worker.serve(listener, async {
             let _ = stopped.await;
@@ -139,23 +146,24 @@ async fn measured(
 
 fn worker(
     args: &Args,
-    place: &Place,
+    place: &ProjectContext,
     restate: &Restate,
     telemetry: Option<&Arc<Telemetry>>,
 ) -> Result<Worker, Failure> {
     let settings = &place.settings;
     let observer = telemetry.cloned().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
-    let workshop = place.observed_workshop(observer);
+    let agent_services = place.observed_workshop(observer);
     let mut builder = Worker::builder();
     if let Some(telemetry) = telemetry {
         builder = builder.observer(telemetry.clone());
     }
     let (services, endpoints) = place.services()?;
     let builder = builder
-        .services(workshop.join(services))
-        .agents(workshop)
+        .services(agent_services.join(services))
+        .agents(agent_services)
         .endpoints(endpoints)
         .gate(settings.gate())
+        .limits(settings.limits())
         .world(place.world())
         .identity_key(args.identity_key.clone());
     let builder = place.offered().into_iter().fold(builder, |builder, edition| builder.chart(edition));
@@ -187,7 +195,7 @@ fn advertised(args: &Args, listener: &TcpListener) -> Result<String, Failure> {
     Ok(format!("http://{address}"))
 }
 
-fn offered(place: &Place) -> String {
+fn offered(place: &ProjectContext) -> String {
     let (charts, services) = (place.offered().len(), place.settings.service_names().len());
     format!("{} and {}", count(charts, "chart"), count(services, "service"))
 }

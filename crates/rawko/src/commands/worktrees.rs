@@ -8,16 +8,16 @@ use serde_json::json;
 use crate::checkpoints::unreadable;
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{self, Place, StoreArgs};
+use crate::hosting::{self, ProjectContext, StoreArgs};
 
 const EXAMPLES: &str = "\
-An agent with `isolation: worktree` works in a copy of the project, and so does a fork of a past step.
-In a git repository the copy is a git worktree with a branch of its own. The project changes only when
-the copy is merged: by the service `git:merge` in a chart, or with this command. A merge changes files
-only, not the index or a branch, and `rawko undo ID` takes it back.
+An agent with `isolation: worktree` works in a copy of the project, and so does a fork of a past
+step. In a git repository the copy is a git worktree with a branch of its own. The project changes
+only when the copy is merged: by the service `git:merge` in a chart, or with this command. A merge
+changes files only, not the index or a branch, and `rawko undo ID` takes it back.
 
-On a conflict the project stays as it is, the exit code is 1, and the files in the copy have conflict
-markers: edit them there, then merge again.
+On a conflict the project stays as it is, the exit code is 1, and the files in the copy have
+conflict markers: edit them there, then merge again.
 
 Examples:
   rawko worktrees
@@ -65,7 +65,7 @@ enum Action {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     place.mention_settings(console);
     let failed = |error: &std::io::Error| unreadable(error);
     let worktrees = project_worktrees(&place.root, &place.settings).map_err(|error| failed(&error))?;
@@ -104,14 +104,19 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
 
 fn list(args: &Args, worktrees: &Worktrees, console: &mut Console) -> Result<Verdict, Failure> {
     let all = worktrees.all().map_err(|error| unreadable(&error))?;
+    let overlaps = worktrees.overlaps(|_| true).map_err(|error| unreadable(&error))?;
     if args.json {
-        console.line(&json!({"worktrees": all}).to_string())?;
+        console.line(&json!({"worktrees": all, "overlaps": overlaps}).to_string())?;
         return Ok(Verdict::Done);
     }
     for tree in &all {
         let place = console.paint(Style::Dim, &tree.path.display().to_string());
         let line = format!("{}  {}  {place}", console.paint(Style::Bold, &tree.name), tree.instance);
         console.line(&line)?;
+    }
+    for overlap in &overlaps {
+        let text = format!("{} is changed in {}", overlap.path, overlap.worktrees.join(", "));
+        console.note(Style::Notice, "overlap", &text);
     }
     if all.is_empty() {
         console.note(Style::Dim, "no worktrees", "no agent works in a copy of this project");
@@ -130,7 +135,8 @@ async fn merge(
     let label = format!("merge {}", tree.name);
     let instance = tree.instance.clone();
     let author = Author { kind: EntryKind::Merge, instance, call: String::new(), label };
-    let merged = match worktrees.merge(history, &tree.name, &author).await {
+    let turn = worktrees.merge_turn(&tree.name).await.map_err(|error| unreadable(&error))?;
+    let merged = match worktrees.merge(history, &tree.name, &author, &turn).await {
         Ok(merged) => merged,
         Err(MergeError::Conflict(files)) => {
             let (files, path) = (files.join(", "), tree.path.display());

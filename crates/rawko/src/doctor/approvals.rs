@@ -1,13 +1,15 @@
 //! Approvals of governance: those that expired or will soon, and agents and services that lack one.
 
 use super::{Check, State};
-use crate::hosting::Place;
+use rawko_core::ServiceClass;
+
+use crate::hosting::ProjectContext;
 use crate::times;
 
 /// Approvals that end within this time are reported.
 const SOON_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     let (gate, now_ms) = (place.settings.gate(), times::now_ms());
     if gate.checklist().is_empty() {
         return Vec::new();
@@ -28,7 +30,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
         }
     }
     let agents = place.agents();
-    let agents = agents.all().iter().map(|agent| format!("agent:{}", agent.name));
+    let agents = agents.all().iter().map(|agent| ServiceClass::Agent.named(&agent.name));
     let services = place.settings.service_names().into_iter().map(str::to_owned);
     for name in services.chain(agents) {
         // An expired approval was reported above.

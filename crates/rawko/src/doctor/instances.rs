@@ -4,13 +4,13 @@
 use rawko_view::faults;
 
 use super::{Check, State};
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 use crate::times;
 
 const LOOK_BACK_MS: i64 = 24 * 60 * 60 * 1_000;
 const SHOWN_MAX: usize = 10;
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     let Ok(Some(reader)) = place.reader() else { return Vec::new() };
     let now_ms = times::now_ms();
     let faulty = match faults::since(&reader, now_ms.saturating_sub(LOOK_BACK_MS)) {

@@ -8,10 +8,11 @@ mod sandbox;
 mod services;
 mod settings;
 mod store;
+mod triggers;
 
 pub(crate) use sandbox::layers_of;
 
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
 /// The result of one check.
 #[derive(Clone, Debug)]
@@ -53,12 +54,13 @@ impl Check {
 }
 
 /// Runs all checks; `offline` asks no model and no MCP server.
-pub(crate) fn look(place: &Place, offline: bool) -> Vec<Check> {
+pub(crate) fn look(place: &ProjectContext, offline: bool) -> Vec<Check> {
     let mut checks = store::look(place);
     checks.extend(instances::look(place));
     checks.extend(settings::look(place));
     checks.extend(settings::look_at_trust(place));
     checks.extend(services::look(place));
+    checks.extend(triggers::look(place));
     checks.extend(sandbox::look(place));
     checks.extend(approvals::look(place));
     checks.extend(settings::look_at_project(place));

@@ -3,29 +3,29 @@
 use std::time::Duration;
 
 use rawko_agents::agent::{AgentFile, Kind};
-use rawko_agents::work::{Health, Workshop};
+use rawko_agents::work::{AgentServices, Health};
 use rawko_model::provider::{CompletionRequest, Providers};
 use rawko_model::{Message, Role};
 
 use super::{Check, State};
-use crate::hosting::{self, Place};
+use crate::hosting::{self, ProjectContext};
 
 const MODEL_WITHIN: Duration = Duration::from_secs(20);
 const SERVERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Asks every model and MCP server of a trusted project.
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     if !place.is_trusted().unwrap_or(false) {
         let text = "not asked: this project is not trusted";
         return vec![Check::new("models", State::Warn, text).help("review it with `rawko trust`")];
     }
-    let (workshop, _) = place.workshop();
+    let (agent_services, _) = place.agent_services();
     let asked = hosting::block_on(async {
         let mut checks = Vec::new();
-        for model in models(&workshop) {
-            checks.extend(ask_model(&workshop.providers, &model).await);
+        for model in models(&agent_services) {
+            checks.extend(ask_model(&agent_services.providers, &model).await);
         }
-        checks.extend(ask_servers(&workshop).await);
+        checks.extend(ask_servers(&agent_services).await);
         Ok(checks)
     });
     asked.unwrap_or_default()
@@ -33,17 +33,18 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
 
 /// Returns the models of the project's own agents, of its phases and of the arbiter, each once and with those that replace
 /// it; the default first.
-fn models(workshop: &Workshop) -> Vec<String> {
-    let default = workshop.providers.default_model().map(str::to_owned);
-    let profiles = workshop.profiles();
-    let agents = profiles.iter().filter_map(|profile| workshop.agents.get(&profile.name));
+fn models(agent_services: &AgentServices) -> Vec<String> {
+    let default = agent_services.providers.default_model().map(str::to_owned);
+    let profiles = agent_services.profiles();
+    let agents = profiles.iter().filter_map(|profile| agent_services.agents.get(&profile.name));
     let own = agents.filter(|agent| asks(agent)).flat_map(|agent| {
         agent.model.iter().chain(&agent.fallback_models).chain(&agent.vision_model).map(ToString::to_string)
     });
-    let phases = workshop.phases.names().filter_map(|name| workshop.phases.find(name)?.model.clone());
-    let named = default.into_iter().chain(workshop.arbiter.model.clone()).chain(own).chain(phases);
+    let phases =
+        agent_services.phases.names().filter_map(|name| agent_services.phases.find(name)?.model.clone());
+    let named = default.into_iter().chain(agent_services.arbiter.model.clone()).chain(own).chain(phases);
     let mut models: Vec<String> = Vec::new();
-    for model in named.flat_map(|names| workshop.providers.chain(&names)) {
+    for model in named.flat_map(|names| agent_services.providers.chain(&names)) {
         if !models.contains(&model) {
             models.push(model);
         }
@@ -92,9 +93,9 @@ pub(crate) async fn try_model(providers: &Providers, model: &str) -> Result<bool
     }
 }
 
-async fn ask_servers(workshop: &Workshop) -> Vec<Check> {
-    let agents = workshop.agents_health();
-    let Ok(all) = tokio::time::timeout(SERVERS_WITHIN, workshop.health()).await else {
+async fn ask_servers(agent_services: &AgentServices) -> Vec<Check> {
+    let agents = agent_services.agents_health();
+    let Ok(all) = tokio::time::timeout(SERVERS_WITHIN, agent_services.health()).await else {
         let text = format!("no answer from MCP servers within {}s", SERVERS_WITHIN.as_secs());
         return vec![Check::new("mcp", State::Problem, text)];
     };

@@ -7,11 +7,11 @@ use rawko_process::{Confinement, Input, Launch, Layers, Profile, ProjectAccess, 
 use rawko_programs::mcp::{McpTransport, read_mcp_file};
 
 use super::{Check, State};
-use crate::hosting::{self, Place};
+use crate::hosting::{self, ProjectContext};
 
 const ABOUT: &str = "sandbox";
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     let confinement = place.settings.confinement(&place.root);
     let mut checks = layers(&confinement);
     checks.push(network(&confinement));
@@ -69,7 +69,7 @@ fn network(confinement: &Confinement) -> Check {
 }
 
 /// The programs that are confined.
-fn programs(place: &Place, confinement: &Confinement) -> Check {
+fn programs(place: &ProjectContext, confinement: &Confinement) -> Check {
     let named = named(place).into_iter();
     let confined = named.filter(|(kind, name)| profile(place, confinement, kind, name) != Profile::Trusted);
     let names: Vec<String> = confined.map(|(kind, name)| format!("{kind}:{name}")).collect();
@@ -78,7 +78,7 @@ fn programs(place: &Place, confinement: &Confinement) -> Check {
     Check::new(ABOUT, State::Ok, text)
 }
 
-fn unconfined(place: &Place, confinement: &Confinement) -> Vec<Check> {
+fn unconfined(place: &ProjectContext, confinement: &Confinement) -> Vec<Check> {
     let mut all = named(place);
     all.push(("checks", String::new()));
     let unconfined =
@@ -90,7 +90,7 @@ fn unconfined(place: &Place, confinement: &Confinement) -> Vec<Check> {
     unconfined.map(check).collect()
 }
 
-fn profile(place: &Place, confinement: &Confinement, kind: &str, name: &str) -> Profile {
+fn profile(place: &ProjectContext, confinement: &Confinement, kind: &str, name: &str) -> Profile {
     let usual = Profile::Program(ProjectAccess::Write);
     let services = place.settings.services(&place.root);
     let is_off = kind == "service"
@@ -101,7 +101,7 @@ fn profile(place: &Place, confinement: &Confinement, kind: &str, name: &str) -> 
 }
 
 /// Every program that is configured, with its kind.
-fn named(place: &Place) -> Vec<(&'static str, String)> {
+fn named(place: &ProjectContext) -> Vec<(&'static str, String)> {
     let environment = Environment::of_process();
     let services = place.settings.services(&place.root);
     let is_program = |name: &&str| {

@@ -7,9 +7,9 @@ use rawko_core::Value;
 use rawko_host::{Decision, Question, Services};
 
 use super::{Check, State};
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     let settings = &place.settings;
     let services = settings.services(&place.root);
     let endpoints = settings.endpoints(&place.root);
@@ -21,7 +21,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     checks
 }
 
-fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> Check {
+fn look_at(place: &ProjectContext, about: &'static str, name: &str, table: &Services) -> Check {
     let Some(service) = table.find(name) else {
         return Check::new(about, State::Problem, format!("{name}: invalid settings"));
     };
@@ -50,6 +50,10 @@ fn look_at(place: &Place, about: &'static str, name: &str, table: &Services) -> 
             Check::new(about, State::Problem, text).help(help)
         }
         Some(program) => Check::new(about, State::Ok, format!("{name}: allowed, runs `{program}`")),
+        None if !provenance.get("remote").is_null() => {
+            let text = format!("{name}: allowed, provided by a program that connects to `rawko serve`");
+            Check::new(about, State::Ok, text)
+        }
         None => {
             let url = provenance.get("http").as_str().unwrap_or_default();
             Check::new(about, State::Ok, format!("{name}: allowed, calls {url}"))

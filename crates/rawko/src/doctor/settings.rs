@@ -5,10 +5,10 @@ use rawko_chart::{Finding, Severity, Source};
 use super::{Check, State};
 use crate::commands::check;
 use crate::failure::Failure;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 use crate::trust::{self, Standing};
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     let problems = place.settings_problems();
     let mut checks: Vec<Check> =
         problems.iter().flat_map(|(source, findings)| of_findings("settings", source, findings)).collect();
@@ -25,7 +25,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
 }
 
 /// Checks that commands may act: the files of the project are trusted.
-pub(super) fn look_at_trust(place: &Place) -> Vec<Check> {
+pub(super) fn look_at_trust(place: &ProjectContext) -> Vec<Check> {
     let files = place.authority_files();
     let standing = files.and_then(|files| trust::standing(&place.root, files));
     let check = match standing {
@@ -63,7 +63,7 @@ fn of_findings<'a>(
 }
 
 /// Checks agents and charts.
-pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
+pub(super) fn look_at_project(place: &ProjectContext) -> Vec<Check> {
     let Some(project) = place.project() else { return Vec::new() };
     let is_about_settings = |source: &Source| source.name.ends_with("config.yaml");
     let problems = project.problems.iter().filter(|(source, _)| !is_about_settings(source));
@@ -74,7 +74,7 @@ pub(super) fn look_at_project(place: &Place) -> Vec<Check> {
         checks.push(Check::new("agents", State::Ok, names.join(", ")));
     }
     if !project.agents.is_empty() {
-        let search = place.workshop().0.search_health();
+        let search = place.agent_services().0.search_health();
         let state = if search.ok { State::Ok } else { State::Problem };
         checks.push(Check::new("search", state, search.text));
     }

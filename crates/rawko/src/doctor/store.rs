@@ -8,7 +8,7 @@ use rawko_store::{Lock, Report, StoreError};
 use super::{Check, State, contradictions};
 use crate::authority::{credential_problem, leftover};
 use crate::files::shown;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 use crate::scenario::report::count;
 use crate::{sizes, times};
 
@@ -19,7 +19,7 @@ const VERY_LOW_BYTES: u64 = 32 * MIB;
 /// A disk that fills up in fewer days is a warning.
 const LOW_DAYS: u64 = 7;
 
-pub(super) fn look(place: &Place) -> Vec<Check> {
+pub(super) fn look(place: &ProjectContext) -> Vec<Check> {
     if place.remote.is_some() {
         return vec![remote(place)];
     }
@@ -33,7 +33,7 @@ pub(super) fn look(place: &Place) -> Vec<Check> {
     checks
 }
 
-fn file(place: &Place) -> (Check, Option<Report>) {
+fn file(place: &ProjectContext) -> (Check, Option<Report>) {
     let name = place.shown();
     let report = match place.reader() {
         Ok(Some(reader)) => report(&reader),
@@ -59,7 +59,7 @@ fn report(reader: &Reader) -> Result<Report, StoreError> {
 }
 
 /// Warns about a store that agents may reach, and about one that is not used.
-fn location(place: &Place) -> Vec<Check> {
+fn location(place: &ProjectContext) -> Vec<Check> {
     let mut checks = Vec::new();
     let inside = place.root.canonicalize().ok().zip(place.store.canonicalize().ok());
     let state = place.state().ok().and_then(|state| state.path().canonicalize().ok());
@@ -98,7 +98,7 @@ fn judged(name: &str, report: Result<Report, StoreError>) -> Check {
 }
 
 /// Checks Restate. It manages its own storage, so only reachability and stuck invocations are visible.
-fn remote(place: &Place) -> Check {
+fn remote(place: &ProjectContext) -> Check {
     let name = place.shown();
     let report = place.reader().map(|reader| reader.map(|reader| reader.store().report()));
     match report {
@@ -134,7 +134,7 @@ fn words(failure: crate::failure::Failure) -> String {
     }
 }
 
-fn holder(place: &Place) -> Option<Check> {
+fn holder(place: &ProjectContext) -> Option<Check> {
     let holder = Lock::holder(&place.store)?;
     let since = times::ago(holder.started_ms, times::now_ms());
     let text = format!("in use by `{}` (process {}, started {since})", holder.command, holder.pid);
@@ -144,7 +144,7 @@ fn holder(place: &Place) -> Option<Check> {
     })
 }
 
-fn size(place: &Place) -> Option<Check> {
+fn size(place: &ProjectContext) -> Option<Check> {
     let bytes = std::fs::metadata(&place.store).ok()?.len();
     let shown = sizes::shown(bytes);
     Some(match place.settings.store_size_max() {
@@ -159,7 +159,7 @@ fn size(place: &Place) -> Option<Check> {
 }
 
 /// Estimates the growth of the last 24 hours from the share of records written in that time.
-fn growth(place: &Place, report: &Report) -> Check {
+fn growth(place: &ProjectContext, report: &Report) -> Check {
     let used = report.bytes.saturating_sub(report.free_bytes);
     let recent = report.recent_records;
     let part = u128::from(used) * u128::from(recent) / u128::from(report.records.max(1));
@@ -184,7 +184,7 @@ fn growth(place: &Place, report: &Report) -> Check {
     }
 }
 
-fn room(place: &Place) -> Option<Check> {
+fn room(place: &ProjectContext) -> Option<Check> {
     let folder = place.store.ancestors().skip(1).find(|folder| folder.is_dir());
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;

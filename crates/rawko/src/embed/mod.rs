@@ -9,7 +9,6 @@ mod options;
 mod persisted;
 mod project;
 mod service;
-mod shape;
 mod snapshot;
 mod snapshots;
 mod task;

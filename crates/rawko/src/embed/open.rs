@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rawko_agents::work::{self, Workshop};
+use rawko_agents::work::{self, AgentServices};
 use rawko_chart::{Registry, Severity};
 use rawko_core::World;
 use rawko_host::{Edition, Gate, Host, Services, Settings};
@@ -30,7 +30,7 @@ struct Read {
     root: Option<PathBuf>,
     settings: Settings,
     charts: Vec<Edition>,
-    workshop: Option<Arc<Workshop>>,
+    agent_services: Option<Arc<AgentServices>>,
     services: Services,
     endpoints: Services,
     world: World,
@@ -57,12 +57,12 @@ pub(super) async fn open(options: ProjectOptions, directory: &Path) -> Result<Pr
     {
         return Err(Error::Untrusted(Error::from(trust::untrusted(&differences, &files)).to_string()));
     }
-    let (workshop, problems) = match &project {
-        Some(project) => Workshop::read_with(&root, &settings, project.read_agents()),
-        None => Workshop::read(&root, &settings),
+    let (agent_services, problems) = match &project {
+        Some(project) => AgentServices::read_with(&root, &settings, project.read_agents()),
+        None => AgentServices::read(&root, &settings),
     };
     refuse(&problems)?;
-    let workshop = Arc::new(with_models(workshop, &options));
+    let agent_services = Arc::new(with_models(agent_services, &options));
     let mut charts = Vec::new();
     if let Some(project) = &project {
         let offered = loading::offered(project);
@@ -82,15 +82,15 @@ pub(super) async fn open(options: ProjectOptions, directory: &Path) -> Result<Pr
     let services = trust::pinned(services, &settings.service_names(), &root, &files);
     let endpoints = settings.endpoints(&root);
     let endpoints = trust::pinned(endpoints, &settings.endpoint_names(), &root, &files);
-    let agents = workshop.agents.entries();
+    let agents = agent_services.agents.entries();
     let world = World { env: settings.env(), agents };
     trust::insist_on_same(&root, &files)?;
     let read = Read {
-        services: workshop.join(services),
+        services: agent_services.join(services),
         root: Some(root),
         settings,
         charts,
-        workshop: Some(workshop),
+        agent_services: Some(agent_services),
         endpoints,
         world,
         registry,
@@ -107,7 +107,7 @@ pub(super) async fn start(mut options: ProjectOptions) -> Result<Project> {
 }
 
 async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
-    let Read { root, settings, charts, workshop, mut services, endpoints, world, mut registry } = read;
+    let Read { root, settings, charts, agent_services, mut services, endpoints, world, mut registry } = read;
     let mut gate = if root.is_some() { settings.gate() } else { Gate::limited(None) };
     let names = options.services.iter().map(|service| service.spec().name.to_string());
     for pattern in names.chain(options.allow.iter().cloned()) {
@@ -132,8 +132,8 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
         .limits(settings.limits())
         .world(world)
         .in_memory_max(settings.instances_in_memory());
-    if let Some(workshop) = &workshop {
-        builder = builder.agents(Arc::clone(workshop) as Arc<dyn rawko_host::AgentResolver>);
+    if let Some(agent_services) = &agent_services {
+        builder = builder.agents(Arc::clone(agent_services) as Arc<dyn rawko_host::AgentResolver>);
     }
     if let Some(observer) = options.observer {
         builder = builder.observer(observer);
@@ -149,8 +149,9 @@ async fn build(options: ProjectOptions, read: Read) -> Result<Project> {
     let built_in = work::editions()?.into_iter().map(|edition| edition.chart.hash()).collect::<HashSet<_>>();
     let host = builder.start().await?;
     let (checked, lock) = (Mutex::new(built_in), Mutex::new(lock));
-    let project =
-        Project { inner: Arc::new(Inner { host, root, settings, gate, workshop, registry, checked, lock }) };
+    let project = Project {
+        inner: Arc::new(Inner { host, root, settings, gate, agent_services, registry, checked, lock }),
+    };
     for edition in &added {
         if let Err(error) = project.inner.check(edition) {
             project.close().await;
@@ -207,19 +208,19 @@ fn store_of_project(root: &Path, settings: &Settings) -> Result<PathBuf> {
 }
 
 /// Puts the models of the program in place of those of the settings.
-fn with_models(mut workshop: Workshop, options: &ProjectOptions) -> Workshop {
-    let mut providers = std::mem::take(&mut workshop.providers);
+fn with_models(mut agent_services: AgentServices, options: &ProjectOptions) -> AgentServices {
+    let mut providers = std::mem::take(&mut agent_services.providers);
     for (name, provider) in &options.providers {
         providers = providers.with(name, Arc::clone(provider));
     }
     if let Some(script) = &options.script {
         providers = providers.only(script.clone());
     }
-    workshop.providers = match &options.observer {
+    agent_services.providers = match &options.observer {
         Some(observer) => work::observed(providers, Arc::clone(observer)),
         None => providers,
     };
-    workshop
+    agent_services
 }
 
 /// Fails if there is an error among these findings, with all of them.

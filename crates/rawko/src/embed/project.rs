@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rawko_agents::work::Workshop;
+use rawko_agents::work::AgentServices;
 use rawko_chart::{Registry, Severity, render};
 use rawko_core::Value;
 use rawko_host::{Edition, Gate, Host, Settings};
@@ -27,7 +27,7 @@ pub(super) struct Inner {
     pub(super) settings: Settings,
     pub(super) gate: Gate,
     /// Everything that agents need; `None` without a directory.
-    pub(super) workshop: Option<Arc<Workshop>>,
+    pub(super) agent_services: Option<Arc<AgentServices>>,
     /// Names and types that charts are checked against.
     pub(super) registry: Registry,
     /// Charts that were checked, by hash.
@@ -73,7 +73,7 @@ impl Project {
 
     /// Returns the names of the agents, sorted.
     pub fn agents(&self) -> Vec<String> {
-        let agents = self.inner.workshop.iter().flat_map(|workshop| workshop.agents.all());
+        let agents = self.inner.agent_services.iter().flat_map(|agent_services| agent_services.agents.all());
         agents.map(|agent| agent.name.clone()).collect()
     }
 

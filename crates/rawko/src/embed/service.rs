@@ -10,8 +10,6 @@ use rawko_host::{Answer, AttemptOutcome, Call, Category, Closure, OnRestart, Ser
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::shape::schema_of;
-
 /// A service with the types of its input and output. Created by [`service`] and [`service_with_call`].
 #[derive(Clone)]
 pub struct TypedService {
@@ -90,7 +88,7 @@ where
     R: Future<Output = Result<O, E>> + Send + 'static,
 {
     let name = name.as_ref();
-    let spec = ServiceSpec::named(name).taking(&schema_of::<I>()).giving(&schema_of::<O>());
+    let spec = ServiceSpec::typed::<I, O>(name);
     let run = move |call: Call| -> Answer {
         let input = match serde_json::from_value(call.input.to_json()) {
             Ok(input) => input,

@@ -9,13 +9,13 @@ use serde_json::Value as Json;
 use super::actor::Actor;
 use super::error::{Error, Result};
 use super::project::Project;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
+use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
 
 /// A task with its limits. Created by [`task`].
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Task {
-    wish: Wish,
+    task_request: TaskRequest,
     id: Option<String>,
     max_budget_usd: Option<f64>,
 }
@@ -29,31 +29,31 @@ pub struct Task {
 /// # Ok(()) }
 /// ```
 pub fn task(text: impl Into<String>) -> Task {
-    Task { wish: Wish { task: text.into(), ..Wish::default() }, ..Task::default() }
+    Task { task_request: TaskRequest { task: text.into(), ..TaskRequest::default() }, ..Task::default() }
 }
 
 impl Task {
     /// Sets the agent that runs first, overriding the arbiter.
     pub fn agent(mut self, name: impl Into<String>) -> Self {
-        self.wish.agent = Some(name.into());
+        self.task_request.agent = Some(name.into());
         self
     }
 
     /// Sets the model for agents without one: `provider/model`.
     pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.wish.model = Some(model.into());
+        self.task_request.model = Some(model.into());
         self
     }
 
     /// Stops after this many agent runs.
     pub fn max_iterations(mut self, most: u32) -> Self {
-        self.wish.max_iterations = Some(most);
+        self.task_request.max_iterations = Some(most);
         self
     }
 
     /// Stops after this time.
     pub fn timeout(mut self, time: Duration) -> Self {
-        self.wish.timeout_ms = Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        self.task_request.timeout_ms = Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
         self
     }
 
@@ -72,21 +72,21 @@ impl Task {
     /// Starts the task in a project and returns its actor, to subscribe to or to steer.
     pub async fn start(self, project: &Project) -> Result<Actor> {
         let inner = &project.inner;
-        let Some(workshop) = &inner.workshop else {
+        let Some(agent_services) = &inner.agent_services else {
             return Err(Error::Usage("a task needs agents; open a project directory".to_owned()));
         };
         let chart = project.edition(ORCHESTRATOR)?;
         insist_on_gate(&inner.gate, &chart)?;
-        insist_on_managed(&inner.settings, self.wish.max_iterations, self.wish.timeout_ms)?;
+        insist_on_managed(&inner.settings, self.task_request.max_iterations, self.task_request.timeout_ms)?;
         let budget = match self.max_budget_usd {
             Some(most) if most.is_finite() && most > 0.0 => {
-                insist_on_prices(workshop, &self.wish)?;
+                insist_on_prices(agent_services, &self.task_request)?;
                 Value::map([("cost_usd", Value::float(most))])
             }
             Some(most) => return Err(Error::Usage(format!("a budget of {most} USD allows nothing"))),
             None => Value::Null,
         };
-        let input = self.wish.input(workshop, &chart)?;
+        let input = self.task_request.input(agent_services, &chart)?;
         Actor::begin(project, chart, input, self.id, budget).await
     }
 

@@ -9,7 +9,7 @@ pub(crate) mod signals;
 mod stream;
 mod task;
 
-pub(crate) use crate::wish::is_own;
+pub(crate) use crate::task_request::is_own;
 pub(crate) use ending::{Ended, Ending, which};
 pub(crate) use narrator::Narrator;
 pub(crate) use options::{FollowArgs, Manner, OutputFormat};
@@ -26,7 +26,7 @@ use tokio::sync::broadcast;
 
 use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Access, NoAnswer, Place, Pulse, Request, Rest};
+use crate::hosting::{Access, NoAnswer, ProjectContext, Pulse, Request, Rest};
 use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
 use crate::journal::{self, Entry, Tree, lines};
@@ -35,7 +35,7 @@ use crate::times;
 
 /// Follows one instance.
 pub(crate) struct Follow<'a> {
-    place: &'a Place,
+    place: &'a ProjectContext,
     manner: Manner,
     id: String,
     tail: Tail,
@@ -57,7 +57,13 @@ enum Watched {
 
 impl<'a> Follow<'a> {
     /// Follows an instance from the record after `seq`.
-    pub(crate) fn after(seq: u64, access: &Access, id: &str, place: &'a Place, manner: Manner) -> Self {
+    pub(crate) fn after(
+        seq: u64,
+        access: &Access,
+        id: &str,
+        place: &'a ProjectContext,
+        manner: Manner,
+    ) -> Self {
         let world = manner.verbose.then(|| place.world());
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), world);
         Self { place, manner, id: id.to_owned(), tail, narrator: None, stream: Stream::of(id), is_own: false }

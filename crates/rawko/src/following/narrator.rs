@@ -24,6 +24,8 @@ pub(crate) struct Narrator {
     is_live: bool,
     /// A chart other than rawko's own, whose states are printed too.
     is_foreign: bool,
+    /// The printed states of a workflow; `None` for other charts.
+    states: Option<String>,
     /// Only the plan was requested, so it is printed in full.
     is_plan_only: bool,
     plan: Value,
@@ -57,7 +59,8 @@ impl Narrator {
     pub(crate) fn reading(chart: &str) -> Self {
         Self {
             is_live: false,
-            is_foreign: !crate::wish::is_own(chart),
+            is_foreign: !crate::task_request::is_own(chart),
+            states: crate::task_request::is_workflow(chart).then(String::new),
             is_plan_only: chart == DRY_RUN,
             plan: Value::Null,
             speaking: None,
@@ -175,6 +178,29 @@ impl Narrator {
         }
     }
 
+    /// Prints a step of a workflow: the result of its checks, and the state that follows.
+    fn tell_phase(&mut self, entry: &Entry, is_root: bool, console: &mut Console) -> Result<(), Failure> {
+        tell_root(entry, console)?;
+        if let What::Answered { data, .. } = &entry.what {
+            let report = data.get("report");
+            let report = if report.is_null() { data.get("evidence").get("report") } else { report };
+            for check in report.get("checks").as_list().unwrap_or_default() {
+                let is_ok = check.get("ok").as_bool() == Some(true);
+                let (title, style) = if is_ok { ("passed", Style::Good) } else { ("failed", Style::Bad) };
+                let text = |key: &str| check.get(key).as_str().unwrap_or_default().to_owned();
+                say("checks", title, &format!("{}: {}", text("name"), text("summary")), style, console)?;
+            }
+        }
+        let states = entry.configuration.join(", ");
+        match &mut self.states {
+            Some(shown) if is_root && *shown != states => {
+                shown.clone_from(&states);
+                say("", "state", &states, Style::Dim, console)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn end_line(&mut self, console: &mut Console) -> Result<(), Failure> {
         if self.speaking.take().is_some() { console.line("") } else { Ok(()) }
     }
@@ -190,6 +216,7 @@ impl Narrator {
         self.end_line(console)?;
         match &entry.agent {
             Some(agent) => tell_agent(entry, agent, (is_first(name), was_heard), console)?,
+            None if self.states.is_some() => self.tell_phase(entry, name.is_empty(), console)?,
             None if self.is_foreign => {
                 let lead = if name.is_empty() { String::new() } else { format!("  {name}  ") };
                 text::print(entry, &lead, &lead, Detail { whole: false, warned: true }, console)?;

@@ -5,16 +5,17 @@ use rawko_host::{Reader, Spent};
 
 use super::{Ended, Ending, OutputFormat, is_own};
 use crate::console::{Console, Style};
-use crate::costs::Costs;
+use crate::costs::{Costs, spent_until_now};
 use crate::failure::{Failure, Verdict};
-use crate::hosting::{Place, Rest};
+use crate::hosting::{ProjectContext, Rest};
+use crate::live_area::wrapped;
 use crate::raising;
 use crate::session;
 use crate::standing::Standing;
 use crate::times;
 
 pub(crate) struct TaskEnding<'a> {
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a ProjectContext,
     pub(crate) reader: &'a Reader,
     pub(crate) id: &'a str,
     pub(crate) ended: Ended,
@@ -30,8 +31,9 @@ impl TaskEnding<'_> {
                 console.line("")?;
                 tell_outcome(standing.snapshot.output(), console)?;
             }
-            let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
-            console.line(&spent)?;
+            let spent = spent_words(&spent_until_now(self.reader, &standing.row)?);
+            let spent = console.paint(Style::Dim, &format!("spent {spent}"));
+            print(&spent, console)?;
             // Programs read the plain text, which stays as it is.
             if session::is_on_terminal() {
                 tell_costs(self.reader, self.id, console)?;
@@ -55,7 +57,7 @@ pub(crate) fn tell_result(
 ) -> Result<(), Failure> {
     tell_outcome(standing.snapshot.output(), console)?;
     let spent = console.paint(Style::Dim, &format!("spent {}", spent_words(&standing.spent())));
-    console.line(&spent)?;
+    print(&spent, console)?;
     tell_costs(reader, standing.id(), console)?;
     let ended = Ended::Rest(Rest::Over(standing.snapshot.status()));
     let verdict = Ending { standing, ended, other: None }.verdict();
@@ -72,13 +74,33 @@ fn tell_costs(reader: &Reader, id: &str, console: &mut Console) -> Result<(), Fa
     Ok(())
 }
 
+/// Prints a line, on a terminal broken between words. Programs get it as it is.
+fn print(line: &str, console: &mut Console) -> Result<(), Failure> {
+    let Some((columns, _)) = console.size() else { return console.line(line) };
+    for line in line.lines() {
+        for (number, part) in wrapped(line, columns.saturating_sub(2).max(10)).iter().enumerate() {
+            let lead = if number == 0 { "" } else { "  " };
+            console.line(&format!("{lead}{part}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the first line of a text, marked if there is more.
+fn first_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default().trim_end();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
+}
+
 /// Changed files that are listed by name.
 const CHANGES_MAX: usize = 8;
 
 /// Prints the outcome: `complete  after 4 iterations: all tests pass`, `stopped: reached the limit of 2 iterations`
 fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     let outcome = output.get("outcome").as_str().unwrap_or("done");
-    let style = if ["complete", "planned", "done"].contains(&outcome) { Style::Good } else { Style::Bad };
+    let style =
+        if ["complete", "planned", "done", "finished"].contains(&outcome) { Style::Good } else { Style::Bad };
     let is_limit = outcome == "limit_reached";
     let word = if is_limit { "stopped".to_owned() } else { outcome.replace('_', " ") };
     let word = console.paint(style, &word);
@@ -88,15 +110,17 @@ fn tell_outcome(output: &Value, console: &mut Console) -> Result<(), Failure> {
     });
     if is_limit && output.get("problem").get("code").as_str() == Some("max_iterations") {
         let reached = iterations.unwrap_or_else(|| "iterations".to_owned());
-        console.line(&format!("{word}: reached the limit of {reached}"))?;
+        print(&format!("{word}: reached the limit of {reached}"), console)?;
         return tell_evidence(output, console);
     }
     let iterations = iterations.map(|count| format!("after {count}"));
-    let problem = output.get("problem").get("message").as_str();
-    let said =
-        problem.or_else(|| output.get("summary").as_str()).map(str::trim).filter(|text| !text.is_empty());
-    let about: Vec<String> = iterations.into_iter().chain(said.map(str::to_owned)).collect();
-    console.line(format!("{word}  {}", about.join(": ")).trim_end())?;
+    // One line: the message of a program can be long, and the journal has all of it.
+    let problem = output.get("problem").get("message").as_str().map(first_line);
+    // Workflows give a text instead of a summary.
+    let text = output.get("summary").as_str().or_else(|| output.get("text").as_str());
+    let said = problem.or_else(|| text.map(|text| text.trim().to_owned())).filter(|text| !text.is_empty());
+    let about: Vec<String> = iterations.into_iter().chain(said).collect();
+    print(format!("{word}  {}", about.join(": ")).trim_end(), console)?;
     tell_evidence(output, console)
 }
 
@@ -108,17 +132,19 @@ fn tell_evidence(output: &Value, console: &mut Console) -> Result<(), Failure> {
         output.get("restored").as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
     if !restored.is_empty() {
         let word = console.paint(Style::Notice, "put back");
-        console.line(&format!("{word}  {}: agents changed what a check depends on", restored.join(", ")))?;
+        let restored = restored.join(", ");
+        print(&format!("{word}  {restored}: agents changed what a check depends on"), console)?;
     }
     Ok(())
 }
 
 /// Prints each check with its result.
 fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
-    let is_success = ["complete", "done"].contains(&output.get("outcome").as_str().unwrap_or_default());
+    let is_success =
+        ["complete", "done", "finished"].contains(&output.get("outcome").as_str().unwrap_or_default());
     if output.get("verified").as_bool() == Some(false) && is_success {
         let word = console.paint(Style::Notice, "unverified");
-        return console.line(&format!("{word}  this project has no checks that could confirm it"));
+        return print(&format!("{word}  this project has no checks that could confirm it"), console);
     }
     // The phases give the whole report.
     let checks = output.get("checks");
@@ -133,7 +159,7 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
         let word = console.paint(style, word);
         let name = check.get("name").as_str().unwrap_or_default();
         let summary = check.get("summary").as_str().unwrap_or_default();
-        console.line(format!("{word}  {name}: {summary}").trim_end())?;
+        print(format!("{word}  {name}: {summary}").trim_end(), console)?;
     }
     Ok(())
 }
@@ -142,7 +168,7 @@ fn tell_checks(output: &Value, console: &mut Console) -> Result<(), Failure> {
 fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
     if let Some(why) = output.get("changesProblem").as_str() {
         let word = console.paint(Style::Notice, "changed");
-        return console.line(&format!("{word}  unknown: {why}"));
+        return print(&format!("{word}  unknown: {why}"), console);
     }
     // The phases count their changes, and list the files apart.
     let changes = output.get("changes").as_list().or(output.get("changed").as_list()).unwrap_or_default();
@@ -167,7 +193,7 @@ fn tell_changes(output: &Value, console: &mut Console) -> Result<(), Failure> {
         shown.push(format!("and {} more", changes.len() - CHANGES_MAX));
     }
     let word = console.paint(Style::Notice, "changed");
-    console.line(&format!("{word}  {}", shown.join(", ")))
+    print(&format!("{word}  {}", shown.join(", ")), console)
 }
 
 /// Formats the spending: `1,204 tokens, $0.0123, 7 tool calls, 3.2s of work`

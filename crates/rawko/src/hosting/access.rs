@@ -1,6 +1,7 @@
 //! `Access`: acts on instances. This process holds their store and hosts them, another process does and gets requests,
 //! or they live on Restate.
 
+mod live;
 mod messenger;
 
 use std::path::{Path, PathBuf};
@@ -8,40 +9,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_core::Status;
-use rawko_host::{Edition, Host, Library, Progress, Reader};
+use rawko_host::{Edition, Host, Library, Reader};
 use rawko_restate::RestateEngine;
 use rawko_store::{Filter, Holder, Lock, Options, SqliteStore, Store, StoreError, Wait};
 use rawko_telemetry::Telemetry;
 use tokio::net::UnixListener;
-use tokio::sync::{broadcast, watch};
 
 use super::client::{Client, NoAnswer};
-use super::desk::Desk;
 use super::endpoint::ChannelEndpoint;
-use super::obey::{obey, obey_engine};
-use super::place::Place;
+use super::execute::{execute, execute_on_engine};
+use super::local_client::LocalClient;
+use super::project_context::ProjectContext;
 use super::protocol::{Answer, Request, Rest};
 use super::remote::Remote;
 use super::server::{self, Server};
 use crate::authority::Operator;
+use crate::checkpoints::pruning;
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::following::signals;
+use crate::retention::RetentionSettings;
 use crate::{times, watching};
 
 /// Number of attempts to reach a holder that is starting or ending.
 const ATTEMPTS: usize = 200;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
-/// Polling interval for a store that another process writes.
-const LOOK: Duration = Duration::from_millis(100);
-
+pub(crate) use live::Pulse;
 pub(crate) use messenger::Messenger;
 
 pub(crate) enum Access {
     /// This process hosts.
-    Here(Box<Hosting>),
+    Here(Box<RunningHost>),
     /// Another process hosts.
-    There { client: Client, reader: Reader },
+    There { client: Client, reader: Reader, socket: PathBuf, operator: Operator },
     /// Workers of Restate host.
     Elsewhere {
         engine: Arc<RestateEngine>,
@@ -53,9 +53,9 @@ pub(crate) enum Access {
 }
 
 /// A running host and its resources.
-pub(crate) struct Hosting {
+pub(crate) struct RunningHost {
     host: Host,
-    desk: Desk,
+    local_client: LocalClient,
     channels: ChannelEndpoint,
     server: Option<Server>,
     operator: Operator,
@@ -66,16 +66,10 @@ pub(crate) struct Hosting {
     grace: Duration,
 }
 
-/// When to check for news.
-pub(crate) enum Pulse {
-    Changes(watch::Receiver<u64>),
-    Clock,
-}
-
 impl Access {
     /// Holds the store and hosts, or connects to the holder. `charts` can be started besides those of the project.
     pub(crate) async fn open(
-        place: &Place,
+        place: &ProjectContext,
         charts: &[Edition],
         console: &mut Console,
     ) -> Result<Access, Failure> {
@@ -94,7 +88,7 @@ impl Access {
         for _ in 0..ATTEMPTS {
             match hold(place, &socket) {
                 Ok((held, listener)) => {
-                    let hosting = Hosting::start(place, charts, held, listener, operator).await?;
+                    let hosting = RunningHost::start(place, charts, held, listener, operator).await?;
                     return Ok(Access::Here(Box::new(hosting)));
                 }
                 Err(StoreError::Held { place: store, holder: words }) => {
@@ -113,7 +107,7 @@ impl Access {
     /// Creates the access to Restate, without connecting.
     fn elsewhere(
         remote: &Remote,
-        place: &Place,
+        place: &ProjectContext,
         charts: &[Edition],
         operator: Operator,
     ) -> Result<Access, Failure> {
@@ -139,21 +133,6 @@ impl Access {
         }
     }
 
-    pub(crate) fn pulse(&self) -> Pulse {
-        match self {
-            Access::Here(hosting) => Pulse::Changes(hosting.host.changes()),
-            Access::There { .. } | Access::Elsewhere { .. } => Pulse::Clock,
-        }
-    }
-
-    /// Returns the progress events of running calls, of this process only.
-    pub(crate) fn progress(&self) -> Option<broadcast::Receiver<Progress>> {
-        match self {
-            Access::Here(hosting) => Some(hosting.host.progress()),
-            Access::There { .. } | Access::Elsewhere { .. } => None,
-        }
-    }
-
     /// Returns the host, if it is not this process.
     pub(crate) fn other(&self) -> Option<String> {
         match self {
@@ -165,21 +144,21 @@ impl Access {
 
     pub(crate) async fn ask(&mut self, request: Request) -> Result<Answer, NoAnswer> {
         match self {
-            Access::Here(hosting) => {
-                obey(&hosting.desk, hosting.operator.name(), request).await.map_err(NoAnswer::Refused)
-            }
+            Access::Here(hosting) => execute(&hosting.local_client, hosting.operator.name(), request)
+                .await
+                .map_err(NoAnswer::Refused),
             Access::There { client, .. } => client.ask(&request).await,
             Access::Elsewhere { engine, operator, .. } => {
-                obey_engine(&**engine, operator.name(), request).await.map_err(NoAnswer::Refused)
+                execute_on_engine(&**engine, operator.name(), request).await.map_err(NoAnswer::Refused)
             }
         }
     }
 
-    /// Returns the desk of this process; `None` if another one hosts.
+    /// Returns the local_client of this process; `None` if another one hosts.
     #[cfg(feature = "server")]
-    pub(crate) fn desk(&self) -> Option<&Desk> {
+    pub(crate) fn local_client(&self) -> Option<&LocalClient> {
         match self {
-            Access::Here(hosting) => Some(&hosting.desk),
+            Access::Here(hosting) => Some(&hosting.local_client),
             Access::There { .. } | Access::Elsewhere { .. } => None,
         }
     }
@@ -238,12 +217,13 @@ impl Access {
             Access::Elsewhere { telemetry: Some(telemetry), .. } => return telemetry.close().await,
             Access::There { .. } | Access::Elsewhere { .. } => return,
         };
-        let Hosting { host, desk, channels, server, operator: _, telemetry, lock, grace } = *hosting;
+        let RunningHost { host, local_client, channels, server, operator: _, telemetry, lock, grace } =
+            *hosting;
         if let Some(server) = server {
             server.close().await;
         }
         channels.close();
-        desk.close().await;
+        local_client.close().await;
         for complaint in host.take_complaints() {
             console.note(Style::Notice, "warning", &complaint);
         }
@@ -266,34 +246,21 @@ impl Access {
     }
 }
 
-impl Pulse {
-    pub(crate) async fn beat(&mut self) {
-        match self {
-            Pulse::Changes(changes) => {
-                if changes.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            }
-            Pulse::Clock => tokio::time::sleep(LOOK).await,
-        }
-    }
-}
-
-impl Hosting {
+impl RunningHost {
     async fn start(
-        place: &Place,
+        place: &ProjectContext,
         charts: &[Edition],
         (lock, holder): (Lock, Holder),
         listener: Option<(PathBuf, UnixListener)>,
         operator: Operator,
-    ) -> Result<Hosting, Failure> {
+    ) -> Result<RunningHost, Failure> {
         let settings = &place.settings;
         let lock = Arc::new(lock);
         let options = Options { size_max_bytes: settings.store_size_max(), read_only: false };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&place.store, options)?);
         let telemetry = watching::start(place, Arc::clone(&store))?;
         let observer = telemetry.clone().map(|telemetry| telemetry as Arc<dyn rawko_host::Observer>);
-        let workshop = place.observed_workshop(observer);
+        let agent_services = place.observed_workshop(observer);
         let channels = ChannelEndpoint::new();
         let mut builder = Host::builder();
         if let Some(telemetry) = &telemetry {
@@ -302,8 +269,8 @@ impl Hosting {
         let (services, endpoints) = place.services()?;
         let builder = builder
             .store(store)
-            .services(workshop.join(services))
-            .agents(workshop.clone())
+            .services(agent_services.join(services))
+            .agents(agent_services.clone())
             .endpoints(endpoints.add_scheme("channel", channels.service()))
             .gate(settings.gate())
             .limits(settings.limits())
@@ -326,17 +293,27 @@ impl Hosting {
         place.insist_on_same_files()?;
         let host = builder.start().await?;
         watching::look_at(telemetry.as_ref(), &host);
-        let desk = Desk::new(host.clone(), place, workshop);
-        channels.open(&desk);
-        let server =
-            listener.map(|(path, listener)| Server::serve(path, listener, desk.clone(), operator.clone()));
+        let local_client = LocalClient::new(host.clone(), place, agent_services);
+        channels.open(&local_client);
+        let server = listener
+            .map(|(path, listener)| Server::serve(path, listener, local_client.clone(), operator.clone()));
+        let files_ms = RetentionSettings::look(settings).0.files_ms();
+        let (root, all) = (place.root.clone(), settings.clone());
+        let reader = host.reader().clone();
+        match place.watch.is_serving {
+            true => tokio::spawn(pruning::prune_daily(root, all, reader, files_ms)),
+            false => tokio::spawn(pruning::prune_if_due(root, all, reader, files_ms)),
+        };
         let grace = settings.shutdown_grace();
-        Ok(Hosting { host, desk, channels, server, operator, telemetry, lock, grace })
+        Ok(RunningHost { host, local_client, channels, server, operator, telemetry, lock, grace })
     }
 }
 
 /// Takes the lock and opens a socket for other commands, if the system allows one.
-fn hold(place: &Place, socket: &Path) -> Result<(Held, Option<(PathBuf, UnixListener)>), StoreError> {
+fn hold(
+    place: &ProjectContext,
+    socket: &Path,
+) -> Result<(Held, Option<(PathBuf, UnixListener)>), StoreError> {
     let holder = |socket: Option<String>| Holder {
         pid: std::process::id(),
         command: command_line(),
@@ -361,7 +338,7 @@ type Held = (Lock, Holder);
 
 /// Returns `None` if the holder is starting or ending.
 async fn ask_holder(
-    place: &Place,
+    place: &ProjectContext,
     operator: &Operator,
     socket: &Path,
     store: &str,
@@ -379,7 +356,10 @@ async fn ask_holder(
     }
     match Client::connect(socket, operator).await {
         Ok(client) => match place.reader()? {
-            Some(reader) => Ok(Some(Access::There { client, reader })),
+            Some(reader) => {
+                let (socket, operator) = (socket.to_owned(), operator.clone());
+                Ok(Some(Access::There { client, reader, socket, operator }))
+            }
             None => Ok(None),
         },
         Err(NoAnswer::Gone) => Ok(None),

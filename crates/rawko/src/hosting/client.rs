@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use rawko_host::Progress;
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::broadcast;
 
 use super::protocol::{Answer, Hello, Reply, Request};
 use crate::authority::Operator;
@@ -46,10 +48,25 @@ impl Client {
         self.send(request).await
     }
 
+    /// Passes the live output of the host's running calls on, until the host ends or all receivers are gone.
+    pub(crate) async fn watch(mut self, receivers: broadcast::Sender<Progress>) {
+        let mut answer = self.send(&Request::Watch).await;
+        while let Ok(Answer::Progress(line)) = answer {
+            if receivers.send(line.into()).is_err() {
+                return;
+            }
+            answer = self.receive().await;
+        }
+    }
+
     async fn send(&mut self, request: &impl Serialize) -> Result<Answer, NoAnswer> {
         let mut text = serde_json::to_vec(request).unwrap_or_default();
         text.push(b'\n');
         self.write.write_all(&text).await.map_err(|_| NoAnswer::Gone)?;
+        self.receive().await
+    }
+
+    async fn receive(&mut self) -> Result<Answer, NoAnswer> {
         let mut line = String::new();
         let length = self.read.read_line(&mut line).await.map_err(|_| NoAnswer::Gone)?;
         if length == 0 {

@@ -8,27 +8,27 @@ use rawko_server::ChannelRequest;
 use rawko_turns::Event;
 use tokio::sync::watch;
 
-use super::desk::Desk;
+use super::local_client::LocalClient;
 use super::protocol::Refusal;
 
-/// The host gets the endpoint before the desk exists, and stored effects may run at once: they wait for it.
+/// The host gets the endpoint before the local_client exists, and stored effects may run at once: they wait for it.
 #[derive(Clone)]
 pub(super) struct ChannelEndpoint {
-    desk: Arc<watch::Sender<Option<Desk>>>,
+    local_client: Arc<watch::Sender<Option<LocalClient>>>,
 }
 
 impl ChannelEndpoint {
     pub(super) fn new() -> Self {
-        Self { desk: Arc::new(watch::Sender::new(None)) }
+        Self { local_client: Arc::new(watch::Sender::new(None)) }
     }
 
-    pub(super) fn open(&self, desk: &Desk) {
-        self.desk.send_replace(Some(desk.clone()));
+    pub(super) fn open(&self, local_client: &LocalClient) {
+        self.local_client.send_replace(Some(local_client.clone()));
     }
 
-    /// Breaks the reference cycle: the desk holds the host, and the host holds this.
+    /// Breaks the reference cycle: the local_client holds the host, and the host holds this.
     pub(super) fn close(&self) {
-        self.desk.send_replace(None);
+        self.local_client.send_replace(None);
     }
 
     pub(super) fn service(&self) -> Arc<dyn Service> {
@@ -43,15 +43,18 @@ impl ChannelEndpoint {
     }
 
     async fn say(&self, call: Call) -> Result<Value, ServiceError> {
-        let mut opened = self.desk.subscribe();
-        let desk = opened.wait_for(Option::is_some).await.ok().and_then(|desk| desk.clone());
+        let mut opened = self.local_client.subscribe();
+        let local_client =
+            opened.wait_for(Option::is_some).await.ok().and_then(|local_client| local_client.clone());
         let failed = |message: String| ServiceError::new(Category::Failed, message);
-        let desk = desk.ok_or_else(|| failed("this rawko process is shutting down".to_owned()))?;
+        let local_client =
+            local_client.ok_or_else(|| failed("this rawko process is shutting down".to_owned()))?;
         let name = ServiceName::of(&call.name).member.to_owned();
         let (person, id) = (call.instance.to_string(), Some(call.idempotency.to_string()));
         let event = Event::PersonSpoke { person, id, text: text(&call.input) };
-        let serving = desk.serving().await.map_err(|failure| failed(Refusal::from(failure).message))?;
-        let said = serving.obey(ChannelRequest::Apply { name, event }).await;
+        let serving =
+            local_client.serving().await.map_err(|failure| failed(Refusal::from(failure).message))?;
+        let said = serving.execute(ChannelRequest::Apply { name, event }).await;
         said.map(|_| Value::Null).map_err(|error| failed(error.to_string()))
     }
 }

@@ -3,11 +3,11 @@
 use rawko_store::{Driven, Holder, Lock, StoreError};
 
 use super::access::command_line;
-use super::place::Place;
+use super::project_context::ProjectContext;
 use crate::failure::Failure;
 use crate::times;
 
-impl Place {
+impl ProjectContext {
     /// Returns the instances that some process moves: those of a running command, all that are not paused with a server.
     pub(crate) fn driven(&self) -> Driven {
         if self.remote.is_some() {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rawko_agents::agent::Agents;
-use rawko_agents::work::{self, Problems, Workshop};
+use rawko_agents::work::{self, AgentServices, Problems};
 use rawko_host::{Edition, Library, Observer};
 
-use super::place::Place;
+use super::project_context::ProjectContext;
 use crate::failure::Failure;
 use crate::loading::{self, Offered};
 
-impl Place {
+impl ProjectContext {
     /// Returns the charts of the project, and rawko's own charts that it does not replace. A broken replacement is not
     /// substituted by rawko's own chart, because the substitution would go unnoticed.
     pub(crate) fn offered(&self) -> Vec<Edition> {
@@ -60,34 +60,35 @@ impl Place {
 
     /// Returns the available agents.
     pub(crate) fn agents(&self) -> Agents {
-        self.workshop().0.agents.clone()
+        self.agent_services().0.agents.clone()
     }
 
     /// Returns everything agents need, and its problems. Read once in a process.
-    pub(crate) fn workshop(&self) -> (Arc<Workshop>, &Problems) {
-        let (workshop, problems) = self.workshop.get_or_init(|| {
-            let (workshop, problems) = self.read_workshop(None);
-            (Arc::new(workshop), problems)
+    pub(crate) fn agent_services(&self) -> (Arc<AgentServices>, &Problems) {
+        let (agent_services, problems) = self.agent_services.get_or_init(|| {
+            let (agent_services, problems) = self.read_workshop(None);
+            (Arc::new(agent_services), problems)
         });
-        (Arc::clone(workshop), problems)
+        (Arc::clone(agent_services), problems)
     }
 
     /// Returns everything agents need, with an observer of completions.
-    pub(crate) fn observed_workshop(&self, observer: Option<Arc<dyn Observer>>) -> Arc<Workshop> {
+    pub(crate) fn observed_workshop(&self, observer: Option<Arc<dyn Observer>>) -> Arc<AgentServices> {
         match observer {
-            None => self.workshop().0,
+            None => self.agent_services().0,
             observer => Arc::new(self.read_workshop(observer).0),
         }
     }
 
-    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (Workshop, Problems) {
-        let (mut workshop, problems) = match &self.project {
-            Some(project) => Workshop::read_with(&self.root, &self.settings, project.read_agents()),
-            None => Workshop::read(&self.root, &self.settings),
+    fn read_workshop(&self, observer: Option<Arc<dyn Observer>>) -> (AgentServices, Problems) {
+        let (mut agent_services, problems) = match &self.project {
+            Some(project) => AgentServices::read_with(&self.root, &self.settings, project.read_agents()),
+            None => AgentServices::read(&self.root, &self.settings),
         };
         if let Some(observer) = observer {
-            workshop.providers = work::observed(std::mem::take(&mut workshop.providers), observer);
+            agent_services.providers =
+                work::observed(std::mem::take(&mut agent_services.providers), observer);
         }
-        (workshop, problems)
+        (agent_services, problems)
     }
 }

@@ -3,12 +3,15 @@
 
 mod access;
 mod client;
-mod desk;
 mod endpoint;
 mod exclusive;
+mod execute;
+mod feed;
+#[cfg(feature = "mcp")]
+mod holder;
 mod loaded;
-mod obey;
-mod place;
+mod local_client;
+mod project_context;
 mod protocol;
 mod proven;
 mod remote;
@@ -17,8 +20,8 @@ mod server;
 
 pub(crate) use access::{Access, Messenger, Pulse};
 pub(crate) use client::NoAnswer;
-pub(crate) use desk::ServePlan;
-pub(crate) use place::{Place, StoreArgs};
+pub(crate) use local_client::ServePlan;
+pub(crate) use project_context::{ProjectContext, StoreArgs};
 pub(crate) use protocol::{Answer, ChartText, Refusal, Request, Rest};
 #[cfg(feature = "worker")]
 pub(crate) use remote::HostArgs;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rawko_core::{Chart, Status, Value};
-use rawko_host::{Edition, HostError, MigrationReport, Receipt, Settled};
+use rawko_host::{Edition, HostError, MigrationReport, Progress, Receipt, Settled};
 use rawko_server::{ChannelAnswer, ChannelRequest};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,9 @@ pub(crate) enum Request {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ask: Option<String>,
+        /// The time of the request as shown: a later one of the same name is not answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_ms: Option<i64>,
         approved: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -101,6 +104,8 @@ pub(crate) enum Request {
     Channel {
         request: ChannelRequest,
     },
+    /// Sends the live output of running calls, one response each, until the client leaves.
+    Watch,
     Ping,
     /// Returns a new one-time link to the page of the server.
     Link,
@@ -109,7 +114,11 @@ pub(crate) enum Request {
 impl Request {
     /// Returns true if the request changes nothing and may take long.
     pub(crate) fn only_waits(&self) -> bool {
-        matches!(self, Request::Settle { .. } | Request::Channel { request: ChannelRequest::Follow { .. } })
+        match self {
+            Request::Settle { .. } | Request::Watch => true,
+            Request::Channel { request } => matches!(request, ChannelRequest::Follow { .. }),
+            _ => false,
+        }
     }
 }
 
@@ -168,6 +177,31 @@ pub(crate) enum Answer {
     Migrated(Vec<MigrationReport>),
     Pong { pid: u32 },
     Link { url: String },
+    Progress(ProgressLine),
+}
+
+/// Live output of a running call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ProgressLine {
+    instance: Arc<str>,
+    id: Arc<str>,
+    name: Arc<str>,
+    step: u64,
+    data: Value,
+}
+
+impl From<Progress> for ProgressLine {
+    fn from(progress: Progress) -> Self {
+        let Progress { instance, id, name, step, data } = progress;
+        Self { instance, id, name, step, data }
+    }
+}
+
+impl From<ProgressLine> for Progress {
+    fn from(line: ProgressLine) -> Self {
+        let ProgressLine { instance, id, name, step, data } = line;
+        Self { instance, id, name, step, data }
+    }
 }
 
 /// The reason that an instance has settled.

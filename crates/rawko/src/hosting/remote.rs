@@ -63,7 +63,7 @@ impl Remote {
 
 /// The host options in the settings.
 #[derive(Default)]
-struct Said {
+struct HostAddresses {
     ingress: Option<String>,
     admin: Option<String>,
 }
@@ -77,9 +77,14 @@ impl HostArgs {
         }
     }
 
+    /// Returns true if Restate is the selected host.
+    pub(crate) fn is_remote(&self, settings: &Settings) -> Result<bool, Failure> {
+        Ok(self.kind(settings)? == HostKind::Restate)
+    }
+
     /// Returns Restate, regardless of the selected host.
     pub(crate) fn client(&self, settings: &Settings) -> Result<Restate, Failure> {
-        let said = Said::read(settings)?;
+        let said = HostAddresses::read(settings)?;
         let set = |name: &str| settings.environment().get(name).map(str::to_owned);
         let ingress = self.restate.clone().or_else(|| set("RAWKO_RESTATE")).or(said.ingress);
         let ingress = ingress.unwrap_or_else(|| INGRESS_URL.to_owned());
@@ -101,9 +106,9 @@ impl HostArgs {
     }
 }
 
-impl Said {
-    fn read(settings: &Settings) -> Result<Said, Failure> {
-        let mut all = Said::default();
+impl HostAddresses {
+    fn read(settings: &Settings) -> Result<HostAddresses, Failure> {
+        let mut all = HostAddresses::default();
         for section in settings.sections("restate") {
             let mut reader = SettingsReader::new(settings.environment());
             for entry in reader.record(&section.document, "`restate`", &["ingress", "admin"]) {

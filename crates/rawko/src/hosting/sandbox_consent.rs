@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rawko_process::{Layers, Sandbox};
 
-use super::Place;
+use super::ProjectContext;
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::{doctor, state_directory, trust};
@@ -17,7 +17,7 @@ const FOLDER: &str = "consent";
 const FILE: &str = "sandbox";
 
 /// Asks if programs may run although layers of the sandbox are missing. Fails if the answer is no.
-pub(super) fn insist(place: &Place, console: &mut Console) -> Result<(), Failure> {
+pub(super) fn insist(place: &ProjectContext, console: &mut Console) -> Result<(), Failure> {
     let confinement = place.settings.confinement(&place.root);
     if confinement.sandbox != Sandbox::Auto || !trust::is_interactive() {
         return Ok(());

@@ -10,11 +10,13 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::RwLock;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::desk::Desk;
-use super::obey::obey;
+use super::execute::execute;
+use super::feed::ProgressFeed;
+use super::local_client::LocalClient;
 use super::protocol::{Answer, Hello, Reply, Request};
 use crate::authority::Operator;
 use crate::failure::Failure;
@@ -53,9 +55,15 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 impl Server {
-    pub(crate) fn serve(path: PathBuf, listener: UnixListener, desk: Desk, operator: Operator) -> Server {
+    pub(crate) fn serve(
+        path: PathBuf,
+        listener: UnixListener,
+        local_client: LocalClient,
+        operator: Operator,
+    ) -> Server {
         let open = Open::default();
-        let task = tokio::spawn(accept(listener, desk, Arc::new(operator), Arc::clone(&open)));
+        let feed = Arc::new(ProgressFeed::new(local_client.host.progress()));
+        let task = tokio::spawn(accept(listener, local_client, Arc::new(operator), feed, Arc::clone(&open)));
         Server { path, task, open }
     }
 
@@ -74,15 +82,21 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: UnixListener, desk: Desk, operator: Arc<Operator>, open: Open) {
+async fn accept(
+    listener: UnixListener,
+    local_client: LocalClient,
+    operator: Arc<Operator>,
+    feed: Arc<ProgressFeed>,
+    open: Open,
+) {
     // Connections end with the listener, so that a closing host accepts no further requests.
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let (desk, operator, open) = (desk.clone(), Arc::clone(&operator), Arc::clone(&open));
-                    connections.spawn(talk(stream, desk, operator, open));
+                    let (local_client, operator) = (local_client.clone(), Arc::clone(&operator));
+                    connections.spawn(talk(stream, local_client, operator, Arc::clone(&feed), Arc::clone(&open)));
                 }
                 // Most likely out of file descriptors; open connections continue.
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
@@ -93,7 +107,13 @@ async fn accept(listener: UnixListener, desk: Desk, operator: Arc<Operator>, ope
 }
 
 /// Handles one connection: the credential, then a request, its reply, the next request.
-async fn talk(stream: UnixStream, desk: Desk, operator: Arc<Operator>, open: Open) {
+async fn talk(
+    stream: UnixStream,
+    local_client: LocalClient,
+    operator: Arc<Operator>,
+    feed: Arc<ProgressFeed>,
+    open: Open,
+) {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     let greeting = timeout(HELLO_WITHIN, greet(&mut read, &operator)).await;
@@ -121,14 +141,45 @@ async fn talk(stream: UnixStream, desk: Desk, operator: Arc<Operator>, open: Ope
             return;
         }
         let request: Result<Request, _> = serde_json::from_slice(&line);
+        if matches!(request, Ok(Request::Watch)) {
+            return show_progress(&feed, read, write).await;
+        }
         // A waiting request can be cut off: its client looks for another host.
         let is_waiting = request.as_ref().is_ok_and(Request::only_waits);
         let _open = if is_waiting { None } else { Some(open.read().await) };
         let reply = match request {
-            Ok(request) => reply(&desk, operator.name(), request).await,
+            Ok(request) => reply(&local_client, operator.name(), request).await,
             Err(error) => Reply::Error(Failure::Usage(format!("invalid request: {error}")).into()),
         };
         if send(&mut write, &reply).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends live output until the client leaves. It sends nothing more itself.
+async fn show_progress(feed: &ProgressFeed, read: BufReader<OwnedReadHalf>, mut write: OwnedWriteHalf) {
+    let (begun, mut heard) = feed.subscribe();
+    for told in begun {
+        if send(&mut write, &Reply::Ok(Answer::Progress(told.into()))).await.is_err() {
+            return;
+        }
+    }
+    let (mut limited, mut rest) = (read.take(HELLO_BYTES_MAX), Vec::new());
+    let left = limited.read_to_end(&mut rest);
+    tokio::pin!(left);
+    loop {
+        let told = tokio::select! {
+            told = heard.recv() => told,
+            _ = &mut left => return,
+        };
+        let sent = match told {
+            Ok(told) => send(&mut write, &Reply::Ok(Answer::Progress(told.into()))).await,
+            // Missed events are recoverable from the journal.
+            Err(RecvError::Lagged(_)) => Ok(()),
+            Err(RecvError::Closed) => return,
+        };
+        if sent.is_err() {
             return;
         }
     }
@@ -158,8 +209,8 @@ async fn send(write: &mut OwnedWriteHalf, reply: &Reply) -> io::Result<()> {
     write.write_all(&text).await
 }
 
-async fn reply(desk: &Desk, by: &str, request: Request) -> Reply {
-    match obey(desk, by, request).await {
+async fn reply(local_client: &LocalClient, by: &str, request: Request) -> Reply {
+    match execute(local_client, by, request).await {
         Ok(answer) => Reply::Ok(answer),
         Err(failure) => Reply::Error(failure.into()),
     }

@@ -279,7 +279,7 @@ pub(crate) fn identity(bytes: &[u8]) -> Option<(String, String)> {
 
 /// Returns true if a text is meant to be a chart: wrapped in `statechart:`, or bare. A bare one in JSON is more likely
 /// XState's.
-fn is_chart(text: &str) -> bool {
+pub(crate) fn is_chart(text: &str) -> bool {
     looks_like(text, "statechart")
         || (!is_json(text)
             && looks_like(text, "states")
@@ -293,7 +293,7 @@ fn is_json(text: &str) -> bool {
 
 /// Returns true if a text has a top-level key, based on its lines: a chart with a syntax error is still meant to be a
 /// chart.
-fn looks_like(text: &str, key: &str) -> bool {
+pub(crate) fn looks_like(text: &str, key: &str) -> bool {
     let yaml = |line: &str| {
         let line = line.trim_start_matches('\u{feff}');
         let line = line.strip_prefix(['"', '\'']).unwrap_or(line);

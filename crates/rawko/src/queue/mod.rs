@@ -5,6 +5,10 @@ mod scheduler;
 mod settings;
 
 use rawko_core::Value;
+#[cfg(feature = "server")]
+use rawko_core::{NamedEvent, Status};
+#[cfg(feature = "server")]
+use rawko_host::{Engine, Receipt};
 use rawko_host::{HostError, Reader};
 use rawko_store::{InstanceStatus, Wait};
 use rawko_view::rows::{Row, SpentDocument};
@@ -124,6 +128,30 @@ impl QueuedTask {
     /// Returns the request that adds the task. Repeating it changes nothing.
     pub(crate) fn add(&self) -> Request {
         event("QUEUE_ADD", self.data(), Some(format!("add {} {}", self.id, self.queued_ms)))
+    }
+
+    /// Adds the task with the engine of this process, and creates the queue if there is none.
+    #[cfg(feature = "server")]
+    pub(crate) async fn put(self, engine: &dyn Engine, at_once: u32) -> Result<Receipt, HostError> {
+        let store = engine.reader().store();
+        if store.find(QUEUE)?.is_none() {
+            let chart = engine.library().resolve(CHART)?;
+            let input = Value::map([("at_once", Value::Int(at_once.into()))]);
+            // Another request may create it at the same time.
+            let started = engine.start(chart, input, Some(QUEUE.to_owned()), Value::Null).await;
+            if store.find(QUEUE)?.is_none() {
+                started?;
+            }
+        }
+        let queue = Queue::read(engine.reader())?.unwrap_or_default();
+        if store.find(&self.id)?.is_some() || queue.unstarted().any(|task| task.id == self.id) {
+            return Err(HostError::Exists(self.id));
+        }
+        if let Request::Send { id, event, data, key } = self.add() {
+            engine.send(id, NamedEvent::new(event, data), key).await?;
+        }
+        let status = Status::Active;
+        Ok(Receipt { instance: self.id.as_str().into(), step: 0, handled: true, queued: true, status })
     }
 
     fn row(&self) -> Row {

@@ -1,3 +1,21 @@
-//! `rawko test` on a terminal: the report of `rawko-testing` with colour.
+//! Scenario files of a project, for `rawko test` and the page: what the project adds to them, and the report of
+//! `rawko-testing` with colour.
 
 pub(crate) mod report;
+
+use std::path::Path;
+
+use rawko_testing::ProjectContent;
+
+use crate::failure::Failure;
+use crate::loading;
+use crate::project::Project;
+
+/// Returns the charts and agents of the project around a scenario file.
+pub(crate) fn project_content(path: &Path) -> Result<ProjectContent, Failure> {
+    let project = Project::around(path)?;
+    let mut content = ProjectContent::default();
+    loading::add_registered(&mut content.charts, project.as_ref());
+    content.agents = project.map(|project| project.agents).unwrap_or_default();
+    Ok(content)
+}

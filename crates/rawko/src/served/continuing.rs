@@ -9,19 +9,19 @@ use rawko_server::{ContinueRequest, Problem, ProblemCode, RaiseRequest};
 use rawko_store::Wait;
 
 use super::{ServedProject, invalid, problem};
-use crate::commands::continuing::{Continued, insist_on_task};
+use crate::commands::continuing::{ContinuedTask, insist_on_task};
 use crate::commands::task::merged;
-use crate::raising::{Raised, read_ms};
+use crate::raising::{LimitOverride, read_ms};
 use crate::standing::Standing;
+use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed};
 use crate::times;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed};
 
 impl ServedProject {
     pub(super) async fn go_on(&self, request: ContinueRequest) -> Result<Receipt, Problem> {
         let ContinueRequest { id, text, by } = request;
         let standing = self.standing(&id).await?;
         insist_on_task(&standing.row).map_err(problem)?;
-        let continued = Continued { row: standing.row.clone(), text };
+        let continued = ContinuedTask { row: standing.row.clone(), text };
         if continued.is_over() {
             return self.follow_up(&continued, &standing).await;
         }
@@ -41,14 +41,14 @@ impl ServedProject {
     }
 
     /// Starts a task that takes over the conversations of one that ended.
-    async fn follow_up(&self, continued: &Continued, standing: &Standing) -> Result<Receipt, Problem> {
+    async fn follow_up(&self, continued: &ContinuedTask, standing: &Standing) -> Result<Receipt, Problem> {
         let Some(text) = &continued.text else {
             return Err(invalid("`text` is required: the task has ended, say what to do next".to_owned()));
         };
         let chart = self.engine.library().resolve(ORCHESTRATOR)?;
         insist_on_gate(&self.settings.gate(), &chart).map_err(problem)?;
-        let wish = Wish { task: continued.task(standing, text), ..Wish::default() };
-        let input = wish.input(&self.workshop, &chart).map_err(problem)?;
+        let task_request = TaskRequest { task: continued.task(standing, text), ..TaskRequest::default() };
+        let input = task_request.input(&self.agent_services, &chart).map_err(problem)?;
         let input = merged(&continued.kept(standing), &input);
         Ok(self.engine.start(chart, input, None, Value::Null).await?)
     }
@@ -60,7 +60,8 @@ impl ServedProject {
         if limits.max_budget_usd.is_some_and(|most| !most.is_finite() || most <= 0.0) {
             return Err(invalid("`max_budget_usd` must be greater than zero".to_owned()));
         }
-        let raised = Raised { iterations: limits.max_iterations, budget_usd: limits.max_budget_usd, more_ms };
+        let raised =
+            LimitOverride { iterations: limits.max_iterations, budget_usd: limits.max_budget_usd, more_ms };
         if !raised.is_any() {
             return Err(invalid("name a limit: `max_iterations`, `max_budget_usd` or `timeout`".to_owned()));
         }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use rawko_host::{Engine, Fork, Receipt};
 use rawko_programs::changes::ChangeStatus;
-use rawko_programs::checkpoints::{ApplyError, Author, Entry, EntryKind, FileDiff, net_changes};
+use rawko_programs::checkpoints::{Entry, EntryKind, FileDiff, net_changes};
 use rawko_server::{
     ChangedFile, Changes, ChangesRequest, CheckpointInfo, Problem, ProblemCode, UndoRequest, Undone,
 };
 use rawko_store::InstanceStatus;
 
 use super::{ServedProject, problem};
+use crate::checkpoints::reverting::{NotReverted, Scope};
 use crate::checkpoints::{FilesOfStep, InstanceChanges};
 
 impl ServedProject {
@@ -61,33 +62,30 @@ impl ServedProject {
             return Err(Problem::new(ProblemCode::Refused, detail).with("reason", "running".into()));
         }
         let changes = self.checkpoints(&id, to).await?;
-        // Changes of a call that was killed become part of the history.
-        changes.history.now().await.map_err(|error| problem(crate::checkpoints::unreadable(&error)))?;
-        let entries = changes.entries().map_err(problem)?;
-        let none = || Problem::new(ProblemCode::NotPossible, format!("`{id}` has no undo to take back"));
-        let net =
-            if redo { changes.to_redo(&id, &entries).ok_or_else(none)? } else { changes.to_undo(&entries) };
-        let (kind, label) = if redo { (EntryKind::Redo, "redo") } else { (EntryKind::Undo, "undo") };
-        let author = Author { kind, instance: id.clone(), call: String::new(), label: label.to_owned() };
+        let scope = if redo { Scope::Redo } else { Scope::All };
+        let net = match changes.revert(&id, scope, force).await {
+            Ok(reverted) => reverted.net,
+            Err(NotReverted::Nothing(why)) => return Err(Problem::new(ProblemCode::NotPossible, why)),
+            Err(NotReverted::Conflicts(files)) => {
+                let list = files.join(", ");
+                let detail = format!("files were changed since by others: {list}; nothing was undone");
+                let reason = Problem::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
+                return Err(reason.with("files", files.into()));
+            }
+            Err(NotReverted::Missing(files)) => {
+                let list = files.join(", ");
+                let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
+                return Err(Problem::new(ProblemCode::NotPossible, detail));
+            }
+            Err(NotReverted::Unreadable(error)) => {
+                return Err(problem(crate::checkpoints::unreadable(&error)));
+            }
+        };
         let paths = |exists: bool| {
             let changes = net.changes.iter().filter(|change| change.before.is_some() == exists);
             changes.map(|change| change.path.clone()).collect()
         };
-        match changes.history.revert(&net, &author, force).await {
-            Ok(_) => Ok(Undone { restored: paths(true), removed: paths(false), id }),
-            Err(ApplyError::Conflicts(files)) => {
-                let list = files.join(", ");
-                let detail = format!("files were changed since by others: {list}; nothing was undone");
-                let reason = Problem::new(ProblemCode::Refused, detail).with("reason", "conflicts".into());
-                Err(reason.with("files", files.into()))
-            }
-            Err(ApplyError::Missing(files)) => {
-                let list = files.join(", ");
-                let detail = format!("the earlier contents are not stored: {list}; nothing was undone");
-                Err(Problem::new(ProblemCode::NotPossible, detail))
-            }
-            Err(ApplyError::Io(error)) => Err(problem(crate::checkpoints::unreadable(&error))),
-        }
+        Ok(Undone { restored: paths(true), removed: paths(false), id })
     }
 
     /// Forks an instance, with the files of the step if it changed some since.

@@ -1,7 +1,11 @@
 //! The project as the server sees it: available agents, the input of tasks, and the source of charts.
 
 mod continuing;
+mod details;
 mod files;
+mod replacing;
+mod scenario_text;
+mod studio;
 mod uploads;
 
 use std::collections::BTreeMap;
@@ -9,24 +13,26 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rawko_agents::agent::AgentFile;
-use rawko_agents::work::{self, Workshop};
+use rawko_agents::work::{self, AgentServices};
 use rawko_chart::Registry;
 use rawko_core::{Value, World};
-use rawko_host::{Engine, Fork, Receipt, Settings};
+use rawko_host::{Engine, Fork, Receipt, Settings, made_up_id};
 use rawko_model::Part;
 use rawko_server::{
-    AgentHealth, AgentInfo, Changes, ChangesRequest, ChartOrigin, ContinueRequest, HealthState,
-    NewAttachment, NewTask, Problem, ProblemCode, Project as Served, RaiseRequest, UndoRequest, Undone,
-    Working,
+    AgentHealth, AgentInfo, Changes, ChangesRequest, ChartFile, ChartOrigin, ChartTests, ContinueRequest,
+    DoctorCheck, HealthState, NewAttachment, NewScenario, NewTask, Problem, ProblemCode, Project as Served,
+    RaiseRequest, SaveChart, SettingsText, UndoRequest, Undone, Working,
 };
 use rawko_tools::image_of_base64;
 
 use crate::failure::Failure;
-use crate::hosting::Place;
+use crate::hosting::{ChartText, ProjectContext};
 use crate::project::{Project, UPLOADED};
+use crate::queue::{self, QueuedTask};
 use crate::raising::read_ms;
+use crate::task_request::{ORCHESTRATOR, TaskRequest, insist_on_gate, insist_on_managed, insist_on_prices};
+use crate::times;
 use crate::trust;
-use crate::wish::{ORCHESTRATOR, Wish, insist_on_gate, insist_on_managed, insist_on_prices};
 
 /// The parts of the project that the server uses.
 pub(crate) struct ServedProject {
@@ -34,19 +40,26 @@ pub(crate) struct ServedProject {
     settings: Settings,
     world: World,
     engine: Arc<dyn Engine>,
-    workshop: Arc<Workshop>,
+    agent_services: Arc<AgentServices>,
     origins: Mutex<BTreeMap<(String, String), ChartOrigin>>,
+    /// The store file; `None` if instances live elsewhere.
+    store: Option<PathBuf>,
 }
 
 impl ServedProject {
-    pub(crate) fn new(place: &Place, engine: Arc<dyn Engine>, workshop: Arc<Workshop>) -> ServedProject {
+    pub(crate) fn new(
+        place: &ProjectContext,
+        engine: Arc<dyn Engine>,
+        agent_services: Arc<AgentServices>,
+    ) -> ServedProject {
         ServedProject {
             root: place.root.clone(),
             settings: place.settings.clone(),
             world: place.world(),
             engine,
-            workshop,
+            agent_services,
             origins: Mutex::new(origins(place)),
+            store: place.remote.is_none().then(|| place.store.clone()),
         }
     }
 
@@ -64,7 +77,7 @@ impl ServedProject {
             None => Value::Null,
         };
         let attachments = task.attachments.iter().map(attachment).collect::<Result<_, _>>()?;
-        let wish = Wish {
+        let task_request = TaskRequest {
             task: task.task,
             dry_run: false,
             agent: task.agent,
@@ -76,11 +89,25 @@ impl ServedProject {
             ask_people: false,
         };
         insist_on_gate(&self.settings.gate(), &chart).map_err(problem)?;
-        insist_on_managed(&self.settings, wish.max_iterations, wish.timeout_ms).map_err(problem)?;
+        insist_on_managed(&self.settings, task_request.max_iterations, task_request.timeout_ms)
+            .map_err(problem)?;
         if !budget.get("cost_usd").is_null() {
-            insist_on_prices(&self.workshop, &wish).map_err(problem)?;
+            insist_on_prices(&self.agent_services, &task_request).map_err(problem)?;
         }
-        let input = wish.input(&self.workshop, &chart).map_err(problem)?;
+        let input = task_request.input(&self.agent_services, &chart).map_err(problem)?;
+        if task.queue {
+            let queued = QueuedTask {
+                id: task.id.unwrap_or_else(|| made_up_id(chart.chart.id())),
+                task: task_request.task.trim().to_owned(),
+                priority: task.priority.unwrap_or_default(),
+                charts: vec![ChartText::from(&chart)],
+                input,
+                budget,
+                queued_ms: times::now_ms(),
+            };
+            let at_once = queue::at_once(&self.settings, None).map_err(problem)?;
+            return Ok(queued.put(&*self.engine, at_once).await?);
+        }
         Ok(self.engine.start(chart, input, task.id, budget).await?)
     }
 }
@@ -92,7 +119,7 @@ fn attachment(given: &NewAttachment) -> Result<Part, Problem> {
 
 impl Served for ServedProject {
     fn agents(&self) -> Vec<AgentInfo> {
-        let unusable = self.workshop.agents.unusable().iter().map(|agent| AgentInfo {
+        let unusable = self.agent_services.agents.unusable().iter().map(|agent| AgentInfo {
             name: agent.name.clone(),
             display_name: agent.name.clone(),
             kind: "unknown".to_owned(),
@@ -101,11 +128,11 @@ impl Served for ServedProject {
             file: agent.file.clone(),
             broken: Some("its file is invalid; see `rawko agents check`".to_owned()),
         });
-        self.workshop.agents.all().iter().map(info).chain(unusable).collect()
+        self.agent_services.agents.all().iter().map(info).chain(unusable).collect()
     }
 
     fn health(&self) -> Working<'_, Vec<(String, AgentHealth)>> {
-        let known = self.workshop.agents_health().into_iter().map(|health| {
+        let known = self.agent_services.agents_health().into_iter().map(|health| {
             let name = health.about.strip_prefix("agent ").unwrap_or(&health.about).to_owned();
             let state = if health.ok { HealthState::Ok } else { HealthState::Broken };
             (name, AgentHealth { state, message: health.text })
@@ -138,6 +165,30 @@ impl Served for ServedProject {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         origins.insert((chart.to_owned(), version.to_owned()), ChartOrigin::Uploaded);
         Ok(())
+    }
+
+    fn agent(&self, name: &str) -> Option<serde_json::Value> {
+        self.agent_services.agents.all().iter().find(|agent| agent.name == name).map(details::of_agent)
+    }
+
+    fn doctor(&self) -> Result<Vec<DoctorCheck>, Problem> {
+        details::doctor(&self.root, self.store.as_deref()).map_err(problem)
+    }
+
+    fn settings(&self) -> Vec<SettingsText> {
+        details::settings(&self.root)
+    }
+
+    fn save_chart(&self, chart: SaveChart) -> Result<String, Problem> {
+        self.write_chart(&chart)
+    }
+
+    fn save_scenario(&self, scenario: NewScenario) -> Result<ChartTests, Problem> {
+        self.write_scenario(&scenario)
+    }
+
+    fn test_chart(&self, chart: ChartFile) -> Result<ChartTests, Problem> {
+        self.run_tests(&chart)
     }
 
     fn changes(&self, request: ChangesRequest) -> Working<'_, Result<Changes, Problem>> {
@@ -174,7 +225,7 @@ fn info(agent: &AgentFile) -> AgentInfo {
 }
 
 /// Returns the origin of each published chart.
-fn origins(place: &Place) -> BTreeMap<(String, String), ChartOrigin> {
+fn origins(place: &ProjectContext) -> BTreeMap<(String, String), ChartOrigin> {
     let built_in: Vec<[u8; 16]> =
         work::editions().unwrap_or_default().iter().map(|edition| edition.chart.hash()).collect();
     let origin = |name: &str, hash: [u8; 16]| {

@@ -1,8 +1,9 @@
 //! Uploaded charts are files of the project, so that users can read, commit and delete them.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::replacing::replace;
 use crate::project::UPLOADED;
 
 /// Writes a chart atomically to the folder that the next start reads. Returns its path below the project.
@@ -11,20 +12,17 @@ pub(super) fn write(root: &Path, chart: &str, version: &str, text: &str) -> io::
     let name = place.strip_prefix(root).unwrap_or(&place).display().to_string();
     let folder = root.join(UPLOADED);
     std::fs::create_dir_all(&folder)?;
-    let unfinished = folder.join(format!(".{}.part", std::process::id()));
-    let mut file = std::fs::File::create(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, place)?;
+    replace(&place, text)?;
     Ok(name)
 }
 
 /// Returns the file of a chart. Ids come from the author, so they are sanitised to stay inside the folder.
-fn place(root: &Path, chart: &str, version: &str) -> PathBuf {
+pub(super) fn place(root: &Path, chart: &str, version: &str) -> PathBuf {
     root.join(UPLOADED).join(format!("{}@{}.yaml", plain(chart), plain(version)))
 }
 
-fn plain(name: &str) -> String {
+/// Returns a file name for an id.
+pub(super) fn plain(name: &str) -> String {
     let mut plain = String::new();
     for byte in name.bytes() {
         match byte {

@@ -1,11 +1,13 @@
 //! What the person does in a session: keys, answers, messages and commands become requests to the host.
 
+use std::time::Instant;
+
 use rawko_core::Value;
 use rawko_host::{Reader, Receipt};
 
 use super::commands::Command;
 use super::completion;
-use super::keys::Key;
+use super::keys::{Key, KeyPress};
 use super::prompt::{Pressed, Prompt, Reply};
 use super::view::ActivityKind;
 use super::{Left, Session};
@@ -13,16 +15,12 @@ use crate::commands::answer::allow_always;
 use crate::console::{Console, Style};
 use crate::failure::Failure;
 use crate::hosting::Request;
-use crate::times;
-
-/// A key that was meant for a text does not answer a request that appeared meanwhile.
-const TYPING_MS: i64 = 700;
 
 impl Session<'_> {
     /// Handles a key. Returns the reason if the session ends.
     pub(super) async fn press(
         &mut self,
-        key: Key,
+        KeyPress { key, at }: KeyPress,
         reader: &Reader,
         console: &mut Console,
     ) -> Result<Option<Left>, Failure> {
@@ -30,26 +28,16 @@ impl Session<'_> {
         if key != Key::Ctrl('o') {
             self.scroll.forget_opened();
         }
-        let now_ms = times::now_ms();
-        // Only keys of a text that is not sent yet count as typing.
-        let typed_ms = std::mem::take(&mut self.typed_ms);
-        if let Some(prompt) = &mut self.prompt {
-            let is_typing = typed_ms + TYPING_MS > prompt.shown_ms && prompt.shown_ms + TYPING_MS > now_ms;
-            let pressed = match is_typing && typed_ms < prompt.shown_ms {
-                true => Pressed::Ignored,
-                false => prompt.press(&key, &mut self.editor),
-            };
-            match pressed {
-                Pressed::Ignored => {}
-                Pressed::Handled => return Ok(None),
-                Pressed::Problem(why) => {
-                    self.notice = Some(why);
-                    return Ok(None);
-                }
-                Pressed::Answer(reply) => {
-                    let outcome = self.answer(reply, console).await;
-                    return self.told(outcome.map(|()| None));
-                }
+        match self.press_prompt(&key, at) {
+            Pressed::Ignored => {}
+            Pressed::Handled => return Ok(None),
+            Pressed::Problem(why) => {
+                self.notice = Some(why);
+                return Ok(None);
+            }
+            Pressed::Answer(reply) => {
+                let outcome = self.answer(reply, console).await;
+                return self.told(outcome.map(|()| None));
             }
         }
         match key {
@@ -61,6 +49,9 @@ impl Session<'_> {
             Key::Tab => self.complete(),
             Key::Enter => {
                 let line = self.editor.take();
+                if std::mem::take(&mut self.is_draft) {
+                    self.typed = Some(at);
+                }
                 let outcome = self.enter(line.trim(), reader, console).await;
                 return self.told(outcome);
             }
@@ -71,12 +62,63 @@ impl Session<'_> {
             Key::Ctrl('z') => self.suspend(console).await?,
             Key::Ctrl('l') | Key::Ctrl('d') => {}
             other => {
-                if self.editor.press(&other) {
-                    self.typed_ms = now_ms;
+                let was_draft = self.is_draft;
+                self.editor.press(&other);
+                self.is_draft = self.is_message();
+                if was_draft || self.is_draft {
+                    self.typed = Some(at);
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Hands a key to the shown request, if the person can have meant it.
+    fn press_prompt(&mut self, key: &Key, at: Instant) -> Pressed {
+        let Some(prompt) = &mut self.prompt else { return Pressed::Ignored };
+        let is_text = !self.editor.is_empty();
+        let is_begun = prompt.is_engaged() || (is_text && prompt.takes_text());
+        if !self.is_draft && (is_begun || prompt.is_ready(at, self.typed)) {
+            let pressed = prompt.press(key, &mut self.editor);
+            if pressed != Pressed::Ignored {
+                return pressed;
+            }
+        } else if !is_text && prompt.has_list() && matches!(key, Key::Up | Key::Down) {
+            return Pressed::Handled;
+        } else if !is_text && matches!(key, Key::Char(_) | Key::Paste(_)) {
+            // Begun before the request could be read.
+            self.is_draft = true;
+        }
+        if *key != Key::Enter {
+            return Pressed::Ignored;
+        }
+        if is_text && prompt.is_choice(self.editor.text().trim()) {
+            let text = self.editor.text().trim().to_owned();
+            self.editor.clear();
+            self.is_draft = false;
+            self.typed = Some(at);
+            let why = format!("`{text}` was not typed as an answer; press it again to choose it");
+            return Pressed::Problem(why);
+        }
+        if !is_text && !self.view.is_paused {
+            return Pressed::Problem("choose or type an answer, then press Enter".to_owned());
+        }
+        Pressed::Ignored
+    }
+
+    /// Returns true if the input line holds a message to the agents: Enter sends it, and answers nothing.
+    pub(super) fn is_message(&self) -> bool {
+        let is_reply = |prompt: &Prompt| !self.is_draft && prompt.takes_text();
+        !self.editor.is_empty() && !self.prompt.as_ref().is_some_and(is_reply)
+    }
+
+    /// Shows another request, or none. A text that was begun for the one before answers no other.
+    pub(super) fn show(&mut self, prompt: Option<Prompt>) {
+        let before = std::mem::replace(&mut self.prompt, prompt);
+        if before.is_some_and(|before| before.is_choice(self.editor.text())) {
+            self.editor.clear();
+        }
+        self.is_draft = !self.editor.is_empty();
     }
 
     /// A refused request is a notice, not the end of the session.
@@ -117,12 +159,18 @@ impl Session<'_> {
         let request = Request::Answer {
             id: prompt.ask.instance.to_string(),
             ask: Some(prompt.ask.invoke.clone()),
+            asked_ms: Some(prompt.ask.since_ms),
             approved: reply.approved,
             by: None,
             comment: reply.comment,
             data: reply.data,
         };
-        self.ask(request, console).await.map(drop)
+        let outcome = self.ask(request, console).await.map(drop);
+        if outcome.is_err() {
+            // The request is shown again if it is still open.
+            self.looked_at = None;
+        }
+        outcome
     }
 
     /// Ctrl-C pauses the task, and leaves if it is paused already.
@@ -178,7 +226,8 @@ impl Session<'_> {
         let asks = &self.view.asks;
         let shown = self.prompt.as_ref().and_then(|prompt| asks.iter().position(|ask| prompt.is(ask)));
         if let Some(place) = shown.filter(|_| asks.len() > 1) {
-            self.prompt = asks.get((place + 1) % asks.len()).map(Prompt::of);
+            let next = asks.get((place + 1) % asks.len()).map(Prompt::of);
+            self.show(next);
         }
     }
 

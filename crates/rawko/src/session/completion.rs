@@ -4,13 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use super::commands;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 
 /// Maximum number of paths in a completion.
 const PATHS_MAX: usize = 200;
 
 /// Returns the candidates for the last word; `None` if the text is not completed.
-pub(crate) fn candidates(before: &str, place: &Place) -> Option<Vec<String>> {
+pub(crate) fn candidates(before: &str, place: &ProjectContext) -> Option<Vec<String>> {
     let (rest, word) = before.rsplit_once([' ', '\n']).unwrap_or(("", before));
     if let Some(path) = word.strip_prefix('@') {
         return Some(paths(path, &place.root).into_iter().map(|path| format!("@{path}")).collect());
@@ -21,8 +21,8 @@ pub(crate) fn candidates(before: &str, place: &Place) -> Option<Vec<String>> {
     match rest.trim() {
         "" => Some(commands::names()),
         "/agent" => {
-            let (workshop, _) = place.workshop();
-            Some(workshop.agents.all().iter().map(|agent| agent.name.clone()).collect())
+            let (agent_services, _) = place.agent_services();
+            Some(agent_services.agents.all().iter().map(|agent| agent.name.clone()).collect())
         }
         "/undo" => Some(vec!["all".to_owned()]),
         _ => Some(Vec::new()),

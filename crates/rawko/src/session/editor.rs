@@ -21,8 +21,7 @@ impl Editor {
         self.text.is_empty()
     }
 
-    #[cfg(test)]
-    fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

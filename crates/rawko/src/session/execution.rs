@@ -39,8 +39,11 @@ impl Session<'_> {
                 self.event("FORCE_AGENT", data, console).await?;
             }
             Command::Model(name) => {
-                let (workshop, _) = self.place.workshop();
-                workshop.providers.find(&name).map_err(|problem| Failure::Usage(problem.to_string()))?;
+                let (agent_services, _) = self.place.agent_services();
+                agent_services
+                    .providers
+                    .find(&name)
+                    .map_err(|problem| Failure::Usage(problem.to_string()))?;
                 self.event("SET_MODEL", Value::map([("model", Value::str(&name))]), console).await?;
             }
             Command::Cancel => {
@@ -152,7 +155,7 @@ impl Session<'_> {
         if !was_paused {
             self.pause(console).await?;
         }
-        let outcome = changes.revert(&self.id, scope, false).await;
+        let outcome = changes.revert(&self.id, scope, false).await.map_err(Failure::from);
         let message = match &outcome {
             Ok(reverted) => {
                 let paths: Vec<&str> = reverted.files.iter().map(|file| file.path.as_str()).collect();

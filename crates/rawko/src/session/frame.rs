@@ -1,6 +1,9 @@
 //! The live area of a session: the line that is arriving, the pending request, the state of the task, and the input.
 
+use std::time::Instant;
+
 use super::Session;
+use super::prompt::Line;
 use super::view::ActivityKind;
 use crate::console::{Console, Style, terminal_size};
 use crate::failure::Failure;
@@ -23,7 +26,9 @@ impl Session<'_> {
         let (columns, rows) = self.size;
         self.scroll.resize(columns);
         let frame = self.frame(columns, rows, console);
-        console.draw(self.size, &frame)
+        console.draw(self.size, &frame)?;
+        self.prompt.iter_mut().for_each(|prompt| prompt.drawn(Instant::now()));
+        Ok(())
     }
 
     fn frame(&self, columns: usize, rows: usize, console: &Console) -> Frame {
@@ -36,7 +41,13 @@ impl Session<'_> {
         lines.push(console.paint(Style::Dim, &"─".repeat(columns.min(100))));
         if let Some(prompt) = &self.prompt {
             let others: Vec<&Ask> = self.view.asks.iter().filter(|ask| !prompt.is(ask)).collect();
-            lines.extend(prompt.lines(columns, rows.saturating_sub(8).max(6), &others, console));
+            let line = match (self.editor.is_empty(), self.is_message()) {
+                (true, _) => Line::Empty,
+                (false, true) => Line::Message,
+                (false, false) => Line::Reply,
+            };
+            let rows = rows.saturating_sub(8).max(6);
+            lines.extend(prompt.lines(columns, rows, &others, (line, self.typed), console));
         }
         lines.extend(self.status(columns, console));
         lines.extend(self.queue(console));
@@ -45,7 +56,7 @@ impl Session<'_> {
                 wrapped(notice, columns).iter().take(4).map(|line| console.paint(Style::Notice, line)),
             );
         }
-        let label = self.prompt.as_ref().and_then(super::Prompt::label);
+        let label = self.prompt.as_ref().filter(|_| !self.is_message()).and_then(super::Prompt::label);
         let label = label.map_or_else(|| "› ".to_owned(), |label| format!("{label}: "));
         let label = crate::live_area::fitted(&label, columns / 2);
         let (text, column) = self.editor.view(columns.saturating_sub(width(&label) + 1));

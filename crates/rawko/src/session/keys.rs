@@ -1,6 +1,8 @@
 //! Keys: bytes of a terminal become keys. Only what the session uses; other sequences are recognised and dropped, so
 //! that they are not typed as text.
 
+use std::time::Instant;
+
 /// One key, or a pasted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
@@ -19,6 +21,13 @@ pub(crate) enum Key {
     End,
     /// A letter with Ctrl, in lower case.
     Ctrl(char),
+}
+
+/// A key, and when it arrived: a request that appeared later was not meant.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyPress {
+    pub(crate) key: Key,
+    pub(crate) at: Instant,
 }
 
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";

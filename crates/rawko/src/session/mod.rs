@@ -21,7 +21,7 @@ pub(crate) use markdown::diff_line;
 pub(crate) use terminal::leave as leave_terminal;
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rawko_core::Value;
 use rawko_host::{Progress, Reader};
@@ -31,11 +31,11 @@ use tokio::sync::{broadcast, mpsc};
 use crate::console::{Console, abandon_session, terminal_size};
 use crate::failure::{Failure, Verdict};
 use crate::following::{Ended, Manner, OutputFormat, Signals, finish_others, next_progress, warn};
-use crate::hosting::{Access, Messenger, NoAnswer, Place, Pulse, Rest};
+use crate::hosting::{Access, Messenger, NoAnswer, ProjectContext, Pulse, Rest};
 use crate::journal::Tree;
 use crate::journal::tail::Tail;
 use editor::Editor;
-use keys::Key;
+use keys::KeyPress;
 use prompt::Prompt;
 use scroll::Scroll;
 use view::View;
@@ -67,7 +67,7 @@ pub(crate) fn is_wanted(manner: Manner, no_input: bool) -> bool {
 
 /// One session with one instance.
 pub(crate) struct Session<'a> {
-    place: &'a Place,
+    place: &'a ProjectContext,
     id: String,
     tail: Tail,
     scroll: Scroll,
@@ -79,7 +79,10 @@ pub(crate) struct Session<'a> {
     is_own: bool,
     /// A short message in the live area, until the next key.
     notice: Option<String>,
-    typed_ms: i64,
+    /// The text of the input line was not begun as an answer to the shown request: it is a message.
+    is_draft: bool,
+    /// The last key of a message.
+    typed: Option<Instant>,
     size: (usize, usize),
     ticks: usize,
     /// The record up to which the state was read.
@@ -103,7 +106,7 @@ impl<'a> Session<'a> {
         (id, chart, plan): (&str, &str, Value),
         seq: u64,
         access: &Access,
-        place: &'a Place,
+        place: &'a ProjectContext,
     ) -> Session<'a> {
         let tail = Tail::after(seq, &access.reader(), Tree::below(id), None);
         // What another process did before is read late.
@@ -119,7 +122,8 @@ impl<'a> Session<'a> {
             messenger: access.messenger(),
             is_own: true,
             notice: None,
-            typed_ms: 0,
+            is_draft: false,
+            typed: None,
             size: terminal_size(),
             ticks: 0,
             looked_at: None,
@@ -175,7 +179,7 @@ impl<'a> Session<'a> {
     ) -> Result<(Ended, Reader, Option<String>), Failure> {
         let mut keys = terminal::keys();
         let outcome = loop {
-            let progress = heard.take().or_else(|| access.progress());
+            let progress = heard.take().or_else(|| access.progress_of(&self.id));
             match self.watch(&mut access, progress, &mut keys, signals, console).await {
                 // The store is left to the next host, such as a server that starts again.
                 Ok(Left::Gone) if !self.is_own => {
@@ -220,7 +224,7 @@ impl<'a> Session<'a> {
         &mut self,
         access: &mut Access,
         mut progress: Option<broadcast::Receiver<Progress>>,
-        keys: &mut mpsc::UnboundedReceiver<Key>,
+        keys: &mut mpsc::UnboundedReceiver<KeyPress>,
         signals: &mut Signals,
         console: &mut Console,
     ) -> Result<Left, Failure> {
@@ -251,9 +255,9 @@ impl<'a> Session<'a> {
                         Err(NoAnswer::Gone) => return Ok(Left::Gone),
                         Err(NoAnswer::Refused(failure)) => return Err(failure),
                     },
-                    key = keys.recv() => match key {
-                        Some(key) => {
-                            if let Some(left) = self.press(key, &reader, console).await? {
+                    press = keys.recv() => match press {
+                        Some(press) => {
+                            if let Some(left) = self.press(press, &reader, console).await? {
                                 return Ok(left);
                             }
                         }
@@ -281,6 +285,7 @@ impl<'a> Session<'a> {
         terminal::suspend().await.map_err(cannot)?;
         terminal::enter().map_err(cannot)?;
         self.size = terminal_size();
+        self.prompt.iter_mut().for_each(Prompt::hidden);
         console.begin_live(self.size)
     }
 
@@ -300,10 +305,8 @@ impl<'a> Session<'a> {
         self.view = View::read(reader, &self.id, &self.place.world())?;
         let is_open = |prompt: &Prompt| self.view.asks.iter().any(|ask| prompt.is(ask));
         if !self.prompt.as_ref().is_some_and(is_open) {
-            if self.prompt.take().is_some_and(|prompt| prompt.label().is_some()) {
-                self.editor.clear();
-            }
-            self.prompt = self.view.asks.first().map(Prompt::of);
+            let next = self.view.asks.first().map(Prompt::of);
+            self.show(next);
         }
         Ok(())
     }
@@ -311,7 +314,7 @@ impl<'a> Session<'a> {
 
 /// Prints the past of an instance as a session shows it.
 pub(crate) fn print_past(
-    place: &Place,
+    place: &ProjectContext,
     reader: &Reader,
     row: &InstanceRow,
     first: u64,

@@ -1,4 +1,10 @@
-//! `Prompt`: a pending request to the person, answered in place: a permission, a question, an approval or a form.
+//! `Prompt`: a pending request to the person, answered in place: a permission, a question, an approval or a form. No
+//! single key answers: a letter or an arrow selects, Enter confirms, and only after the request was on the screen for a
+//! moment without typing. Everything else that is typed stays text.
+
+mod lines;
+
+use std::time::{Duration, Instant};
 
 use rawko_core::Value;
 use serde_json::{Map as JsonMap, Value as Json};
@@ -6,11 +12,12 @@ use serde_json::{Map as JsonMap, Value as Json};
 use super::editor::Editor;
 use super::fields::Field;
 use super::keys::Key;
-use super::markdown::diff_line;
-use crate::console::{Console, Style};
-use crate::live_area::wrapped;
 use crate::standing::Ask;
-use crate::times;
+
+pub(crate) use lines::Line;
+
+/// A request takes keys once it was on the screen for this long, and as long after the last key of a message.
+const QUIET: Duration = Duration::from_millis(600);
 
 /// An answer of the person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,11 +66,13 @@ const OTHERS_MAX: usize = 5;
 pub(crate) struct Prompt {
     pub(crate) ask: Ask,
     choices: Vec<(char, String, Choice)>,
-    selected: usize,
+    /// Nothing at first: Enter alone answers no request.
+    selected: Option<usize>,
     entry: Entry,
     fields: Vec<Field>,
     filled: JsonMap<String, Json>,
-    pub(crate) shown_ms: i64,
+    /// When it was drawn for the first time.
+    shown: Option<Instant>,
 }
 
 impl Prompt {
@@ -102,8 +111,48 @@ impl Prompt {
             );
             Entry::None
         };
-        let shown_ms = times::now_ms();
-        Prompt { ask: ask.clone(), choices, selected: 0, entry, fields, filled: JsonMap::new(), shown_ms }
+        let (selected, shown) = (None, None);
+        Prompt { ask: ask.clone(), choices, selected, entry, fields, filled: JsonMap::new(), shown }
+    }
+
+    /// Notes that the person can see it.
+    pub(crate) fn drawn(&mut self, at: Instant) {
+        self.shown.get_or_insert(at);
+    }
+
+    /// Notes that the person cannot see it any more.
+    pub(crate) fn hidden(&mut self) {
+        self.shown = None;
+    }
+
+    /// Returns true if a key of this moment may answer. `typed`: the last key of a message.
+    pub(crate) fn is_ready(&self, at: Instant, typed: Option<Instant>) -> bool {
+        let quiet_since = self.shown.map(|shown| typed.map_or(shown, |typed| typed.max(shown)));
+        quiet_since.is_some_and(|since| at.saturating_duration_since(since) >= QUIET)
+    }
+
+    /// Returns true if the person has begun to answer this request.
+    pub(crate) fn is_engaged(&self) -> bool {
+        self.selected.is_some()
+            || !self.filled.is_empty()
+            || matches!(self.entry, Entry::Reason | Entry::Comment)
+    }
+
+    /// Returns true if the text of the input line belongs to the answer.
+    pub(crate) fn takes_text(&self) -> bool {
+        self.selected.is_some() || self.entry != Entry::None
+    }
+
+    /// Returns true if the text is the key of a choice.
+    pub(crate) fn is_choice(&self, text: &str) -> bool {
+        let mut letters = text.chars();
+        let only = letters.next().filter(|_| letters.next().is_none());
+        self.has_choices() && only.is_some_and(|only| self.choices.iter().any(|(key, ..)| *key == only))
+    }
+
+    /// Returns true if Up and Down select.
+    pub(crate) fn has_list(&self) -> bool {
+        self.has_choices() && !self.choices.is_empty()
     }
 
     pub(crate) fn is(&self, ask: &Ask) -> bool {
@@ -124,6 +173,10 @@ impl Prompt {
 
     pub(crate) fn press(&mut self, key: &Key, editor: &mut Editor) -> Pressed {
         match key {
+            Key::Escape if self.selected.take().is_some() => {
+                editor.clear();
+                Pressed::Handled
+            }
             Key::Escape if matches!(self.entry, Entry::Reason | Entry::Comment) => {
                 self.entry = Entry::None;
                 editor.clear();
@@ -134,26 +187,37 @@ impl Prompt {
                 editor.clear();
                 Pressed::Handled
             }
+            Key::Enter if let Some(place) = self.selected.take() => {
+                editor.clear();
+                match self.choices.get(place).cloned() {
+                    Some((_, _, choice)) => self.choose(choice),
+                    None => Pressed::Ignored,
+                }
+            }
             Key::Enter
                 if self.entry != Entry::None && !(self.entry == Entry::Answer && editor.is_empty()) =>
             {
                 self.enter(editor)
             }
-            Key::Enter if editor.is_empty() => match self.choices.get(self.selected).cloned() {
-                Some((_, _, choice)) => self.choose(choice),
-                None => Pressed::Ignored,
-            },
-            Key::Up | Key::Down if editor.is_empty() && self.choices.len() > 1 && self.has_choices() => {
-                let count = self.choices.len();
-                let step = if *key == Key::Up { count - 1 } else { 1 };
-                self.selected = (self.selected + step) % count;
+            Key::Up | Key::Down if self.has_list() && (editor.is_empty() || self.selected.is_some()) => {
+                editor.clear();
+                let (count, is_up) = (self.choices.len(), *key == Key::Up);
+                self.selected = Some(match self.selected {
+                    Some(place) => (place + if is_up { count - 1 } else { 1 }) % count,
+                    None if is_up => count - 1,
+                    None => 0,
+                });
                 Pressed::Handled
             }
             Key::Char(letter) if editor.is_empty() && self.has_choices() => {
-                let chosen = self.choices.iter().find(|(key, ..)| key == letter).cloned();
-                chosen.map_or(Pressed::Ignored, |(_, _, choice)| self.choose(choice))
+                // The letter is shown in the input line: with another one behind it, it is text.
+                self.selected = self.choices.iter().position(|(key, ..)| key == letter);
+                Pressed::Ignored
             }
-            _ => Pressed::Ignored,
+            _ => {
+                self.selected = None;
+                Pressed::Ignored
+            }
         }
     }
 
@@ -204,102 +268,6 @@ impl Prompt {
                 Pressed::Answer(Reply { approved: true, data, ..Reply::default() })
             }
         }
-    }
-
-    /// Returns the lines of the prompt, at most `rows`.
-    pub(crate) fn lines(
-        &self,
-        columns: usize,
-        rows: usize,
-        others: &[&Ask],
-        console: &Console,
-    ) -> Vec<String> {
-        let input = &self.ask.input;
-        let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
-        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
-            .into_iter()
-            .map(|line| {
-                format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
-            })
-            .collect();
-        let about = text("prompt").or_else(|| text("message"));
-        let about = about.unwrap_or_default().to_owned();
-        let dim = |line: &String| format!("  {}", console.paint(Style::Dim, line));
-        head.extend(
-            wrapped(&about, columns.saturating_sub(2)).iter().filter(|line| !line.is_empty()).map(dim),
-        );
-        let mut tail = Vec::new();
-        if self.has_choices() {
-            for (place, (key, words, _)) in self.choices.iter().enumerate() {
-                let is_selected = place == self.selected;
-                let line = format!("{} {key}  {words}", if is_selected { "›" } else { " " });
-                tail.push(if is_selected { console.paint(Style::Bold, &line) } else { line });
-            }
-        }
-        if let Entry::Field(place) = &self.entry
-            && let Some(field) = self.fields.get(*place)
-        {
-            let number = format!("  field {} of {}", place + 1, self.fields.len());
-            let choices = if field.choices.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", field.choices.join(", "))
-            };
-            tail.push(console.paint(Style::Dim, &format!("{number}{choices}")));
-        }
-        let hint = match &self.entry {
-            Entry::None => "",
-            Entry::Reason => "  Enter: deny and send the reason to the agent",
-            Entry::Comment => "  Enter: send · Esc: back",
-            Entry::Answer => "  Enter: send the answer · Esc: decline",
-            Entry::Field(_) => "  Enter: next · Esc: deny",
-        };
-        if !hint.is_empty() {
-            tail.push(console.paint(Style::Dim, hint));
-        }
-        if !others.is_empty() {
-            let count = others.len();
-            tail.push(console.paint(Style::Notice, &format!("  {count} more waiting (Tab: next)")));
-            tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
-        }
-        let room = rows.saturating_sub(head.len() + tail.len());
-        head.extend(self.details(columns, room, console));
-        head.extend(tail);
-        head
-    }
-
-    /// Returns the lines of the command, the diff, or the address.
-    fn details(&self, columns: usize, rows: usize, console: &Console) -> Vec<String> {
-        let input = &self.ask.input;
-        let text = |key: &str| input.get(key).as_str().map(str::trim_end).filter(|text| !text.is_empty());
-        let mut lines: Vec<String> = Vec::new();
-        if let Some(diff) = text("diff") {
-            lines.extend(diff.lines().map(|line| format!("    {}", diff_line(line, console))));
-        } else if let Some(command) = text("command") {
-            let wide = columns.saturating_sub(6).max(10);
-            let runs = text("runs").map(|line| format!("runs: {line}"));
-            let all = std::iter::once(command.to_owned()).chain(runs);
-            lines.extend(
-                all.flat_map(|line| wrapped(&line, wide))
-                    .map(|line| format!("    {}", console.paint(Style::Accent, &line))),
-            );
-        } else {
-            let keys = ["url", "query", "task", "input", "path"];
-            let found = keys.iter().find_map(|key| text(key));
-            let wide = columns.saturating_sub(6).max(10);
-            lines.extend(
-                found.into_iter().flat_map(|line| wrapped(line, wide)).map(|line| format!("    {line}")),
-            );
-        }
-        if lines.len() > rows {
-            let more = lines.len() - rows.saturating_sub(1);
-            lines.truncate(rows.saturating_sub(1));
-            lines.push(
-                console
-                    .paint(Style::Dim, &format!("    … {more} more lines: rawko show {}", self.ask.instance)),
-            );
-        }
-        lines
     }
 }
 
@@ -355,6 +323,7 @@ mod tests {
         let ask = json!({"title": "Pay 250?"});
         let yes = Reply { approved: true, ..Reply::default() };
         assert_eq!(entered(&mut prompt(ask.clone()), "y"), Pressed::Answer(yes.clone()));
+        assert_eq!(entered(&mut prompt(ask.clone()), ""), Pressed::Ignored, "Enter alone answers nothing");
         assert_eq!(entered(&mut prompt(ask.clone()), "n"), Pressed::Answer(Reply::default()));
         let mut commented = prompt(ask.clone());
         assert_eq!(entered(&mut commented, "c"), Pressed::Handled);
@@ -371,8 +340,59 @@ mod tests {
 
     #[test]
     fn text_beside_a_permission_is_a_message_and_no_answer() {
-        let mut prompt = prompt(json!({"title": "Run `x`", "tool": "Bash", "rule": "r"}));
+        let mut prompt =
+            prompt(json!({"title": "Run `x`", "tool": "Bash", "rule": "r", "always": ["Bash(x)"]}));
         assert_eq!(prompt.label(), None);
-        assert_eq!(entered(&mut prompt, "wait"), Pressed::Ignored);
+        for text in ["wait", "also the tests", "no", "yes", "r u there", "yy"] {
+            assert_eq!(entered(&mut prompt, text), Pressed::Ignored, "{text}");
+            assert!(!prompt.takes_text() && !prompt.is_engaged(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_taken_back_selects_nothing() {
+        let again = [Key::Backspace, Key::Ctrl('u'), Key::Escape, Key::Paste("es".to_owned()), Key::Left];
+        for key in again {
+            let (mut prompt, mut editor) = (prompt(json!({"title": "Pay 250?"})), Editor::default());
+            for key in [&Key::Char('y'), &key] {
+                if prompt.press(key, &mut editor) == Pressed::Ignored {
+                    editor.press(key);
+                }
+            }
+            assert_eq!(prompt.press(&Key::Enter, &mut editor), Pressed::Ignored, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn arrows_select_and_enter_confirms() {
+        let (mut prompt, mut editor) = (prompt(json!({"title": "Pay 250?"})), Editor::default());
+        for key in [Key::Up, Key::Up, Key::Down, Key::Down] {
+            assert_eq!(prompt.press(&key, &mut editor), Pressed::Handled);
+        }
+        let yes = Reply { approved: true, ..Reply::default() };
+        assert_eq!(prompt.press(&Key::Enter, &mut editor), Pressed::Answer(yes));
+    }
+
+    #[test]
+    fn a_request_takes_keys_after_a_moment_without_typing() {
+        let mut prompt = prompt(json!({"title": "Pay 250?"}));
+        let begin = Instant::now();
+        assert!(!prompt.is_ready(begin + QUIET * 9, None), "it was never drawn");
+        prompt.drawn(begin);
+        prompt.drawn(begin + QUIET);
+        assert!(!prompt.is_ready(begin, None) && !prompt.is_ready(begin + QUIET / 2, None));
+        assert!(prompt.is_ready(begin + QUIET, None));
+        let typed = Some(begin + QUIET / 2);
+        assert!(!prompt.is_ready(begin + QUIET, typed) && prompt.is_ready(begin + QUIET * 2, typed));
+        prompt.hidden();
+        assert!(!prompt.is_ready(begin + QUIET * 9, None));
+    }
+
+    #[test]
+    fn the_number_of_an_option_is_also_the_beginning_of_a_text() {
+        let ask = json!({"title": "How many?", "kind": "question", "options": ["one", "two"]});
+        assert_eq!(entered(&mut prompt(ask.clone()), "2"), Pressed::Answer(answered("two")));
+        assert_eq!(entered(&mut prompt(ask.clone()), "25"), Pressed::Answer(answered("25")));
+        assert_eq!(entered(&mut prompt(ask), ""), Pressed::Ignored);
     }
 }

@@ -264,7 +264,10 @@ impl Scroll {
         }
         if let Some((call, diff, result)) = self.result_of(entry) {
             self.output.clear();
-            return self.tell_call(&entry.instance, (&call, &diff), &result, console);
+            self.tell_call(&entry.instance, (&call, &diff), &result, console)?;
+            let What::Answered { data, .. } = &entry.what else { return Ok(()) };
+            let mut warnings = agent::warnings(data).into_iter();
+            return warnings.try_for_each(|(title, text)| self.say(title, &text, Style::Notice, console));
         }
         for (title, text) in agent::told(entry) {
             let is_known =

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
@@ -11,7 +11,7 @@ use rustix::termios::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::keys::{Key, KeyReader};
+use super::keys::{KeyPress, KeyReader};
 
 /// The mode before the session, until it is restored.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
@@ -57,10 +57,10 @@ pub(crate) async fn suspend() -> io::Result<()> {
 }
 
 /// The keys of the one thread that reads them, while they are not in use.
-static KEYS: Mutex<Option<mpsc::UnboundedReceiver<Key>>> = Mutex::new(None);
+static KEYS: Mutex<Option<mpsc::UnboundedReceiver<KeyPress>>> = Mutex::new(None);
 
 /// Returns the keys of the terminal. The channel closes when the terminal is gone.
-pub(crate) fn keys() -> mpsc::UnboundedReceiver<Key> {
+pub(crate) fn keys() -> mpsc::UnboundedReceiver<KeyPress> {
     if let Some(keys) = KEYS.lock().ok().and_then(|mut keys| keys.take()) {
         return keys;
     }
@@ -70,13 +70,13 @@ pub(crate) fn keys() -> mpsc::UnboundedReceiver<Key> {
 }
 
 /// Gives the keys back for the next reader: a second thread would take every other key.
-pub(crate) fn keep(keys: mpsc::UnboundedReceiver<Key>) {
+pub(crate) fn keep(keys: mpsc::UnboundedReceiver<KeyPress>) {
     if let Ok(mut kept) = KEYS.lock() {
         *kept = Some(keys);
     }
 }
 
-fn read(sender: &mpsc::UnboundedSender<Key>) {
+fn read(sender: &mpsc::UnboundedSender<KeyPress>) {
     let (mut reader, mut bytes) = (KeyReader::default(), [0; 4096]);
     let mut stdin = io::stdin();
     loop {
@@ -85,7 +85,7 @@ fn read(sender: &mpsc::UnboundedSender<Key>) {
             let within = Timespec { tv_sec: 0, tv_nsec: KEY_NS };
             poll(&mut ready, Some(&within)).unwrap_or(0) > 0
         };
-        let keys = match is_ready {
+        let keys: Vec<_> = match is_ready {
             false => reader.settle().into_iter().collect(),
             true => match stdin.read(&mut bytes) {
                 Ok(0) => return,
@@ -94,8 +94,9 @@ fn read(sender: &mpsc::UnboundedSender<Key>) {
                 Err(_) => return,
             },
         };
+        let at = Instant::now();
         for key in keys {
-            if sender.send(key).is_err() {
+            if sender.send(KeyPress { key, at }).is_err() {
                 return;
             }
         }

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use rawko_core::{Value, World};
+use rawko_core::{ServiceClass, ServiceName, Value, World};
 use rawko_host::{Reader, Spent};
 use rawko_store::{InstanceRow, Wait};
 
+use crate::costs::spent_until_now;
 use crate::failure::Failure;
 use crate::standing::{Ask, Standing};
 use crate::times;
@@ -65,7 +66,7 @@ impl View {
         let context = standing.snapshot.context_map(&standing.chart);
         let mut view = View {
             created_ms: standing.row.new.created_ms,
-            spent: standing.spent(),
+            spent: spent_until_now(reader, &standing.row)?,
             is_paused: standing.row.head.wait == Wait::Paused,
             activity: activity_of(&standing),
             queued: texts(context.get("said")),
@@ -74,8 +75,6 @@ impl View {
         let mut children = standing.children.clone();
         while let Some(child) = children.iter().rev().find(|row| !row.head.status.is_over()) {
             let below = Standing::of(reader, &child.new.id, world, times::now_ms())?;
-            // Its caller counts it once it has ended.
-            view.spent = view.spent.plus(below.spent());
             view.take_agent(child, &below);
             children = below.children;
         }
@@ -146,7 +145,7 @@ fn activity_of(standing: &Standing) -> Activity {
 
 /// Formats a running call: `Bash cargo test`.
 fn call_words(name: &str, context: &Value) -> String {
-    let tool = name.strip_prefix("tool:").unwrap_or(name);
+    let tool = ServiceName::member_of(name, ServiceClass::Tool).unwrap_or(name);
     let pending = context.get("pending").as_list().unwrap_or_default();
     let call = pending.iter().find(|call| call.get("name").as_str() == Some(tool));
     match call {

@@ -43,7 +43,7 @@ pub(crate) fn talk(
         };
         // A missing history entry is harmless.
         let _ = editor.add_history_entry(&line);
-        match obey(&line, &offers, simulation, show, console)? {
+        match execute(&line, &offers, simulation, show, console)? {
             Next::GoOn => {}
             Next::Leave => return Ok(Verdict::Done),
         }
@@ -61,7 +61,7 @@ fn editor() -> Result<Editor<Names, MemHistory>, Failure> {
         .map_err(|error| Failure::Usage(format!("cannot use the terminal: {error}")))
 }
 
-fn obey(
+fn execute(
     line: &str,
     offers: &[Offer],
     simulation: &mut Simulation,

@@ -1,11 +1,13 @@
 //! The files that `rawko init` and `rawko demo` write, built into the binary. Writing them never overwrites a file.
 
+mod claude;
 mod settings;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+pub(crate) use claude::{SETTINGS as CLAUDE_SETTINGS, add_hooks, claude};
 pub(crate) use settings::Settings;
 
 use crate::failure::Failure;

@@ -117,6 +117,22 @@ pub(crate) fn trust_written<'p>(
     record.save()
 }
 
+/// Trusts a file that the operator has just saved, registered charts included. A file that carries no authority needs none,
+/// and content that another process wrote meanwhile is not trusted.
+#[cfg(feature = "server")]
+pub(crate) fn trust_saved(root: &Path, path: &Path, text: &str) -> Result<(), Failure> {
+    if std::fs::read(root.join(path)).map_err(|error| unreadable(&error))? != text.as_bytes() {
+        return Err(Failure::Invalid(format!("`{}` was changed by another process", path.display())));
+    }
+    let mut files = read(root, true).map_err(|error| unreadable(&error))?;
+    for chart in crate::project::Project::at(root)?.authority() {
+        files.add(root, &chart).map_err(|error| unreadable(&error))?;
+    }
+    let mut record = TrustRecord::load(root)?;
+    record.extend(&files, [path.to_string_lossy().as_ref()]);
+    record.save()
+}
+
 pub(crate) fn unreadable(error: &io::Error) -> Failure {
     Failure::Invalid(format!("the files of this project cannot be checked for trust: {error}"))
 }

@@ -11,6 +11,7 @@ use super::files::AuthorityFiles;
 
 const SETTINGS: &str = ".rawko/config.yaml";
 const MCP: &str = ".mcp.json";
+const CLAUDE: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const AGENT_FOLDERS: [&str; 2] = [".rawko/agents/", ".claude/agents/"];
 
 /// One thing that a file of the project starts, contacts or turns off.
@@ -36,6 +37,9 @@ pub(crate) fn starts(files: &AuthorityFiles) -> Vec<Start> {
         if !variables.is_empty() {
             all.push(Start { kind: "variables", name: format!("{name} gets"), words: variables });
         }
+    }
+    for settings in CLAUDE.iter().filter_map(|path| document(path)) {
+        from_claude(&settings, &mut all);
     }
     for (path, file) in files.iter() {
         let is_agent = AGENT_FOLDERS.iter().any(|folder| path.starts_with(folder));
@@ -74,7 +78,7 @@ const SCRIPTS: [&str; 16] = [
 /// Returns the files of the project that these commands run: programs and scripts.
 pub(crate) fn programs(starts: &[Start], root: &Path) -> Vec<PathBuf> {
     // Agents work on the files that checks run; checks have rules of their own.
-    const KINDS: [&str; 4] = ["service", "endpoint", "agent", "MCP server"];
+    const KINDS: [&str; 5] = ["service", "endpoint", "agent", "MCP server", "hook"];
     let named = starts.iter().filter(|start| KINDS.contains(&start.kind));
     let inside = |word: &str| {
         let path = Path::new(word.trim_matches(['"', '\'']));
@@ -110,6 +114,20 @@ fn run_words(words: &[String]) -> Vec<String> {
     run.into_iter().map(str::to_owned).collect()
 }
 
+/// Hooks of Claude Code, which run for rawko's agents, too.
+fn from_claude(settings: &Document, all: &mut Vec<Start>) {
+    for (event, groups) in entries(settings, &["hooks"]) {
+        let groups = groups.items().unwrap_or_default().iter();
+        let hooks = groups.flat_map(|group| group.get("hooks").and_then(Document::items).unwrap_or_default());
+        for command in hooks.filter_map(|hook| hook.get("command")?.text()) {
+            // Commands name files of the project by a variable.
+            let plain = command.replace("\"$CLAUDE_PROJECT_DIR\"/", "").replace("$CLAUDE_PROJECT_DIR/", "");
+            let plain = plain.replace("${CLAUDE_PROJECT_DIR}/", "");
+            all.push(Start { kind: "hook", name: event.to_owned(), words: vec![plain] });
+        }
+    }
+}
+
 fn from_settings(settings: &Document, all: &mut Vec<Start>) {
     let mut add = |kind, name: &str, words: Vec<String>| {
         if !words.is_empty() {
@@ -119,6 +137,10 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
     for (section, kind) in [("services", "service"), ("endpoints", "endpoint")] {
         for (name, service) in entries(settings, &[section]) {
             add(kind, name, words(service));
+            if service.get("remote").is_some() {
+                let words = "provided by programs that connect with a token of the role `service`";
+                add("remote", name, vec![words.to_owned()]);
+            }
         }
     }
     for (name, agent) in entries(settings, &["turns", "agents"]) {
@@ -138,6 +160,19 @@ fn from_settings(settings: &Document, all: &mut Vec<Start>) {
         let url = value.text().filter(|text| text.contains("://"));
         add("telemetry", name, url.map(str::to_owned).into_iter().collect());
     }
+    for (name, trigger) in entries(settings, &["triggers"]) {
+        let source = ["schedule", "webhook"].into_iter().find_map(|key| Some((key, trigger.get(key)?)));
+        let Some((kind, at)) = source else { continue };
+        let detail = at.text().or_else(|| at.get("cron")?.text()).or_else(|| at.get("signature")?.text());
+        let rules = trigger.get("rules").and_then(Document::items).unwrap_or_default();
+        let charts = rules.iter().chain([trigger]).filter_map(|rule| rule.get("start")?.get("chart")?.text());
+        let mut words = vec![kind.to_owned(), detail.unwrap_or_default().to_owned()];
+        words.extend(charts.map(|chart| format!("starts {chart}")));
+        let has = |key: &str| rules.iter().chain([trigger]).any(|rule| rule.get(key).is_some());
+        words.extend(has("send").then(|| "sends events".to_owned()));
+        words.extend(has("task").then(|| "starts tasks of agents".to_owned()));
+        add("trigger", name, words);
+    }
     granted(settings, &mut add);
     let sandbox = settings.get("tools").and_then(|tools| tools.get("bash")?.get("sandbox"));
     let is_off = |at: &&Document| matches!(at.to_json().to_string().as_str(), "\"off\"" | "false");
@@ -152,7 +187,7 @@ fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<Str
     let texts = |at: &Document| -> Vec<String> {
         let items = at.items().into_iter().flatten().filter_map(Document::text).map(str::to_owned);
         let keys = at.entries().into_iter().flatten().map(|entry| entry.key.clone());
-        items.chain(keys).collect()
+        items.chain(keys).chain(at.text().map(str::to_owned)).collect()
     };
     for (keys, kind, name) in [
         (&["tools", "unconfined"][..], "unconfined", "runs without a sandbox"),
@@ -162,7 +197,10 @@ fn granted(settings: &Document, add: &mut impl FnMut(&'static str, &str, Vec<Str
         (&["tools", "extra_read_paths"], "paths", "programs may read"),
         (&["tools", "extra_write_paths"], "paths", "programs may write"),
         (&["tools", "bash", "env"], "variables", "commands get"),
+        (&["tools", "sampling", "servers"], "sampling", "MCP servers may use the model"),
         (&["permissions", "allow"], "allows", "without asking"),
+        (&["server", "listen"], "server", "listens on"),
+        (&["server", "hosts"], "server", "answers to the names"),
     ] {
         add(kind, name, at(keys).map(texts).unwrap_or_default());
     }

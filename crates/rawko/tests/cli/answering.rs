@@ -81,7 +81,7 @@ fn saying_no_is_an_answer() {
         &["run order.yaml --id o-1 --input amount=250 --output-format json", "deny o-1 --as bo"],
         expect![[r#"
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
-            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
               pending request: approval {"title":"Pay 250?"}
@@ -100,6 +100,38 @@ fn saying_no_is_an_answer() {
     );
 }
 
+/// The person saw a request that is over; the pending one of the same name is another.
+#[test]
+fn an_answer_with_the_time_of_an_earlier_request_is_refused() {
+    let chart = "\
+statechart:
+  id: ask
+  initial: asking
+  states:
+    asking:
+      invoke:
+        id: approval
+        src: human
+        onDone: [{target: yes, guard: event.data.approved}, {target: asking, reenter: true}]
+    yes: {type: final}
+";
+    let dir = directory(&[("ask.yaml", chart)]);
+    run(dir.path(), &["run", "ask.yaml", "--id", "a-1"], "");
+    let since = || {
+        let shown = run(dir.path(), &["show", "a-1", "--json"], "").stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["waits"]["asks"][0]["since_ms"].to_string()
+    };
+    let first = since();
+    let denied = run(dir.path(), &["deny", "a-1", "--since", &first], "");
+    assert_eq!(denied.code, Some(0), "{}", denied.stderr);
+    let stale = run(dir.path(), &["approve", "a-1", "--ask", "approval", "--since", &first], "");
+    assert_eq!(stale.code, Some(1), "{}", stale.stdout);
+    assert!(stale.stderr.contains("a later one is pending"), "{}", stale.stderr);
+    let approved = run(dir.path(), &["approve", "a-1", "--since", &since()], "");
+    assert!(approved.stdout.contains("[yes]"), "{}{}", approved.stdout, approved.stderr);
+}
+
 #[test]
 fn events_reach_parked_instances() {
     check(
@@ -112,7 +144,7 @@ fn events_reach_parked_instances() {
         ],
         expect![[r#"
             $ rawko run order.yaml --id o-1 --input amount=250 --output-format json
-            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            {"v":1,"type":"result","id":"o-1","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-1","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-1 is parked; continue with `rawko resume o-1`
               pending request: approval {"title":"Pay 250?"}

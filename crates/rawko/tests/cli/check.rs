@@ -110,13 +110,13 @@ fn a_project_whose_references_lead_nowhere() {
               |
               = help: `src` is relative to the directory of the registry
 
-            error[rawko::settings::missing_key]: service `charge_cart` has neither `command` nor `http`
+            error[rawko::settings::missing_key]: service `charge_cart` has none of `command`, `http` and `remote`
              --> .rawko/config.yaml:1:12
               |
             1 | services: {charge_cart: {}}
               |            ^^^^^^^^^^^
               |
-              = help: add `command: [program, argument]` or `http: {url: …}`
+              = help: add `command: [program, argument]`, `http: {url: …}` or `remote: {}`
 
             error[rawko::chart::unknown_service]: there is no agent `joiner` in this project
              --> main.yaml:9:14

@@ -13,9 +13,10 @@ services:
 governance: {allow: [work]}
 ";
 
-/// Notes each call under its key, and answers with its input.
+/// Notes each call under its key, and answers with its input. A call whose host died before it wrote the input is none.
 const WORK: &str = "\
 input=$(cat)
+[ -n \"$input\" ] || exit 1
 key=$(printf '%s' \"$input\" | sed 's/.*\"idempotency_key\":\"\\([^\"]*\\)\".*/\\1/')
 echo \"$key\" >> ran.txt
 printf '%s' \"$input\" | sed 's/.*\"n\":\\([0-9]*\\).*/\\1/'

@@ -144,6 +144,11 @@ fn without_moments(line: &str) -> String {
 
 /// Removes the parts of a line that depend on time and speed.
 fn timeless(line: &str) -> String {
+    // Tokens are estimated from prompts that contain times.
+    if let Some(spent) = line.strip_prefix("spent ") {
+        let calls = spent.split(", ").find(|part| part.contains("tool call")).unwrap_or_default();
+        return format!("spent … {calls}");
+    }
     let mut words: Vec<String> = Vec::new();
     for word in line.split(' ') {
         let is_date = word.len() == 10 && word.starts_with("20") && word.matches('-').count() == 2;

@@ -161,8 +161,15 @@ fn two_is_usage() {
               channels     Manage channels: shared conversations of agents and people
               chat         Join a channel from the terminal
 
+            Editors and other agents:
+              acp          Serve an editor as an agent of the Agent Client Protocol
+              hook         Answer a hook of Claude Code from the state of a chart
+              lsp          Serve an editor as a language server for charts
+              mcp          Serve workflows to MCP clients; log in at MCP servers
+
             Server:
               serve        Host the project and serve its web page and API
+              triggers     List schedules and webhooks, with their runs
               worker       Run instances that live on Restate
 
             Maintenance:

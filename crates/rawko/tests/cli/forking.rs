@@ -76,7 +76,7 @@ fn a_fork_can_be_followed() {
         &["fork o-1 --at 0 --id o-2 --run --patience 0s --output-format json"],
         expect![[r#"
             $ rawko fork o-1 --at 0 --id o-2 --run --patience 0s --output-format json
-            {"v":1,"type":"result","id":"o-2","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-2","invoke":"approval","input":{"title":"Pay 250?"},"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
+            {"v":1,"type":"result","id":"o-2","outcome":"waiting","exit_code":55,"status":"waiting","configuration":["asking"],"context":{"amount":250,"by":null,"receipt":null},"output":null,"error":null,"step":0,"waits":{"asks":[{"id":"o-2","invoke":"approval","input":{"title":"Pay 250?"},"since_ms":0,"expires_ms":null}],"events":["WAIVED"],"timers":[{"kind":"after","for":"after 24h in asking","due_ms":0}]}}
             --- stderr
             waiting: o-2 is parked; continue with `rawko resume o-2`
               pending request: approval {"title":"Pay 250?"}

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 
 use crate::support::{repository, run};
 
-const COMMANDS: [&str; 44] = [
+const COMMANDS: &[&str] = &[
     "init",
     "demo",
     "trust",
@@ -35,6 +35,11 @@ const COMMANDS: [&str; 44] = [
     "undo",
     "worktrees",
     "serve",
+    "triggers",
+    "acp",
+    "hook",
+    "lsp",
+    "mcp",
     "worker",
     "channels",
     "chat",
@@ -78,6 +83,30 @@ fn every_command_has_examples_in_its_help() {
     for command in COMMANDS {
         let run = run(&repository(), &[command, "--help"], "");
         assert!(run.stdout.contains("Examples:"), "{command}");
+    }
+}
+
+#[test]
+fn every_command_is_in_the_reference() {
+    let help = run(&repository(), &["--help"], "").stdout;
+    let listed = help.lines().take_while(|line| !line.starts_with("Options:"));
+    let listed =
+        listed.filter_map(|line| line.strip_prefix("  ")?.split_once("  ").map(|(name, _)| name.trim()));
+    let missing: Vec<_> = listed.filter(|name| !COMMANDS.contains(name)).collect();
+    assert!(missing.is_empty(), "not in COMMANDS: {missing:?}");
+}
+
+/// Text that is broken by hand and longer than the width of the help is broken again, one word to a line.
+#[test]
+fn paragraphs_of_help_are_broken_once() {
+    for command in COMMANDS {
+        let help = run(&repository(), &[command, "--help"], "").stdout;
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+        let lines: Vec<_> = help.lines().collect();
+        for pair in lines.windows(2).filter(|pair| is_prose(pair[0]) && is_prose(pair[1])) {
+            let next = pair[1].split(' ').next().unwrap_or_default();
+            assert!(pair[0].len() + next.len() >= 80, "{command}: `{}` ends early", pair[0]);
+        }
     }
 }
 

@@ -49,18 +49,19 @@ fn instances_are_listed_newest_first() {
         none: no instances yet; start one with `rawko run CHART`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  d9cb14a4fda3  yes  0  rawko's own agent.yaml
+        agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  9b9e2102daa3  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  671a6637d923  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
+        trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
         $ rawko show o-1
         --- stderr
         error: store `~/.local/state/rawko/projects/PROJECT/rawko.db` not found; start an instance with `rawko run CHART` to create it
@@ -85,19 +86,20 @@ fn instances_are_listed_newest_first() {
         o-1  order 1.0.0  succeeded  -  1  just now  [paid]
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
-        agent  1.0.0  d9cb14a4fda3  yes  0  rawko's own agent.yaml
+        agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  9b9e2102daa3  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  671a6637d923  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
-        rawko  1.0.0  ccdbb0a1a942  yes  0  rawko's own orchestrator.yaml
+        rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
         refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
         task_queue  1.0.0  5ff6f3632282  yes  0  rawko's own task_queue.yaml
+        trigger_log  1.0.0  a6e9c38ac8cd  yes  0  rawko's own trigger_log.yaml
     "#]]
     .assert_eq(&squeezed(&(empty + &listed)));
 }
@@ -206,6 +208,7 @@ fn json_for_programs() {
                     "input": {
                       "title": "Pay 250?"
                     },
+                    "since_ms": 0,
                     "expires_ms": null
                   }
                 ],
@@ -404,8 +407,8 @@ governance: {allow: [charge_card, ship]}
     expect![[r#"
         $ rawko doctor
         ok       store     ~/.local/state/rawko/projects/PROJECT/rawko.db: not created yet; `rawko run` creates it
-        problem  settings  .rawko/config.yaml:5: service `broken` has neither `command` nor `http`
-                           add `command: [program, argument]` or `http: {url: …}`
+        problem  settings  .rawko/config.yaml:5: service `broken` has none of `command`, `http` and `remote`
+                           add `command: [program, argument]`, `http: {url: …}` or `remote: {}`
         ok       trust     the files of this project are trusted
         problem  service   broken: invalid settings
         problem  service   charge_card: program `no-such-program` not found

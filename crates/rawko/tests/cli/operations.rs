@@ -207,7 +207,14 @@ fn pruning_shows_what_would_go_and_removes_it_when_told_to() {
               "records": 2,
               "bytes": 1816
             }
-          ]
+          ],
+          "files": {
+            "checkpoints": 0,
+            "worktrees": 0,
+            "leftovers": 0,
+            "branches": 0,
+            "bytes": 0
+          }
         }
         $ rawko prune --outcome succeeded --yes
         removed 1 instance, 2 records, 0 large values; N KiB → N KiB

@@ -46,6 +46,31 @@ impl Pty {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Waits until the shown request takes keys: no key answers a request that has just appeared.
+    pub(crate) fn wait_until_ready(&mut self) {
+        self.wait_until("a request that takes keys", |pty| {
+            let screen = pty.screen();
+            ["then Enter", "Enter: send the answer"].iter().any(|hint| screen.contains(hint))
+        });
+    }
+
+    /// Selects a choice of the shown request by its key, and confirms it.
+    pub(crate) fn choose(&mut self, key: &str) {
+        self.wait_until_ready();
+        self.press(key);
+        self.wait_until("a selected choice", |pty| {
+            let screen = pty.screen();
+            ["Enter: confirm", "Enter: send this answer"].iter().any(|hint| screen.contains(hint))
+        });
+        self.press("\r");
+    }
+
+    /// Answers the shown question with a text.
+    pub(crate) fn reply(&mut self, text: &str) {
+        self.wait_until_ready();
+        self.press(&format!("{text}\r"));
+    }
+
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&self.master, size).unwrap();
@@ -93,6 +118,13 @@ impl Pty {
     pub(crate) fn wait_for(&mut self, wanted: &str) -> String {
         self.wait_until(wanted, |pty| pty.text().contains(wanted));
         self.text()
+    }
+
+    /// Waits until the screen shows every text: the live area can be drawn before the lines above it.
+    pub(crate) fn wait_for_all(&mut self, wanted: &[&str]) {
+        for text in wanted {
+            self.wait_for(text);
+        }
     }
 
     /// Waits until the screen does not show a text any more.

@@ -10,15 +10,10 @@ use expect_test::expect;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
+use crate::jobs::{self, JOB};
 use crate::parking::Background;
-use crate::support::{command, directory, run};
-
-const SETTINGS: &str = "\
-services:
-  work: {command: [sh, work.sh], on_restart: retry}
-governance: {allow: [work]}
-providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
-";
+use crate::serving::{ask, serve};
+use crate::support::{command, run};
 
 /// Notes the begin and the end of each task, and how many run. A file `hold` keeps a task running.
 const WORK: &str = "\
@@ -29,22 +24,8 @@ echo \"end $task\" >> log.txt
 echo '{}'
 ";
 
-const CHART: &str = "\
-statechart:
-  id: job
-  version: 1.0.0
-  initial: working
-  context: {task: ''}
-  states:
-    working: {invoke: {id: w, src: work, input: {task: context.task}, onDone: done, onError: failed}}
-    done: {type: final, output: {task: context.task}}
-    failed: {type: final, tags: [error], output: event.data}
-";
-
-fn project(more: &str) -> TempDir {
-    let settings = format!("{SETTINGS}{more}");
-    let files = [("job.yaml", CHART), ("work.sh", WORK), (".rawko/script.yaml", "[]\n")];
-    directory(&[&files[..], &[(".rawko/config.yaml", settings.as_str())]].concat())
+fn project(settings: &str) -> TempDir {
+    jobs::project(WORK, settings, &[])
 }
 
 fn queue(dir: &Path, name: &str, more: &[&str]) {
@@ -60,7 +41,7 @@ fn log(dir: &Path) -> Vec<String> {
 }
 
 /// Waits until something is so, for a minute at most.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
@@ -169,7 +150,7 @@ fn a_killed_queue_continues_and_runs_no_finished_task_again() {
 fn a_task_that_needs_a_person_does_not_hold_up_the_others() {
     let dir = project("");
     let dir = dir.path();
-    let asking = CHART.replace("src: work", "src: human").replace("id: job", "id: ask");
+    let asking = JOB.replace("src: work", "src: human").replace("id: job", "id: ask");
     fs::write(dir.join("ask.yaml"), asking).unwrap();
     let args = ["task", "first", "--queue", "--chart", "ask.yaml", "--id", "first"];
     assert_eq!(run(dir, &args, "").code, Some(0));
@@ -193,7 +174,7 @@ fn a_task_runs_the_chart_that_was_queued_and_one_that_cannot_start_is_reported()
         r#"{"id": "x", "priority": 9, "rank": -9, "charts": [{"name": "x.yaml", "text": "nonsense"}]}"#;
     run(dir, &["send", "task-queue", "QUEUE_ADD", "--data", broken], "");
     queue(dir, "b", &[]);
-    fs::write(dir.join("job.yaml"), CHART.replace("src: work", "src: nothing")).unwrap();
+    fs::write(dir.join("job.yaml"), JOB.replace("src: work", "src: nothing")).unwrap();
     let ran = run(dir, &["queue", "run"], "");
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(log(dir), ["begin a", "end a", "begin b", "end b"]);
@@ -214,4 +195,36 @@ fn serve_runs_the_queue() {
     assert_eq!(note.code, Some(0), "{}", note.stderr);
     served.child.kill().unwrap();
     served.child.wait().unwrap();
+}
+
+#[test]
+fn the_api_queues_a_task_with_a_priority() {
+    let settings = jobs::SETTINGS.replace("[work]", "[work, 'agent:*']");
+    let agent = "---\nname: worker\nwhenToUse: Always.\n---\nYou are the worker.\n";
+    let files = [(".rawko/config.yaml", &*settings), (".rawko/agents/worker.md", agent)];
+    let dir = jobs::project(WORK, "", &files);
+    let dir = dir.path();
+    fs::write(dir.join("hold"), "").unwrap();
+    queue(dir, "running", &[]);
+    let serving = serve(dir);
+    until("the first task begins", || log(dir).len() == 1);
+    let refused = ask(dir, &serving, "POST", "/v1/tasks", r#"{"task": "Later", "priority": 3}"#);
+    assert_eq!(refused.0, 422, "{}", refused.1);
+    assert!(refused.1.contains("`priority` needs `queue: true`"), "{}", refused.1);
+    for (id, priority) in [("low", -1), ("high", 7)] {
+        let body = format!(r#"{{"task": "Do {id}", "id": "{id}", "queue": true, "priority": {priority}}}"#);
+        let (status, answer) = ask(dir, &serving, "POST", "/v1/tasks", &body);
+        assert_eq!(status, 202, "{answer}");
+        let answer: Json = serde_json::from_str(&answer).unwrap();
+        assert_eq!((&answer["instance"], &answer["queued"]), (&Json::from(id), &Json::Bool(true)));
+        let again = ask(dir, &serving, "POST", "/v1/tasks", &body);
+        assert_eq!(again.0, 409, "{}", again.1);
+    }
+    let listed = json(dir, &["queue", "--json"]);
+    let waiting: Vec<_> = listed["waiting"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    assert_eq!(waiting, ["high", "low"], "{listed}");
+    fs::remove_file(dir.join("hold")).unwrap();
+    until("the queued tasks start", || run(dir, &["show", "low", "--json"], "").code == Some(0));
+    serving.signal("-TERM");
+    serving.end();
 }

@@ -412,13 +412,13 @@ fn broken_charts_and_settings_stop_it() {
         expect![[r#"
         $ rawko run ok.yaml
         --- stderr
-        error[rawko::settings::missing_key]: service `x` has neither `command` nor `http`
+        error[rawko::settings::missing_key]: service `x` has none of `command`, `http` and `remote`
          --> .rawko/config.yaml:1:12
           |
         1 | services: {x: {comand: [a]}}
           |            ^
           |
-          = help: add `command: [program, argument]` or `http: {url: …}`
+          = help: add `command: [program, argument]`, `http: {url: …}` or `remote: {}`
 
         error[rawko::settings::unknown_key]: service `x` has no key `comand`
          --> .rawko/config.yaml:1:16

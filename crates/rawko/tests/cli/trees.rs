@@ -14,7 +14,7 @@ use crate::support::{command, run};
 use crate::tasks::project::{SETTINGS, agent, project, worker};
 
 /// Every file of a directory but those of git and rawko.
-fn files(dir: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -38,7 +38,7 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     found
 }
 
-fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let known = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"];
     let done = Command::new("git").args(known).args(args).current_dir(dir).output().unwrap();
     assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -46,7 +46,7 @@ fn git(dir: &Path, args: &[&str]) -> String {
 }
 
 /// What the person has in git: index, branches, stash and reflogs.
-fn standing(dir: &Path) -> (Vec<u8>, String, String) {
+pub(crate) fn standing(dir: &Path) -> (Vec<u8>, String, String) {
     let refs = git(dir, &["for-each-ref", "refs/heads", "refs/stash", "refs/tags"]);
     (fs::read(dir.join(".git/index")).unwrap(), refs, git(dir, &["reflog", "--all"]))
 }
@@ -62,7 +62,7 @@ const WRITING: &str = r#"
     - text: Done.
 "#;
 
-fn written(with_git: bool) -> TempDir {
+pub(crate) fn written(with_git: bool) -> TempDir {
     let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), WRITING);
     fs::write(dir.path().join(".gitignore"), ".local/\n.cache/\nsecret.env\n").unwrap();
     fs::write(dir.path().join("secret.env"), "KEY=1\n").unwrap();
@@ -77,7 +77,7 @@ fn written(with_git: bool) -> TempDir {
     dir
 }
 
-fn json(dir: &Path, args: &[&str]) -> Json {
+pub(crate) fn json(dir: &Path, args: &[&str]) -> Json {
     let done = run(dir, args, "");
     assert_eq!(done.code, Some(0), "{args:?}: {}{}", done.stdout, done.stderr);
     serde_json::from_str(&done.stdout).unwrap()

@@ -95,6 +95,21 @@ fn files_of_authority_in_subdirectories_are_held() {
         "src/CLAUDE.md",
         "src/.envrc",
         ".profile",
+        // Editors, debuggers, hooks and other agents.
+        ".exrc",
+        "src/.nvim.lua",
+        ".zed/tasks.json",
+        "src/.dir-locals.el",
+        "src/.gdbinit",
+        "lefthook.yml",
+        ".aider.conf.yml",
+        "opencode.json",
+        ".github/copilot-instructions.md",
+        "src/.clinerules",
+        ".kiro/steering/a.md",
+        ".roo/rules/a.md",
+        "src/.Exrc",
+        "SRC/AGENTS.MD",
     ];
     let write = |path: &str| {
         // The filter sees a name in a redirection; a program shows what the sandbox does.
@@ -103,21 +118,23 @@ fn files_of_authority_in_subdirectories_are_held() {
         )
     };
     let (mut held, mut wrong) = (0, Vec::new());
-    for path in files {
-        for is_there in [true, false] {
-            let project = Project::new("", "", &[call(&write(path)), call(&write("src/plain.txt"))]);
-            let at = project.dir.path().join(path);
-            if is_there {
-                std::fs::create_dir_all(at.parent().unwrap()).unwrap();
-                std::fs::write(&at, "mine").unwrap();
-            }
-            let results = project.run(&[]);
-            let now = std::fs::read_to_string(&at).ok();
-            let is_held = now.as_deref() == is_there.then_some("mine");
-            match is_held && project.has("src/plain.txt") {
-                true => held += 1,
-                false => wrong.push(format!("{path} {is_there}: {now:?} {results:?}")),
-            }
+    // A git directory with such files of its own would be another repository.
+    let of_git = [".git/commondir", ".git/config.worktree", ".git/hooks/pre-push"];
+    let tried = files.iter().flat_map(|path| [(*path, true), (*path, false)]);
+    let tried: Vec<(&str, bool)> = tried.chain(of_git.map(|path| (path, false))).collect();
+    for (path, is_there) in tried.iter().copied() {
+        let project = Project::new("", "", &[call(&write(path)), call(&write("src/plain.txt"))]);
+        let at = project.dir.path().join(path);
+        if is_there {
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            std::fs::write(&at, "mine").unwrap();
+        }
+        let results = project.run(&[]);
+        let now = std::fs::read_to_string(&at).ok();
+        let is_held = now.as_deref() == is_there.then_some("mine");
+        match is_held && project.has("src/plain.txt") {
+            true => held += 1,
+            false => wrong.push(format!("{path} {is_there}: {now:?} {results:?}")),
         }
     }
     let replaced = Project::new(
@@ -131,6 +148,30 @@ fn files_of_authority_in_subdirectories_are_held() {
         true => wrong.push(format!("replaced: {results:?}")),
         false => held += 1,
     }
-    println!("subdirectories: {held} of {} held", files.len() * 2 + 1);
+    println!("subdirectories: {held} of {} held", tried.len() + 1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `/var/tmp` is a link to `/tmp` inside, unless something lies in it.
+#[test]
+fn a_project_below_var_tmp_is_confined_like_any_other() {
+    let place = std::path::Path::new("/var/tmp");
+    if !place.is_dir() || !crate::shell::has_namespaces() {
+        return;
+    }
+    let outside = tempfile::NamedTempFile::new_in(place).unwrap();
+    std::fs::write(outside.path(), "from elsewhere").unwrap();
+    let lines = [
+        "touch made && echo kept > /tmp/a && cat open.txt".to_owned(),
+        format!("cat {}", outside.path().display()),
+        "ls ~/outside.txt".to_owned(),
+    ];
+    let calls: Vec<(&str, serde_json::Value)> =
+        lines.iter().map(|line| ("Bash", serde_json::json!({"command": line}))).collect();
+    let project = crate::shell::Project::below(place, "", "", &calls);
+    let results = project.run(&[]);
+    assert!(project.has("made") && results[0].contains("plain text"), "{results:#?}");
+    assert!(results[1].contains("No such file") && !results[1].contains("from elsewhere"), "{results:#?}");
+    assert!(results[2].contains("No such file"), "{results:#?}");
+    println!("below /var/tmp: 2 of 2 held");
 }

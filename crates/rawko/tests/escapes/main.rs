@@ -11,6 +11,7 @@
 
 mod authority;
 mod connections;
+mod hook;
 mod kernel;
 mod launcher;
 mod means;

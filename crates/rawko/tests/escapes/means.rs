@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::shell::Project;
 
 /// Lines that run `touch x`; `@` is the name of the file.
-const MEANS: [&str; 34] = [
+const MEANS: [&str; 46] = [
     "git -c alias.zz='!touch @' zz",
     "git -c core.editor='touch @ #' commit --allow-empty",
     "git rebase --root --exec 'touch @'",
@@ -40,6 +40,19 @@ const MEANS: [&str; 34] = [
     "busybox touch @ || /usr/bin/env touch @",
     "timeout 5 nice sh -c 'touch @'",
     "trap 'touch @' EXIT",
+    // A file that is harmless when the line is checked, or not there.
+    "echo 'touch @' > good.sh; sh good.sh",
+    "echo 'touch @' | tee good.sh; ./good.sh",
+    "printf 'touch @' > other.txt; cp other.txt good.sh; bash good.sh",
+    "sed -i 's/ls/touch @/' good.sh; . ./good.sh",
+    "printf 'a:\\n\\ttouch @\\n' > mk; make -f mk",
+    "printf 'a:\\n\\ttouch @\\n' > Makefile; make",
+    "echo 'import os; os.system(\"touch @\")' > p.py; python3 p.py",
+    "echo 'touch @' | dd of=good.sh 2>/dev/null; sh ./good.sh",
+    "mapfile -C 'touch @; :' -c 1 lines < open.txt",
+    "x='$(touch @)'; echo \"${x@P}\"",
+    "[[ -v 'a[$(touch @)]' ]]",
+    "hash -p /usr/bin/touch zz; zz @",
 ];
 
 #[test]

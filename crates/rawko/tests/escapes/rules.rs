@@ -2,6 +2,7 @@
 
 mod agents;
 mod files;
+mod server;
 mod settings;
 mod support;
 mod terminal;

@@ -1,6 +1,7 @@
 //! Denied and unlisted calls, and the shell filter.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -47,7 +48,13 @@ pub(crate) struct Project {
 impl Project {
     /// Creates a project with an agent that makes these calls, one turn each.
     pub(crate) fn new(permissions: &str, agent: &str, calls: &[(&str, Value)]) -> Self {
-        let project = Self { dir: TempDir::new().unwrap(), home: TempDir::new().unwrap() };
+        Self::below(&std::env::temp_dir(), permissions, agent, calls)
+    }
+
+    /// The same, with the project and the home in this directory.
+    pub(crate) fn below(directory: &Path, permissions: &str, agent: &str, calls: &[(&str, Value)]) -> Self {
+        let place = || TempDir::new_in(directory).unwrap();
+        let project = Self { dir: place(), home: place() };
         let write = |name: &str, text: &str| {
             let path = project.dir.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -2,7 +2,7 @@
 //! file passes them the binary and reports the result. Separate from the other tests of the binary, because it needs a
 //! browser.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "tests")]
 
 mod filling;
 
@@ -66,6 +66,26 @@ fn charts_are_checked_while_one_types() {
 }
 
 #[test]
+fn a_chart_is_edited_saved_simulated_and_tested() {
+    drive("studio", &[]);
+}
+
+#[test]
+fn on_restate_a_chart_is_edited_saved_simulated_and_tested() {
+    drive_on_restate("studio");
+}
+
+#[test]
+fn requests_are_sent_and_answered_by_their_links() {
+    drive("notify", &[]);
+}
+
+#[test]
+fn triggers_are_listed_with_their_deliveries() {
+    drive("triggers", &[]);
+}
+
+#[test]
 fn everything_goes_by_keyboard() {
     drive("keyboard", &[]);
 }
@@ -99,6 +119,26 @@ fn on_restate_people_answer_send_retry_and_cancel() {
 }
 
 #[test]
+fn on_restate_lists_are_searched_sorted_and_acted_on() {
+    drive_on_restate("lists");
+}
+
+#[test]
+fn on_restate_completions_usage_audit_and_two_runs_are_looked_at() {
+    drive_on_restate("insight");
+}
+
+#[test]
+fn on_restate_requests_are_sent_and_answered_by_their_links() {
+    drive_on_restate("notify");
+}
+
+#[test]
+fn on_restate_everything_goes_by_keyboard() {
+    drive_on_restate("keyboard");
+}
+
+#[test]
 fn on_restate_a_restart_is_a_pause() {
     drive_on_restate("restart");
 }
@@ -127,9 +167,12 @@ fn drive(name: &str, more: &[(&str, &str)]) {
     node.args(["--experimental-default-type=module", "--test", "--test-reporter=spec"]).arg(script);
     let state = tempfile::tempdir().unwrap();
     node.env("RAWKO_STATE_DIR", state.path()).env_remove("RAWKO_TOKEN").env_remove("RAWKO_CALL");
-    node.env("RAWKO_BIN", env!("CARGO_BIN_EXE_rawko")).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
+    // A release build can be measured with the same scripts.
+    let binary = std::env::var("RAWKO_PAGE_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_rawko").to_owned());
+    node.env("RAWKO_BIN", binary).env("RAWKO_TOOLS", tools).envs(more.iter().copied());
     let output = node.output().expect("node can be started");
     let said = String::from_utf8_lossy(&output.stdout);
+    said.lines().filter(|line| line.contains("measured:")).for_each(|line| println!("{line}"));
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 

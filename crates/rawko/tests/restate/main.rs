@@ -17,6 +17,8 @@ mod commands;
 mod dice;
 mod flags;
 mod identity;
+#[path = "../cli/jobs.rs"]
+mod jobs;
 mod kills;
 #[path = "../../../rawko-host/tests/crash/ledger.rs"]
 #[expect(clippy::expect_used, reason = "a test that cannot go on fails")]

@@ -9,14 +9,8 @@ use rawko_testkit::RestateOptions;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
-use crate::support::{Site, directory, free_address, process, wait_for};
-
-const SETTINGS: &str = "\
-services:
-  work: {command: [sh, work.sh], on_restart: retry}
-governance: {allow: [work]}
-providers: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}
-";
+use crate::jobs;
+use crate::support::{Site, free_address, process, wait_for};
 
 /// Notes each call, and answers with its number; number 1 fails until there is a file `fixed`.
 const WORK: &str = "\
@@ -25,18 +19,6 @@ echo \"$number\" >> ran.txt
 sleep 0.1
 if [ -e broken ] && [ \"$number\" = 1 ] && [ ! -e fixed ]; then echo broken >&2; exit 1; fi
 echo \"$number\"
-";
-
-const JOB: &str = "\
-statechart:
-  id: job
-  version: 1.0.0
-  initial: working
-  context: {task: ''}
-  states:
-    working: {invoke: {id: w, src: work, input: {n: 7}, onDone: done, onError: failed}}
-    done: {type: final}
-    failed: {type: final, tags: [error], output: event.data}
 ";
 
 fn fan(items: usize, join: &str) -> String {
@@ -48,9 +30,7 @@ fn fan(items: usize, join: &str) -> String {
 }
 
 fn project(items: usize, join: &str) -> TempDir {
-    let fan = fan(items, join);
-    let project = [(".rawko/config.yaml", SETTINGS), (".rawko/script.yaml", "[]\n")];
-    directory(&[&project[..], &[("fan.yaml", &*fan), ("job.yaml", JOB), ("work.sh", WORK)]].concat())
+    jobs::project(WORK, "", &[("fan.yaml", &*fan(items, join))])
 }
 
 fn ran(dir: &Path) -> usize {

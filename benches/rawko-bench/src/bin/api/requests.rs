@@ -19,11 +19,14 @@ pub(crate) enum Request {
     Read,
     /// Fifty entries from a random position in a long journal.
     Journal,
+    /// Fifty entries from the end of a long journal, newest first.
+    JournalEnd,
     /// An event, acknowledged once it is on disk.
     Send,
 }
 
-pub(crate) const ALL: [Request; 4] = [Request::List, Request::Read, Request::Journal, Request::Send];
+pub(crate) const ALL: [Request; 5] =
+    [Request::List, Request::Read, Request::Journal, Request::JournalEnd, Request::Send];
 
 impl Request {
     fn name(self) -> &'static str {
@@ -31,6 +34,7 @@ impl Request {
             Request::List => "list",
             Request::Read => "read",
             Request::Journal => "journal",
+            Request::JournalEnd => "journal_end",
             Request::Send => "send",
         }
     }
@@ -45,6 +49,7 @@ impl Request {
                 let from = somewhere(size.steps);
                 client.get(&format!("/v1/instances/i-0/journal?from={from}&limit=50")).await
             }
+            Request::JournalEnd => client.get("/v1/instances/i-0/journal?limit=50&order=desc").await,
             Request::Send => {
                 let path = format!("/v1/instances/i-{}/events", somewhere(size.instances));
                 client.post(&path, r#"{"type":"TICK"}"#).await

@@ -1,12 +1,11 @@
 //! The tool calls of one completion, within bounds. A call that is too large is not run; it is answered with the reason,
 //! so that the model can ask for less.
 
-use rawko_core::Value;
-
 use super::{
     CALL_INPUT, CALLS, CALLS_MAX, ID_BYTES_MAX, NAME_BYTES_MAX, REASONING_BYTES_MAX, Size, TEXT_BYTES_MAX,
     cut, left_out,
 };
+use crate::work::types::PendingCall;
 use rawko_model::{Message, Part, Reasoning, ToolUse};
 
 /// Parts of one message: all calls that are kept, and texts between them.
@@ -17,7 +16,7 @@ const SHOWN_CHARS: usize = 300;
 /// A message whose parts fit into a conversation, and its calls as the chart keeps them.
 pub(in crate::work) struct BoundedCalls {
     pub(in crate::work) message: Message,
-    pub(in crate::work) calls: Vec<Value>,
+    pub(in crate::work) calls: Vec<PendingCall>,
 }
 
 /// `own_name` gives a call the name that it goes by here.
@@ -44,7 +43,7 @@ struct Bounding<F> {
     used: Size,
     text_left: usize,
     reasoning_left: usize,
-    calls: Vec<Value>,
+    calls: Vec<PendingCall>,
     own_name: F,
 }
 
@@ -135,24 +134,20 @@ fn short_id(id: String) -> String {
 
 /// A call as the chart keeps it. What it shows of the input is worked out here: as an expression it would have to write
 /// out all of it.
-fn entry(call: ToolUse, rejected: Option<String>, size: Size) -> Value {
+fn entry(call: ToolUse, rejected: Option<String>, size: Size) -> PendingCall {
     let input = call.input.to_json().to_string();
     let command = call.input.get("command").as_str();
     let shown = command.map_or_else(|| format!("{} {input}", call.name), str::to_owned);
     let shown: String = shown.chars().take(SHOWN_CHARS).collect();
     let input_size = if rejected.is_some() { size.bytes } else { input.chars().count() };
-    Value::map([
-        ("id", Value::from(call.id)),
-        ("name", Value::from(call.name)),
-        ("input", call.input),
-        ("rejected", rejected.map_or(Value::Null, Value::from)),
-        ("shown", Value::from(shown)),
-        ("size", Value::Int(i64::try_from(input_size).unwrap_or(i64::MAX))),
-    ])
+    let ToolUse { id, name, input } = call;
+    let (shown, size) = (Some(shown), Some(input_size as u64));
+    PendingCall { id, name, input, rejected, shown, size, together: None }
 }
 
 #[cfg(test)]
 mod tests {
+    use rawko_core::Value;
     use serde_json::json;
 
     use super::*;
@@ -186,16 +181,16 @@ mod tests {
         for (case, name, input, expected) in table {
             let bounded = asked([("1".into(), name.into(), input.clone())]);
             let call = &bounded.calls[0];
-            let rejected = call.get("rejected").as_str();
+            let rejected = call.rejected.as_deref();
             assert_eq!(rejected.is_some(), expected.is_some(), "{case}: {rejected:?}");
             assert!(
                 rejected.unwrap_or_default().contains(expected.unwrap_or_default()),
                 "{case}: {rejected:?}"
             );
-            assert_eq!(call.get("input") == &input, expected.is_none(), "{case}");
-            assert!(call.get("shown").as_str().unwrap().chars().count() <= SHOWN_CHARS, "{case}");
+            assert_eq!(call.input == input, expected.is_none(), "{case}");
+            assert!(call.shown.as_deref().unwrap().chars().count() <= SHOWN_CHARS, "{case}");
             let in_message = bounded.message.tool_uses().next().unwrap();
-            assert_eq!(&in_message.input, call.get("input"), "{case}");
+            assert_eq!(in_message.input, call.input, "{case}");
         }
     }
 
@@ -203,7 +198,7 @@ mod tests {
     fn all_calls_together_have_a_bound() {
         let input = Value::map([("content", Value::from("x".repeat(600_000)))]);
         let bounded = asked((0..3).map(|number| (number.to_string(), "Write".into(), input.clone())));
-        let rejected = |at: usize| bounded.calls[at].get("rejected").as_str().map(str::to_owned);
+        let rejected = |at: usize| bounded.calls[at].rejected.clone();
         assert_eq!((rejected(0), rejected(1)), (None, None));
         assert!(rejected(2).unwrap().contains("all calls of one answer"), "{:?}", rejected(2));
     }
@@ -215,14 +210,10 @@ mod tests {
         let bounded = asked((0..1000).map(call));
         assert_eq!(bounded.calls.len(), CALLS_MAX);
         assert_eq!(bounded.message.tool_uses().count(), CALLS_MAX);
-        let rejected: Vec<&Value> =
-            bounded.calls.iter().filter(|call| !call.get("rejected").is_null()).collect();
+        let rejected: Vec<&String> = bounded.calls.iter().filter_map(|call| call.rejected.as_ref()).collect();
         assert_eq!(rejected.len(), 1);
-        assert!(
-            rejected[0].get("rejected").as_str().unwrap().contains("asked for 1000 calls"),
-            "{rejected:?}"
-        );
-        assert!(asked((0..CALLS_MAX).map(call)).calls.iter().all(|call| call.get("rejected").is_null()));
+        assert!(rejected[0].contains("asked for 1000 calls"), "{rejected:?}");
+        assert!(asked((0..CALLS_MAX).map(call)).calls.iter().all(|call| call.rejected.is_none()));
     }
 
     #[test]
@@ -238,7 +229,7 @@ mod tests {
         ];
         for (case, parts) in table {
             let bounded = bounded_calls(Message { role: Role::Assistant, parts }, |call| call);
-            let size = Size::of(&crate::work::value(&bounded.message));
+            let size = Size::of(&crate::work::types::value(&bounded.message));
             assert!(size.fits(Size { bytes: 2 << 20, nodes: 10_000, depth: 80 }), "{case}: {size:?}");
             assert_eq!(bounded.message.tool_uses().count(), bounded.calls.len(), "{case}");
         }
@@ -266,9 +257,9 @@ mod tests {
     fn names_and_ids_are_short() {
         let bounded = asked([("i".repeat(1 << 20), "n".repeat(1 << 20), Value::Null)]);
         let call = &bounded.calls[0];
-        assert!(call.get("id").as_str().unwrap().len() <= ID_BYTES_MAX);
-        assert!(call.get("name").as_str().unwrap().len() <= NAME_BYTES_MAX);
-        assert!(call.get("rejected").as_str().unwrap().contains("no such tool"));
-        assert_eq!(bounded.message.tool_uses().next().unwrap().id, call.get("id").as_str().unwrap());
+        assert!(call.id.len() <= ID_BYTES_MAX);
+        assert!(call.name.len() <= NAME_BYTES_MAX);
+        assert!(call.rejected.as_deref().unwrap().contains("no such tool"));
+        assert_eq!(bounded.message.tool_uses().next().unwrap().id, call.id);
     }
 }

@@ -2,7 +2,7 @@
 //! newest part is what its caller needs.
 
 use super::{CALL_INPUT, CONVERSATION, RESULT_BYTES_MAX, Size, cut};
-use crate::work::value;
+use crate::work::types::value;
 use rawko_model::{Message, Part, Role, ToolResult, ToolUse};
 
 const NOTE: &str = "one part of a conversation is limited";

@@ -1,9 +1,9 @@
 //! Usage of a program, and the rest of its caller's budget. Like a model, it is not interrupted in the middle of a
 //! response: tokens and cost are checked before its next tool call.
 
-use rawko_core::Value;
-
 use rawko_model::Usage;
+
+use crate::work::types::{BudgetLeft, UsageRecord};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Account {
@@ -17,13 +17,12 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Reads the `budget` of a policy: the rest, per key.
-    pub(super) fn new(budget: &Value) -> Self {
-        let whole = |key: &str| budget.get(key).as_i64().and_then(|left| u64::try_from(left).ok());
+    pub(super) fn new(left: &BudgetLeft) -> Self {
+        let whole = |left: Option<i64>| left.and_then(|left| u64::try_from(left).ok());
         Self {
-            tokens_left: whole("tokens"),
-            cost_left_usd: budget.get("cost_usd").as_f64(),
-            tool_calls_left: whole("tool_calls"),
+            tokens_left: whole(left.tokens),
+            cost_left_usd: left.cost_usd,
+            tool_calls_left: whole(left.tool_calls),
             ..Self::default()
         }
     }
@@ -59,20 +58,19 @@ impl Account {
         self.before.plus(self.now)
     }
 
-    /// Returns the `usage` of a result, in the form that ledgers read.
-    pub(super) fn to_value(&self, time_ms: u64) -> Value {
+    /// Returns the `usage` of a result.
+    pub(super) fn record(&self, time_ms: u64) -> UsageRecord {
         let usage = self.usage();
-        let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-        Value::map([
-            ("tokens", int(usage.input_tokens.saturating_add(usage.output_tokens))),
-            ("input_tokens", int(usage.input_tokens)),
-            ("output_tokens", int(usage.output_tokens)),
-            ("cached_tokens", int(usage.cached_tokens)),
-            ("is_estimate", Value::Bool(usage.is_estimate)),
-            ("cost_usd", usage.cost_usd.map_or(Value::Null, Value::float)),
-            ("tool_calls", int(self.tool_calls)),
-            ("time_ms", int(time_ms)),
-        ])
+        UsageRecord {
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+            is_estimate: usage.is_estimate,
+            cost_usd: usage.cost_usd,
+            tool_calls: self.tool_calls,
+            time_ms,
+        }
     }
 }
 
@@ -81,7 +79,8 @@ mod tests {
     use super::*;
 
     fn account(budget: &str) -> Account {
-        Account::new(&serde_json::from_str(budget).unwrap())
+        let budget: Option<BudgetLeft> = serde_json::from_str(budget).unwrap();
+        Account::new(&budget.unwrap_or_default())
     }
 
     #[test]
@@ -112,10 +111,9 @@ mod tests {
             [account.count_call(), account.count_call(), account.count_call()],
             [Ok(()), Ok(()), Err("tool_calls")]
         );
-        let usage = account.to_value(9);
-        let numbers = ["tokens", "tool_calls", "time_ms"].map(|key| usage.get(key).as_i64());
-        assert_eq!(numbers, [Some(15), Some(2), Some(9)]);
+        let usage = account.record(9);
+        assert_eq!((usage.tokens, usage.tool_calls, usage.time_ms), (15, 2, 9));
         // The cost of the first round is unknown.
-        assert!(usage.get("cost_usd").is_null());
+        assert_eq!(usage.cost_usd, None);
     }
 }

@@ -5,24 +5,27 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rawko_core::Value;
-use rawko_host::{Call, ServiceError};
+use rawko_core::{ServiceClass, Value};
+use rawko_host::Call;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::account::Account;
 use super::halt::Halt;
+use super::request;
 use super::transcript::Transcript;
+use crate::work::hooked::Hooked;
 use crate::work::tool::{self, noticed};
-use crate::work::{Workshop, untrust, value};
+use crate::work::types::{AgentRun, CallPolicy, value};
+use crate::work::{AgentServices, untrust};
 use rawko_arbiter::loop_control::{LoopMemory, LoopSettings, Verdict};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{Message, Part, ToolResult, ToolUse, Usage};
-use rawko_programs::process::{Cancelling, TurnHost, TurnResult};
+use rawko_programs::program::{Cancelling, ProgramHost, TurnResult};
 use rawko_tools::{Clearance, Grant, Running, ToolCall, ToolOutcome};
 
 pub(super) struct Attendant<'w> {
-    pub(super) workshop: &'w Workshop,
+    pub(super) agent_services: &'w AgentServices,
     pub(super) call: &'w Call,
     pub(super) grant: Grant,
     loops: LoopSettings,
@@ -51,27 +54,27 @@ pub(super) struct State {
 
 impl<'w> Attendant<'w> {
     pub(super) fn new(
-        workshop: &'w Workshop,
+        agent_services: &'w AgentServices,
         call: &'w Call,
         grant: Grant,
         loops: LoopSettings,
         deadline: Instant,
-        input: &Value,
-    ) -> Result<Self, ServiceError> {
+        input: &AgentRun,
+    ) -> Self {
         let state = State {
             transcript: Transcript::default(),
-            account: Account::new(call.policy.get("budget")),
-            memory: tool::memory(input)?,
-            plan: input.get("plan").clone(),
+            account: Account::new(&CallPolicy::of(call).budget()),
+            memory: input.memory.clone(),
+            plan: input.plan.clone(),
             changes: 0,
             files: BTreeSet::new(),
-            untrusted: untrust::sources(input.get("untrusted"), &[]),
+            untrusted: untrust::sources(&input.untrusted, &[]),
             runs: 0,
-            session: call.input.get("session").as_str().map(str::to_owned),
+            session: request::session(call),
             halt: None,
         };
         let (state, halting) = (Mutex::new(state), Notify::new());
-        Ok(Self { workshop, call, grant, loops, deadline, state, halting })
+        Self { agent_services, call, grant, loops, deadline, state, halting }
     }
 
     /// A panic never leaves a partial change behind, so a poisoned lock is safe to use.
@@ -149,8 +152,19 @@ impl<'w> Attendant<'w> {
 
     /// Checks governance by the tool's own name, and writes the audit entry before the call runs.
     pub(super) async fn admit(&self, tool: &str, key: &str) -> Result<(), ToolOutcome> {
-        let own = self.workshop.toolbox.canonical_name(tool).unwrap_or_else(|| tool.to_owned());
-        let admitted = self.call.warden.admit(&format!("tool:{own}"), key).await;
+        let own = self.agent_services.toolbox.canonical_name(tool).unwrap_or_else(|| tool.to_owned());
+        let admitted = self.call.runtime_gate.admit(&ServiceClass::Tool.named(&own), key).await;
+        admitted.map_err(|why| ToolOutcome::failed(format!("refused: {why}")))
+    }
+
+    /// Checks governance for an action that other layers have judged; one audit line has every verdict.
+    pub(super) async fn admit_judged(
+        &self,
+        names: Vec<String>,
+        key: &str,
+        others: &Result<String, String>,
+    ) -> Result<(), ToolOutcome> {
+        let admitted = self.call.runtime_gate.admit_judged(&names, key, others).await;
         admitted.map_err(|why| ToolOutcome::failed(format!("refused: {why}")))
     }
 
@@ -170,14 +184,20 @@ impl<'w> Attendant<'w> {
             plan: &plan,
             notes: &Value::NULL,
             // The program waits for its result, so a person cannot be asked first.
-            clearance: Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None },
+            clearance: Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() },
         };
         if let Err(refused) = self.admit(&asked.name, &idempotency).await {
             return refused;
         }
-        let outcome = self.workshop.toolbox.run(call, &self.grant).await;
+        let hooked = Hooked {
+            agent_services: self.agent_services,
+            asked,
+            instance: &self.call.instance,
+            grant: &self.grant,
+        };
+        let outcome = hooked.run(self.agent_services.toolbox.run(call, &self.grant)).await;
         self.note(asked, &outcome);
-        let source = untrust::source(self.workshop, asked, &outcome);
+        let source = untrust::source(self.agent_services, asked, &outcome);
         self.taint(source.clone());
         untrust::marked(outcome, source.as_deref())
     }
@@ -192,7 +212,8 @@ impl<'w> Attendant<'w> {
 
     /// Counts a change, with its files if known.
     pub(super) fn changed<'p>(&self, paths: impl IntoIterator<Item = &'p str>) {
-        let root = self.workshop.root.canonicalize().unwrap_or_else(|_| self.workshop.root.clone());
+        let root =
+            self.agent_services.root.canonicalize().unwrap_or_else(|_| self.agent_services.root.clone());
         let below = |path: &str| {
             let path = Path::new(path);
             path.strip_prefix(&root).unwrap_or(path).display().to_string()
@@ -204,19 +225,18 @@ impl<'w> Attendant<'w> {
 
     /// Records the changes of a call.
     fn note(&self, asked: &ToolUse, outcome: &ToolOutcome) {
-        let changed = !outcome.is_error && self.workshop.toolbox.may_change(&asked.name, &asked.input);
+        let changed = !outcome.is_error && self.agent_services.toolbox.may_change(&asked.name, &asked.input);
+        let facts = outcome.facts();
         if changed {
-            self.changed(outcome.data.get("path").as_str());
+            self.changed(facts.path.as_deref());
         }
-        let mut state = self.state();
-        let plan = outcome.data.get("plan");
-        if !plan.is_null() {
-            state.plan = plan.clone();
+        if !facts.plan.is_null() {
+            self.state().plan = facts.plan;
         }
     }
 }
 
-impl TurnHost for Attendant<'_> {
+impl ProgramHost for Attendant<'_> {
     fn tool(&self, tool_use: ToolUse) -> Running<'_> {
         Box::pin(async move {
             if let Err(used_up) = self.count_call() {

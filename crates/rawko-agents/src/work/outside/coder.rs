@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, Value};
 
 use super::attendant::Attendant;
-use super::permission::{Wish, absolute, directories, wishes};
+use super::permission::{RequiredTool, absolute, directories, required_tools};
 use rawko_model::provider::StreamEvent;
 use rawko_model::{ToolUse, Usage};
-use rawko_programs::acp::{AcpHost, AgentOperation, Deciding, Reading, Verdict, Writing};
-use rawko_programs::process::{Cancelling, TurnHost};
-use rawko_tools::{Clearance, Running, ToolCall, ToolOutcome};
+use rawko_programs::program::{
+    AgentOperation, CallResult, Cancelling, Deciding, ProgramHost, Reading, Verdict, Writing,
+};
+use rawko_tools::{Clearance, Effect, Judgement, Running, ToolCall, ToolOutcome};
 
 pub(super) struct Coder<'a> {
     attendant: &'a Attendant<'a>,
@@ -27,6 +28,10 @@ pub(super) struct Coder<'a> {
 struct Calls {
     known: BTreeSet<String>,
     open: BTreeSet<String>,
+    /// Allowed calls without a result.
+    granted: BTreeSet<String>,
+    /// Calls with a result.
+    closed: BTreeSet<String>,
     /// Number of requested files.
     files: u64,
 }
@@ -61,28 +66,41 @@ impl<'a> Coder<'a> {
 
     /// Checks everything the request needs; returns the first refusal.
     async fn judge(&self, asked: &AgentOperation) -> ToolOutcome {
-        let toolbox = &self.attendant.workshop.toolbox;
+        let toolbox = &self.attendant.agent_services.toolbox;
         let own = asked.tool.as_deref().and_then(|name| toolbox.canonical_name(name));
-        let (all, places) = match (wishes(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
-            (Ok(all), Ok(places)) => (all, places),
-            (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
-        };
-        for Wish { tool, input } in &all {
-            if let Err(refused) = self.attendant.admit(tool, &self.key(&asked.id)).await {
-                return refused;
-            }
+        let (all, places) =
+            match (required_tools(asked, own.as_deref(), self.cwd), directories(asked, self.cwd)) {
+                (Ok(all), Ok(places)) => (all, places),
+                (Err(why), _) | (_, Err(why)) => return ToolOutcome::failed(format!("refused: {why}")),
+            };
+        let (mut verdicts, mut refusal) = (Vec::new(), None);
+        for RequiredTool { tool, input } in &all {
             let untrusted = self.attendant.state().untrusted.first().cloned();
-            let clearance = Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None };
+            let clearance = Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() };
+            let judged = toolbox.judge(tool, input, &self.attendant.grant, untrusted.as_deref());
             let outcome = toolbox.permits(tool, input, &self.attendant.grant, clearance).await;
+            verdicts.push(verdict(tool, &judged, &outcome));
             if outcome.is_error {
-                return outcome;
+                refusal.get_or_insert(outcome);
             }
+        }
+        let names: Vec<String> = all.iter().map(|required| self.service(&required.tool)).collect();
+        let verdicts = verdicts.join("; ");
+        let others = if refusal.is_some() { Err(verdicts) } else { Ok(verdicts) };
+        if let Err(refused) = self.attendant.admit_judged(names, &self.key(&asked.id), &others).await {
+            return refused;
+        }
+        if let Some(refused) = refusal {
+            return refused;
+        }
+        for RequiredTool { tool, input } in &all {
             self.attendant.taint(toolbox.untrusted_source(tool, input));
         }
         let outside = places.iter().map(|place| toolbox.confines(place)).find(|outcome| outcome.is_error);
-        let mut changing = all.iter().filter(|wish| toolbox.may_change(&wish.tool, &wish.input)).peekable();
+        let mut changing =
+            all.iter().filter(|required| toolbox.may_change(&required.tool, &required.input)).peekable();
         if outside.is_none() && changing.peek().is_some() {
-            self.attendant.changed(changing.filter_map(|wish| wish.input.get("path").as_str()));
+            self.attendant.changed(changing.filter_map(|required| required.input.get("path").as_str()));
         }
         outside.unwrap_or_else(|| ToolOutcome::ok("allowed"))
     }
@@ -96,13 +114,28 @@ impl<'a> Coder<'a> {
         let tool_use = ToolUse { id: asked.id.clone(), name, input: asked.input };
         if outcome.is_error {
             let (outcome, _) = self.attendant.attempt(tool_use, std::future::ready(outcome)).await;
+            self.calls().closed.insert(asked.id.clone());
             self.attendant.close(&asked.id, outcome.content, true);
             return Verdict::Deny;
         }
         // Only the agent knows the result, so loop control does not see it.
         self.attendant.state().transcript.called(tool_use);
-        self.attendant.close(&asked.id, outcome.content, false);
+        self.calls().granted.insert(asked.id);
         Verdict::Allow
+    }
+
+    /// Closes the calls of a turn whose results the agent did not report.
+    pub(super) fn finish(&self) {
+        let granted = std::mem::take(&mut self.calls().granted);
+        for id in granted {
+            self.attendant.close(&id, "allowed; the agent reported no result".to_owned(), false);
+        }
+    }
+
+    /// Returns the name of a tool in governance and audit.
+    fn service(&self, tool: &str) -> String {
+        let own = self.attendant.agent_services.toolbox.canonical_name(tool);
+        ServiceClass::Tool.named(own.as_deref().unwrap_or(tool))
     }
 
     /// Returns the key of an operation within the call.
@@ -123,7 +156,9 @@ impl<'a> Coder<'a> {
         let key = self.key(&id);
         let reading = async {
             match attendant.admit("Read", &key).await {
-                Ok(()) => attendant.workshop.toolbox.read_text(&path, from, count, &attendant.grant).await,
+                Ok(()) => {
+                    attendant.agent_services.toolbox.read_text(&path, from, count, &attendant.grant).await
+                }
                 Err(refused) => refused,
             }
         };
@@ -150,11 +185,11 @@ impl<'a> Coder<'a> {
             idempotency: &idempotency,
             plan: &Value::NULL,
             notes: &Value::NULL,
-            clearance: Clearance { approved: false, untrusted: untrusted.as_deref(), answer: None },
+            clearance: Clearance { untrusted: untrusted.as_deref(), ..Clearance::default() },
         };
         let writing = async {
             match attendant.admit("Write", &idempotency).await {
-                Ok(()) => attendant.workshop.toolbox.run(call, &attendant.grant).await,
+                Ok(()) => attendant.agent_services.toolbox.run(call, &attendant.grant).await,
                 Err(refused) => refused,
             }
         };
@@ -163,12 +198,27 @@ impl<'a> Coder<'a> {
         if outcome.is_error {
             return Err(outcome.content);
         }
-        attendant.changed(outcome.data.get("path").as_str());
+        attendant.changed(outcome.facts().path.as_deref());
         Ok(())
     }
 }
 
-impl TurnHost for Coder<'_> {
+/// Returns the verdicts of the layers besides governance on one tool use.
+fn verdict(tool: &str, judged: &Judgement, outcome: &ToolOutcome) -> String {
+    let effect = match judged.effect {
+        Effect::Allow => "allow",
+        Effect::Ask => "ask about",
+        Effect::Deny => "deny",
+    };
+    let by = if judged.rule.is_empty() { String::new() } else { format!(" ({})", judged.rule) };
+    let tools = match outcome.is_error {
+        true => outcome.content.strip_prefix("refused: ").unwrap_or(&outcome.content).to_owned(),
+        false => "allowed".to_owned(),
+    };
+    format!("permissions {effect} `{tool}`{by}; tools and paths: {tools}")
+}
+
+impl ProgramHost for Coder<'_> {
     fn tool(&self, tool_use: ToolUse) -> Running<'_> {
         self.attendant.tool(tool_use)
     }
@@ -196,9 +246,23 @@ impl TurnHost for Coder<'_> {
     fn cancelled(&self) -> Cancelling<'_> {
         self.attendant.cancelled()
     }
-}
 
-impl AcpHost for Coder<'_> {
+    fn returned(&self, result: CallResult) {
+        let CallResult { id, name, input, content, is_error } = result;
+        let is_granted = {
+            let mut calls = self.calls();
+            if !calls.closed.insert(id.clone()) {
+                return;
+            }
+            calls.granted.remove(&id)
+        };
+        if !is_granted {
+            let tool_use = ToolUse { id: id.clone(), name, input };
+            self.attendant.state().transcript.called(tool_use);
+        }
+        self.attendant.close(&id, content, is_error);
+    }
+
     fn permit(&self, asked: AgentOperation) -> Deciding<'_> {
         Box::pin(self.decide(asked))
     }

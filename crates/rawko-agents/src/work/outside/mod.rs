@@ -14,7 +14,7 @@ mod transcript;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rawko_core::Value;
+use rawko_core::{ServiceClass, ServiceName, Value};
 use rawko_host::{Call, Category, ServiceError};
 use tokio::time::{Instant, timeout_at};
 
@@ -23,15 +23,16 @@ use self::coder::Coder;
 use self::halt::Halt;
 use self::report::Report;
 use self::stopping::{Next, Rounds, Stopped};
-use super::attachments::{Attached, load_all};
-use super::{Workshop, open, trees};
+use super::attachments::{AttachedImages, load_all};
+use super::open::Isolation;
+use super::types::{AgentResult, CallPolicy, CloseOutput, value};
+use super::{AgentServices, open, trees};
 use crate::agent::{AgentCommand, AgentFile, Kind};
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Role};
 use rawko_process::{Confinement, Egress, HostRules, Profile};
-use rawko_programs::acp::AcpAgent;
-use rawko_programs::process::{ProcessAgent, TurnError, TurnRequest, TurnResult};
+use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, WireFormat};
 
 /// Silence timeout, unless less time is left.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
@@ -40,75 +41,65 @@ const ENDING_MAX: Duration = Duration::from_secs(15);
 
 /// Runs a program, in a worktree of its own if it is to be isolated. The result then has the commit and the diff.
 pub(super) async fn isolated(
-    workshop: &Workshop,
-    project: &Workshop,
+    agent_services: &AgentServices,
+    project: &AgentServices,
     call: Call,
 ) -> Result<Value, ServiceError> {
-    let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
+    let agent = agent_services.agent(ServiceName::of(&call.name).member)?;
     let (owner, name) = (call.idempotency.to_string(), super::apart::name_of_call(&call, &agent.name));
-    if workshop.worktree.is_some() || project.isolate(agent, &owner, &name, &call.input).await?.is_none() {
-        return turn(workshop, call).await;
+    let asked = request::isolation(&call);
+    let asked = Isolation { isolation: &asked.isolation, worktree: &asked.worktree };
+    if agent_services.worktree.is_some() || project.isolate(agent, &owner, &name, asked).await?.is_none() {
+        return Ok(value(&turn(agent_services, call).await?));
     }
     let Some(own) = project.apart_for(&owner) else {
         return Err(ServiceError::new(Category::Failed, "the worktree of this agent is gone"));
     };
     let result = turn(&own, call).await;
-    let closed = super::apart::close(project, &owner).await?;
-    match result {
-        Ok(Value::Map(report)) => {
-            let mut report = (*report).clone();
-            report.insert("worktree".into(), closed.get("worktree").clone());
-            Ok(Value::Map(report.into()))
-        }
-        result => result,
-    }
+    let CloseOutput { worktree } = super::apart::close(project, &owner).await?;
+    Ok(value(&AgentResult { worktree, ..result? }))
 }
 
-async fn turn(workshop: &Workshop, call: Call) -> Result<Value, ServiceError> {
+async fn turn(agent_services: &AgentServices, call: Call) -> Result<AgentResult, ServiceError> {
     let started = Instant::now();
-    let agent = workshop.agent(call.name.strip_prefix("agent:").unwrap_or(&call.name))?;
-    let input = request::input(agent, &call);
-    let phase = open::phase(workshop, input.get("phase"))?;
-    let grant = workshop.within(&open::grant(workshop, agent, phase, &call)?);
-    let time = Duration::from_millis(input.get("time_ms").as_i64().unwrap_or(0).unsigned_abs());
-    let program = Program::new(workshop, agent, time, &grant)?;
-    let loops = workshop.loops.narrowed(call.policy.get("loop"));
+    let agent = agent_services.agent(ServiceName::of(&call.name).member)?;
+    let input = request::input(agent, &call)?;
+    let phase = open::phase(agent_services, input.phase.as_deref())?;
+    let grant =
+        agent_services.within(&open::grant(agent_services, agent, phase, input.grant.as_ref(), &call));
+    let time = Duration::from_millis(input.time_ms.unsigned_abs());
+    let program = program(agent_services, agent, time, &grant)?;
+    let loops = agent_services.loops.narrowed(&CallPolicy::of(&call).loops);
     let loops = loops.map_err(|error| ServiceError::new(Category::Failed, error.to_string()))?;
     let (mut first, messages) = request::first(agent, phase, &input, &call)?;
     // The program gets images as they are, the conversation in the chart a reference to each.
     first.messages = load_all(first.messages, &call.contents).await?;
     // Their data is stored with the input of this call.
-    let mut messages = Attached::default().keep_all(messages);
-    first.tools = program.told_of(workshop, &grant).await;
+    let mut messages = AttachedImages::default().keep_all(messages);
+    if program.wire.takes_tools() {
+        first.tools = agent_services.toolbox.specs(&grant).await;
+    }
     let deadline = started + time;
-    let attendant = Attendant::new(workshop, &call, grant, loops.clone(), deadline, &input)?;
+    let attendant = Attendant::new(agent_services, &call, grant, loops.clone(), deadline, &input);
     if let Some(last) = messages.pop() {
         attendant.state().transcript.messages = messages;
         attendant.ask(last);
     }
-    let own_goal = input.get("goal");
     let goal = match phase {
-        Some((_, phase)) if own_goal.is_null() => &phase.goal,
-        Some(_) | None => own_goal,
+        Some((_, phase)) if input.goal.is_null() => &phase.goal,
+        Some(_) | None => &input.goal,
     };
-    let schema = open::schema(&input)?;
+    let schema = open::schema(&input.schema)?;
     let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
-    let label = format!("agent:{}", agent.name);
-    let (result, checkpoint) = trees::recorded(workshop, &call, &label, job.run(first)).await;
-    match (result, checkpoint.as_map()) {
-        (Ok(Value::Map(report)), Some(_)) => {
-            let mut report = (*report).clone();
-            report.insert("checkpoint".into(), checkpoint);
-            Ok(Value::Map(report.into()))
-        }
-        (result, _) => result,
-    }
+    let label = ServiceClass::Agent.named(&agent.name);
+    let (result, checkpoint) = trees::recorded(agent_services, &call, &label, job.run(first)).await;
+    Ok(AgentResult { checkpoint, ..result? })
 }
 
 /// One execution of one program.
 struct Job<'w> {
     agent: &'w AgentFile,
-    program: Program,
+    program: ProgramAgent,
     attendant: Attendant<'w>,
     loops: LoopSettings,
     goal: &'w Value,
@@ -119,7 +110,7 @@ struct Job<'w> {
 
 impl Job<'_> {
     /// Runs rounds until the program is done or must stop.
-    async fn run(&self, first: TurnRequest) -> Result<Value, ServiceError> {
+    async fn run(&self, first: TurnRequest) -> Result<AgentResult, ServiceError> {
         let (mut request, mut rounds) = (first.clone(), Rounds::default());
         loop {
             let result = self.round(request).await?;
@@ -146,7 +137,7 @@ impl Job<'_> {
 
     /// Runs one turn of the program, and ends the work if there is a reason to.
     async fn round(&self, request: TurnRequest) -> Result<TurnResult, ServiceError> {
-        let turn = self.program.turn(request, &self.attendant);
+        let turn = self.turn(request);
         let result = timeout_at(self.deadline + ENDING_MAX, turn).await;
         if let Ok(Ok(result)) = &result {
             self.attendant.take(result);
@@ -162,6 +153,19 @@ impl Job<'_> {
             (None, Ok(Err(error))) => Err(self.report(Value::Null).failed(&error)),
             // Only a timeout ends the turn without a halt.
             (None, Err(_)) => Err(self.report(Value::Null).halted(&Halt::out_of_time())),
+        }
+    }
+
+    async fn turn(&self, request: TurnRequest) -> Result<TurnResult, TurnError> {
+        match self.program.wire.takes_tools() {
+            true => self.program.turn(request, &self.attendant).await,
+            // It asks for permissions and files instead.
+            false => {
+                let coder = Coder::new(&self.attendant, &self.program.cwd);
+                let result = self.program.turn(request, &coder).await;
+                coder.finish();
+                result
+            }
         }
     }
 
@@ -196,73 +200,47 @@ impl Job<'_> {
     }
 }
 
-enum Program {
-    Process(ProcessAgent),
-    Acp(AcpAgent),
-}
-
 /// Returns true if the person approved a host in the settings.
 fn has_approved(egress: &Egress) -> bool {
     !egress.rules.approved.is_empty()
 }
 
-impl Program {
-    fn new(
-        workshop: &Workshop,
-        agent: &AgentFile,
-        time: Duration,
-        grant: &rawko_tools::Grant,
-    ) -> Result<Self, ServiceError> {
-        let wrong =
-            |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
-        let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
-        let cwd = place(workshop, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
-        let env = command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let environment = workshop.environment.clone();
+/// Returns the program of an agent.
+fn program(
+    agent_services: &AgentServices,
+    agent: &AgentFile,
+    time: Duration,
+    grant: &rawko_tools::Grant,
+) -> Result<ProgramAgent, ServiceError> {
+    let wrong = |why: &str| ServiceError::new(Category::Failed, format!("the agent `{}` {why}", agent.name));
+    let wire = match agent.kind {
+        Kind::Process => WireFormat::lines(),
+        Kind::Acp => WireFormat::acp(),
+        Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => return Err(wrong("is not a program")),
+    };
+    let command = agent.command.as_ref().ok_or_else(|| wrong("is not a program"))?;
+    let cwd =
+        place(agent_services, command).ok_or_else(|| wrong("has a `cwd` that is outside the project"))?;
+    let egress = agent_services.confinement.egress.clone();
+    // The program waits for its connection, so a person cannot be asked first.
+    let egress = egress.or_else(|| agent_services.toolbox.program_egress(grant).filter(has_approved));
+    let egress = egress
+        .map(|egress| Egress { rules: HostRules { asks_unlisted: false, ..grant.host_rules() }, ..egress });
+    let confinement = Confinement { egress, ..agent_services.confinement.clone() };
+    Ok(ProgramAgent {
+        args: command.args.clone(),
+        env: command.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         // Slightly longer than the remaining time, so that it is cancelled rather than timed out for silence.
-        let timeout = SILENCE_MAX.min(time + Duration::from_secs(1));
-        let (args, program) = (command.args.clone(), command.program.clone());
-        let egress = workshop.confinement.egress.clone();
-        // The program waits for its connection, so a person cannot be asked first.
-        let egress = egress.or_else(|| workshop.toolbox.program_egress(grant).filter(has_approved));
-        let egress = egress.map(|egress| Egress {
-            rules: HostRules { asks_unlisted: false, ..grant.host_rules() },
-            ..egress
-        });
-        let confinement = Confinement { egress, ..workshop.confinement.clone() };
-        let profile = confinement.profile_of("agent", &agent.name, Profile::Program(grant.access()));
-        match agent.kind {
-            Kind::Process => {
-                let own = ProcessAgent::new(program, cwd, environment);
-                Ok(Program::Process(ProcessAgent { args, env, timeout, profile, confinement, ..own }))
-            }
-            Kind::Acp => {
-                let own = AcpAgent::new(program, cwd, environment);
-                Ok(Program::Acp(AcpAgent { args, env, timeout, profile, confinement, ..own }))
-            }
-            Kind::Llm | Kind::Human | Kind::Scripted | Kind::Chart => Err(wrong("is not a program")),
-        }
-    }
-
-    /// A coding agent has its own tools.
-    async fn told_of(&self, workshop: &Workshop, grant: &rawko_tools::Grant) -> Vec<rawko_model::ToolSpec> {
-        match self {
-            Program::Process(_) => workshop.toolbox.specs(grant).await,
-            Program::Acp(_) => Vec::new(),
-        }
-    }
-
-    async fn turn(&self, request: TurnRequest, attendant: &Attendant<'_>) -> Result<TurnResult, TurnError> {
-        match self {
-            Program::Process(agent) => agent.turn(request, attendant).await,
-            Program::Acp(agent) => agent.turn(request, &Coder::new(attendant, &agent.cwd)).await,
-        }
-    }
+        timeout: SILENCE_MAX.min(time + Duration::from_secs(1)),
+        profile: confinement.profile_of("agent", &agent.name, Profile::Program(grant.access())),
+        confinement,
+        ..ProgramAgent::new(wire, command.program.clone(), cwd, agent_services.environment.clone())
+    })
 }
 
 /// Returns the working directory: within the project, also after resolving links.
-fn place(workshop: &Workshop, command: &AgentCommand) -> Option<PathBuf> {
-    let root = workshop.root.canonicalize().ok()?;
+fn place(agent_services: &AgentServices, command: &AgentCommand) -> Option<PathBuf> {
+    let root = agent_services.root.canonicalize().ok()?;
     let cwd = root.join(&command.cwd);
     // A missing directory is reported when the program is started.
     let real = cwd.canonicalize().unwrap_or_else(|_| cwd.clone());

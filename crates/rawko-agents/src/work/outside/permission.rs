@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rawko_core::Value;
 
-use rawko_programs::acp::{AgentOperation, AskedKind};
+use rawko_programs::program::{AgentOperation, AskedKind};
 
 /// Keys under which agents send the path of a file.
 const PATH_KEYS: [&str; 6] = ["path", "file_path", "filePath", "abs_path", "absolute_path", "notebook_path"];
@@ -14,12 +14,12 @@ const DIRECTORY_KEYS: [&str; 3] = ["cwd", "workdir", "directory"];
 
 /// A tool use that must be allowed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wish {
+pub(super) struct RequiredTool {
     pub(super) tool: String,
     pub(super) input: Value,
 }
 
-impl Wish {
+impl RequiredTool {
     fn new(tool: &str, key: &str, text: &str) -> Self {
         Self { tool: tool.to_owned(), input: Value::map([(key.to_owned(), Value::str(text))]) }
     }
@@ -31,8 +31,12 @@ impl Wish {
 
 /// Returns every tool use that must be allowed, or the reason why the request cannot be allowed at all. `own` is our
 /// name of the agent's tool, if it has one; `cwd` is the agent's working directory.
-pub(super) fn wishes(asked: &AgentOperation, own: Option<&str>, cwd: &Path) -> Result<Vec<Wish>, String> {
-    let mut wishes = match asked.kind {
+pub(super) fn required_tools(
+    asked: &AgentOperation,
+    own: Option<&str>,
+    cwd: &Path,
+) -> Result<Vec<RequiredTool>, String> {
+    let mut required_tools = match asked.kind {
         AskedKind::Read => on_files("Read", asked, cwd)?,
         AskedKind::Edit => on_files(if own == Some("Write") { "Write" } else { "Edit" }, asked, cwd)?,
         AskedKind::Delete | AskedKind::Move => on_files("Write", asked, cwd)?,
@@ -45,43 +49,43 @@ pub(super) fn wishes(asked: &AgentOperation, own: Option<&str>, cwd: &Path) -> R
         }
         // A known tool name is more specific than the kind `Other`.
         AskedKind::Other if own.is_some() => Vec::new(),
-        AskedKind::Other => vec![Wish::bare(asked.tool.as_deref().unwrap_or("other"))],
+        AskedKind::Other => vec![RequiredTool::bare(asked.tool.as_deref().unwrap_or("other"))],
     };
-    if let Some(tool) = own.filter(|tool| !wishes.iter().any(|wish| wish.tool == *tool)) {
-        wishes.extend(by_name(tool, asked, cwd)?);
+    if let Some(tool) = own.filter(|tool| !required_tools.iter().any(|required| required.tool == *tool)) {
+        required_tools.extend(by_name(tool, asked, cwd)?);
     }
-    Ok(wishes)
+    Ok(required_tools)
 }
 
-fn by_name(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn by_name(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<RequiredTool>, String> {
     match tool {
         "Read" | "Write" | "Edit" => on_files(tool, asked, cwd),
         "Glob" | "Grep" => somewhere(tool, asked, cwd),
         "Bash" => Ok(vec![command(asked)?]),
         "WebFetch" => Ok(vec![fetch(asked)]),
-        _ => Ok(vec![Wish::bare(tool)]),
+        _ => Ok(vec![RequiredTool::bare(tool)]),
     }
 }
 
 /// Maps an operation on files, which must name them.
-fn on_files(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn on_files(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<RequiredTool>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
         return Err(format!("it does not say which file `{}` is about", shown(asked)));
     }
-    Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
+    Ok(paths.iter().map(|path| RequiredTool::new(tool, "path", path)).collect())
 }
 
 /// Maps an operation anywhere in the project, unless it names a path.
-fn somewhere(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<Wish>, String> {
+fn somewhere(tool: &str, asked: &AgentOperation, cwd: &Path) -> Result<Vec<RequiredTool>, String> {
     let paths = paths(asked, cwd)?;
     if paths.is_empty() {
-        return Ok(vec![Wish::new(tool, "path", ".")]);
+        return Ok(vec![RequiredTool::new(tool, "path", ".")]);
     }
-    Ok(paths.iter().map(|path| Wish::new(tool, "path", path)).collect())
+    Ok(paths.iter().map(|path| RequiredTool::new(tool, "path", path)).collect())
 }
 
-fn command(asked: &AgentOperation) -> Result<Wish, String> {
+fn command(asked: &AgentOperation) -> Result<RequiredTool, String> {
     let line = match asked.input.get("command") {
         Value::Str(line) => line.to_string(),
         Value::List(words) => {
@@ -93,7 +97,7 @@ fn command(asked: &AgentOperation) -> Result<Wish, String> {
     if line.trim().is_empty() {
         return Err(format!("it does not say which command `{}` is", shown(asked)));
     }
-    Ok(Wish::new("Bash", "command", &line))
+    Ok(RequiredTool::new("Bash", "command", &line))
 }
 
 /// Returns the working directory, if given: it determines the meaning of paths in a command.
@@ -101,11 +105,11 @@ pub(super) fn directories(asked: &AgentOperation, cwd: &Path) -> Result<Vec<Stri
     texts(asked, &DIRECTORY_KEYS).map(|directory| absolute(directory, cwd)).collect()
 }
 
-fn fetch(asked: &AgentOperation) -> Wish {
+fn fetch(asked: &AgentOperation) -> RequiredTool {
     match asked.input.get("url").as_str() {
-        Some(url) => Wish::new("WebFetch", "url", url),
+        Some(url) => RequiredTool::new("WebFetch", "url", url),
         // A web search or similar: it cannot be checked without a URL, and the check reports that.
-        None => Wish::bare("WebFetch"),
+        None => RequiredTool::bare("WebFetch"),
     }
 }
 
@@ -157,9 +161,10 @@ mod tests {
     }
 
     fn told(asked: &AgentOperation, own: Option<&str>) -> String {
-        match wishes(asked, own, Path::new("/p")) {
-            Ok(wishes) => {
-                let each = wishes.iter().map(|wish| format!("{} {}", wish.tool, wish.input));
+        match required_tools(asked, own, Path::new("/p")) {
+            Ok(required_tools) => {
+                let each =
+                    required_tools.iter().map(|required| format!("{} {}", required.tool, required.input));
                 each.collect::<Vec<_>>().join(" + ")
             }
             Err(why) => why,

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 use super::attendant::Attendant;
 use super::halt::Halt;
 use crate::work::bounds::{TEXT_BYTES_MAX, bounded_data, bounded_transcript, cut};
-use crate::work::value;
+use crate::work::types::{AgentFailure, AgentResult, value};
 use rawko_model::provider::ErrorCode;
-use rawko_programs::process::TurnError;
+use rawko_programs::program::TurnError;
 
 const TEXT_NOTE: &str = "the text of one answer is limited";
 
@@ -23,8 +23,8 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    pub(super) fn finished(&self) -> Value {
-        Value::map([("outcome", Value::str("finished"))].into_iter().chain(self.work()))
+    pub(super) fn finished(&self) -> AgentResult {
+        self.work("finished")
     }
 
     pub(super) fn halted(&self, halt: &Halt) -> ServiceError {
@@ -32,8 +32,12 @@ impl Report<'_> {
             Halt::Limit { code, message } => self.limit(*code, message),
             Halt::Loop { detector, message } => {
                 // The host has no such category of its own; the chart `agent` uses the same word.
-                let more = [("category", Value::str("loop")), ("detector", Value::str(detector.as_str()))];
-                let error = self.error(Category::Failed, message, "loop_detected", more);
+                let failure = AgentFailure {
+                    category: Some("loop".to_owned()),
+                    detector: Some(*detector),
+                    ..AgentFailure::default()
+                };
+                let error = self.error(Category::Failed, message, "loop_detected", failure);
                 ServiceError { retryable: Some(false), ..error }
             }
         }
@@ -41,13 +45,14 @@ impl Report<'_> {
 
     /// `code` names the agent's own limit; the caller uses it to decide if others may continue.
     pub(super) fn limit(&self, code: Option<&str>, message: &str) -> ServiceError {
-        let code = code.map_or(Value::Null, Value::str);
-        self.error(Category::Limit, message, "limit_reached", [("code", code)])
+        let failure = AgentFailure { code: code.map(str::to_owned), ..AgentFailure::default() };
+        self.error(Category::Limit, message, "limit_reached", failure)
     }
 
     /// It stopped without the requested result.
     pub(super) fn unfit(&self, category: Category, code: &str, message: &str) -> ServiceError {
-        self.error(category, message, "failed", [("code", Value::str(code))])
+        let failure = AgentFailure { code: Some(code.to_owned()), ..AgentFailure::default() };
+        self.error(category, message, "failed", failure)
     }
 
     pub(super) fn failed(&self, error: &TurnError) -> ServiceError {
@@ -60,39 +65,48 @@ impl Report<'_> {
             TurnError::Malformed(_) | TurnError::TooLong { .. } => "malformed",
             TurnError::Cancelled => "cancelled",
         };
-        let more = [("code", Value::str(code)), ("transient", Value::Bool(error.is_transient()))];
-        let told = self.error(category(error), &error.to_string(), "failed", more);
+        let failure = AgentFailure {
+            code: Some(code.to_owned()),
+            transient: Some(error.is_transient()),
+            ..AgentFailure::default()
+        };
+        let told = self.error(category(error), &error.to_string(), "failed", failure);
         ServiceError { retryable: Some(error.is_transient()), ..told }.with_outcome(attempt_outcome(error))
     }
 
-    fn error<const N: usize>(
-        &self,
-        category: Category,
-        message: &str,
-        outcome: &str,
-        more: [(&'static str, Value); N],
-    ) -> ServiceError {
-        let details = [("outcome", Value::str(outcome))].into_iter().chain(self.work()).chain(more);
-        ServiceError::new(category, message).with_details(Value::map(details))
+    fn error(&self, category: Category, message: &str, outcome: &str, failure: AgentFailure) -> ServiceError {
+        let details = FailedWork { work: self.work(outcome), failure };
+        ServiceError::new(category, message).with_details(value(&details))
     }
 
-    fn work(&self) -> [(&'static str, Value); 11] {
+    fn work(&self, outcome: &str) -> AgentResult {
         let time_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = self.attendant.state();
-        [
-            ("agent", Value::str(self.agent)),
-            ("text", Value::from(cut(state.transcript.text().to_owned(), TEXT_BYTES_MAX, TEXT_NOTE))),
-            ("data", bounded_data(self.data.clone())),
-            ("plan", state.plan.clone()),
-            ("changes", Value::Int(i64::try_from(state.changes).unwrap_or(i64::MAX))),
-            ("filesModified", value(&state.files)),
-            ("memory", value(&state.memory)),
-            ("messages", value(&bounded_transcript(state.transcript.whole()))),
-            ("usage", state.account.to_value(time_ms)),
-            ("untrusted", value(&state.untrusted)),
-            ("session", state.session.as_deref().map_or(Value::Null, Value::str)),
-        ]
+        AgentResult {
+            outcome: Some(outcome.to_owned()),
+            agent: Some(self.agent.to_owned()),
+            text: Some(cut(state.transcript.text().to_owned(), TEXT_BYTES_MAX, TEXT_NOTE)),
+            data: bounded_data(self.data.clone()),
+            plan: state.plan.clone(),
+            changes: Value::Int(i64::try_from(state.changes).unwrap_or(i64::MAX)),
+            files_modified: Some(state.files.iter().cloned().collect()),
+            memory: Some(state.memory.clone()),
+            messages: Some(bounded_transcript(state.transcript.whole())),
+            usage: state.account.record(time_ms),
+            untrusted: Some(state.untrusted.clone()),
+            session: state.session.clone(),
+            ..AgentResult::default()
+        }
     }
+}
+
+/// The work so far beside the reason that it ended.
+#[derive(serde::Serialize)]
+struct FailedWork {
+    #[serde(flatten)]
+    work: AgentResult,
+    #[serde(flatten)]
+    failure: AgentFailure,
 }
 
 fn category(error: &TurnError) -> Category {

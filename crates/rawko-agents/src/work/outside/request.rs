@@ -2,53 +2,88 @@
 //! read it.
 
 use rawko_core::{Map, Value};
-use rawko_host::{AgentRequest, Call, ServiceError};
+use rawko_host::{AgentRequest, Call, Category, ServiceError};
+use serde::Deserialize;
 
 use crate::agent::{AgentFile, Kind};
 use crate::work::cast;
 use crate::work::complete::text;
 use crate::work::open::{self, Named};
+use crate::work::types::AgentRun;
 use rawko_model::provider::OutputSchema;
 use rawko_model::{Message, Part, Role};
-use rawko_programs::process::TurnRequest;
+use rawko_programs::program::TurnRequest;
 use rawko_tools::Grant;
 
-/// The session to resume; for other agents it would be data.
-const SESSION: &str = "session";
+/// Input keys that only a program takes; for other agents they would be data.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ProgramInput {
+    /// The session to resume.
+    session: Option<String>,
+}
+
+/// The caller's choice of a worktree for a program.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct IsolationInput {
+    pub(super) isolation: Value,
+    pub(super) worktree: Value,
+}
+
+pub(super) fn isolation(call: &Call) -> IsolationInput {
+    call.input.read().unwrap_or_default()
+}
+
+/// Returns the session to resume.
+pub(super) fn session(call: &Call) -> Option<String> {
+    call.input.read::<ProgramInput>().unwrap_or_default().session
+}
 
 /// Returns the caller's input, with reserved keys separated from the data.
-pub(super) fn input(agent: &AgentFile, call: &Call) -> Value {
+pub(super) fn input(agent: &AgentFile, call: &Call) -> Result<AgentRun, ServiceError> {
     let mut given = call.input.clone();
     if let Value::Map(map) = &given {
         let mut rest: Map = (**map).clone();
-        rest.shift_remove(SESSION);
+        if session(call).is_some() {
+            rest.shift_remove("session");
+        }
         given = Value::Map(rest.into());
     }
     let casting =
         AgentRequest { agent: &agent.name, input: &given, policy: &call.policy, instance: &call.instance };
-    cast::input(agent, &casting)
+    cast::input(agent, &casting).read().map_err(|error| {
+        let message = format!("the input of `{}` does not have its type: {error}", call.name);
+        ServiceError::new(Category::Failed, message)
+    })
 }
 
 /// Builds the first request and its messages.
 pub(super) fn first(
     agent: &AgentFile,
     phase: Named<'_>,
-    input: &Value,
+    input: &AgentRun,
     call: &Call,
 ) -> Result<(TurnRequest, Vec<Message>), ServiceError> {
-    let messages = without_reasoning(open::messages(input)?);
-    let schema = open::schema(input)?;
+    let task = open::Task {
+        messages: input.messages.as_deref(),
+        prompt: &input.prompt,
+        data: &input.data,
+        plan: &input.plan,
+    };
+    let messages = without_reasoning(open::messages(&task)?);
+    let schema = open::schema(&input.schema)?;
     let (before, last) = apart(&messages);
     let mut request = TurnRequest {
         agent: agent.name.clone(),
         messages: before,
         prompt: with_schema(last, schema.as_ref()),
-        session: call.input.get(SESSION).as_str().map(str::to_owned),
+        session: session(call),
         // A program has tools of its own.
         system: open::system(agent, phase, &Grant::new(Vec::new())),
         phase: phase.map(|(name, _)| name.to_owned()),
-        data: input.get("data").clone(),
-        plan: input.get("plan").clone(),
+        data: input.data.clone(),
+        plan: input.plan.clone(),
         schema: schema.map(|schema| schema.schema).unwrap_or_default(),
         ..TurnRequest::default()
     };

@@ -7,7 +7,7 @@ use crate::work::complete::text;
 use rawko_arbiter::loop_control::LoopSettings;
 use rawko_model::provider::{Completion, OutputSchema, Repair, Unfit, judge};
 use rawko_model::{Message, Role, StopReason};
-use rawko_programs::process::TurnResult;
+use rawko_programs::program::TurnResult;
 
 /// Number of repeated requests, by reason.
 #[derive(Default)]

@@ -57,8 +57,18 @@ impl Transcript {
         self.parts(Role::Assistant).push(Part::ToolUse(tool_use));
     }
 
+    /// Adds a result after its call: another call may have begun meanwhile.
     pub(super) fn returned(&mut self, result: ToolResult) {
-        self.parts(Role::User).push(Part::ToolResult(result));
+        let has_call = |message: &Message| message.tool_uses().any(|asked| asked.id == result.id);
+        let after = self.messages.iter().rposition(has_call).map(|at| at + 1);
+        match after.and_then(|at| self.messages.get_mut(at)) {
+            Some(next) if next.role == Role::User => next.parts.push(Part::ToolResult(result)),
+            Some(_) => {
+                let message = Message { role: Role::User, parts: vec![Part::ToolResult(result)] };
+                self.messages.insert(after.unwrap_or_default(), message);
+            }
+            None => self.parts(Role::User).push(Part::ToolResult(result)),
+        }
     }
 
     /// Returns the transcript, each call with a result: models reject a conversation in which one is missing.

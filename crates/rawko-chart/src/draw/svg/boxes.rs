@@ -4,7 +4,7 @@
 use rawko_core::NodeKind;
 
 use super::text::{SMALL, TITLE, width, wrap};
-use crate::draw::picture::{Label, LineKind, Node, Picture};
+use crate::draw::picture::{ArrowLabel, LineKind, Picture, PictureNode};
 
 pub(crate) const TITLE_LINE: f64 = 17.0;
 pub(crate) const LINE: f64 = 15.0;
@@ -24,7 +24,7 @@ const LABEL_WIDTH: f64 = 170.0;
 
 /// The text of a state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Writing {
+pub(crate) struct StateText {
     pub(crate) title: Vec<String>,
     pub(crate) lines: Vec<WrappedLine>,
     /// The minimum size: a leaf has exactly this, a composite's header is this high.
@@ -45,29 +45,29 @@ pub(crate) struct WrappedLine {
 /// A label's rows; each row consists of runs of one part of the label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelBox {
-    pub(crate) rows: Vec<Vec<(Part, String)>>,
+    pub(crate) rows: Vec<Vec<(LabelPart, String)>>,
     pub(crate) full: String,
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum LabelPart {
     Event,
     Guard,
     Actions,
 }
 
-pub(crate) fn writing(picture: &Picture, node: &Node) -> Writing {
+pub(crate) fn writing(picture: &Picture, node: &PictureNode) -> StateText {
     match node.kind {
         NodeKind::History(_) => {
-            Writing { width: HISTORY, height: HISTORY, bar: HISTORY, ..Writing::default() }
+            StateText { width: HISTORY, height: HISTORY, bar: HISTORY, ..StateText::default() }
         }
         NodeKind::Atomic | NodeKind::Compound | NodeKind::Parallel | NodeKind::Final => boxed(picture, node),
     }
 }
 
-fn boxed(picture: &Picture, node: &Node) -> Writing {
+fn boxed(picture: &Picture, node: &PictureNode) -> StateText {
     let title = wrap(&node.title, TITLE, TITLE_WIDTH, 3);
     let lines: Vec<WrappedLine> = node
         .lines
@@ -87,7 +87,7 @@ fn boxed(picture: &Picture, node: &Node) -> Writing {
     let least = if picture.is_region(node.id) { 60.0 } else { 84.0 };
     let is_stack = node.is_stacked && !node.is_composite();
     let ring = if node.kind == NodeKind::Final || is_stack { 2.0 * RING } else { 0.0 };
-    Writing {
+    StateText {
         title,
         lines,
         width: (widest_title.max(widest_line) + 2.0 * PAD).max(least).ceil() + ring,
@@ -96,22 +96,23 @@ fn boxed(picture: &Picture, node: &Node) -> Writing {
     }
 }
 
-pub(crate) fn label_box(label: &Label) -> LabelBox {
+pub(crate) fn label_box(label: &ArrowLabel) -> LabelBox {
     let full = label.full();
     if let Some(own) = &label.own {
-        let rows = wrap(own, SMALL, LABEL_WIDTH, 3).into_iter().map(|r| vec![(Part::Event, r)]).collect();
+        let rows =
+            wrap(own, SMALL, LABEL_WIDTH, 3).into_iter().map(|r| vec![(LabelPart::Event, r)]).collect();
         return sized(rows, full);
     }
     let parts = parts(label);
-    let line: Vec<(Part, String)> = parts.clone();
+    let line: Vec<(LabelPart, String)> = parts.clone();
     if runs_width(&line) <= LABEL_WIDTH {
         return sized(vec![line], full);
     }
     let mut rows = Vec::new();
     for (part, text) in parts {
         let most = match part {
-            Part::Event | Part::Actions => 2,
-            Part::Guard => 3,
+            LabelPart::Event | LabelPart::Actions => 2,
+            LabelPart::Guard => 3,
         };
         rows.extend(wrap(&text, SMALL, LABEL_WIDTH, most).into_iter().map(|r| vec![(part, r)]));
     }
@@ -119,36 +120,36 @@ pub(crate) fn label_box(label: &Label) -> LabelBox {
 }
 
 pub(crate) fn plain_label(text: &str) -> LabelBox {
-    let rows = wrap(text, SMALL, LABEL_WIDTH, 2).into_iter().map(|r| vec![(Part::Actions, r)]).collect();
+    let rows = wrap(text, SMALL, LABEL_WIDTH, 2).into_iter().map(|r| vec![(LabelPart::Actions, r)]).collect();
     sized(rows, text.to_owned())
 }
 
-fn parts(label: &Label) -> Vec<(Part, String)> {
-    let mut parts = vec![(Part::Event, label.trigger.clone())];
+fn parts(label: &ArrowLabel) -> Vec<(LabelPart, String)> {
+    let mut parts = vec![(LabelPart::Event, label.trigger.clone())];
     if let Some(guard) = &label.guard {
-        parts.push((Part::Guard, format!("[{guard}]")));
+        parts.push((LabelPart::Guard, format!("[{guard}]")));
     }
     if !label.actions.is_empty() {
-        parts.push((Part::Actions, format!("/ {}", label.actions.join(", "))));
+        parts.push((LabelPart::Actions, format!("/ {}", label.actions.join(", "))));
     }
     parts
 }
 
-fn runs_width(row: &[(Part, String)]) -> f64 {
+fn runs_width(row: &[(LabelPart, String)]) -> f64 {
     let gaps = row.len().saturating_sub(1) as f64 * 0.34 * SMALL;
     row.iter().map(|(part, text)| run_width(*part, text)).sum::<f64>() + gaps
 }
 
 /// Events are bold.
-fn run_width(part: Part, text: &str) -> f64 {
+fn run_width(part: LabelPart, text: &str) -> f64 {
     let bold = match part {
-        Part::Event => BOLD,
-        Part::Guard | Part::Actions => 1.0,
+        LabelPart::Event => BOLD,
+        LabelPart::Guard | LabelPart::Actions => 1.0,
     };
     width(text, SMALL) * bold
 }
 
-fn sized(rows: Vec<Vec<(Part, String)>>, full: String) -> LabelBox {
+fn sized(rows: Vec<Vec<(LabelPart, String)>>, full: String) -> LabelBox {
     let widest = rows.iter().map(|r| runs_width(r)).fold(0.0, f64::max);
     let height = rows.len().max(1) as f64 * 14.0 + 5.0;
     LabelBox { rows, full, width: (widest + 12.0).ceil(), height }

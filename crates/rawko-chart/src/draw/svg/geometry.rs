@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::layout::Point;
+use super::layout::LayoutPoint;
 
 const CORNER: f64 = 7.0;
 
@@ -14,7 +14,7 @@ pub(crate) fn n(value: f64) -> String {
 }
 
 /// Returns path data through all points, with round corners.
-pub(crate) fn path(points: &[Point]) -> String {
+pub(crate) fn path(points: &[LayoutPoint]) -> String {
     let mut out = String::new();
     let Some(first) = points.first() else { return out };
     let _ = write!(out, "M{} {}", n(first.0), n(first.1));
@@ -40,7 +40,7 @@ pub(crate) fn path(points: &[Point]) -> String {
 }
 
 /// Returns the three corners of an arrowhead at the end of the route.
-pub(crate) fn head(points: &[Point]) -> Option<String> {
+pub(crate) fn head(points: &[LayoutPoint]) -> Option<String> {
     let tip = *points.last()?;
     let from = points.iter().rev().find(|p| distance(**p, tip) > 0.5)?;
     let back = toward(tip, *from, 8.0);
@@ -50,7 +50,7 @@ pub(crate) fn head(points: &[Point]) -> Option<String> {
 }
 
 /// Shortens the route, so that the line does not show beside the arrowhead's tip.
-pub(crate) fn before_head(points: &[Point]) -> Vec<Point> {
+pub(crate) fn before_head(points: &[LayoutPoint]) -> Vec<LayoutPoint> {
     let mut points = points.to_vec();
     if let [.., from, tip] = points.as_mut_slice()
         && distance(*from, *tip) > 6.0
@@ -60,12 +60,12 @@ pub(crate) fn before_head(points: &[Point]) -> Vec<Point> {
     points
 }
 
-pub(crate) fn distance(a: Point, b: Point) -> f64 {
+pub(crate) fn distance(a: LayoutPoint, b: LayoutPoint) -> f64 {
     (a.0 - b.0).hypot(a.1 - b.1)
 }
 
 /// Returns the point `length` away from `from` in the direction of `to`.
-pub(crate) fn toward(from: Point, to: Point, length: f64) -> Point {
+pub(crate) fn toward(from: LayoutPoint, to: LayoutPoint, length: f64) -> LayoutPoint {
     let whole = distance(from, to);
     if whole == 0.0 {
         return from;

@@ -3,10 +3,10 @@
 
 use rawko_core::NodeId;
 
-use super::boxes::{LabelBox, Writing, label_box, plain_label, writing};
+use super::boxes::{LabelBox, StateText, label_box, plain_label, writing};
 use crate::draw::picture::Picture;
 
-pub(crate) type Point = (f64, f64);
+pub(crate) type LayoutPoint = (f64, f64);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rect {
@@ -30,16 +30,16 @@ impl Rect {
             && self.right() >= other.right()
             && self.bottom() >= other.bottom()
     }
-    pub(crate) fn center(&self) -> Point {
+    pub(crate) fn center(&self) -> LayoutPoint {
         (self.x + self.w / 2.0, self.y + self.h / 2.0)
     }
 }
 
 /// An arrow: a transition to one of its targets, an initial arrow, or a history node's default.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrow {
+pub(crate) struct LayoutArrow {
     pub(crate) kind: ArrowKind,
-    pub(crate) from: End,
+    pub(crate) from: ArrowAnchor,
     pub(crate) to: NodeId,
     pub(crate) label: Option<LabelBox>,
 }
@@ -53,17 +53,17 @@ pub(crate) enum ArrowKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ArrowAnchor {
     Node(NodeId),
     /// The initial dot inside this node.
     Dot(NodeId),
 }
 
 /// The input of a layout.
-pub(crate) struct Plan<'a> {
+pub(crate) struct LayoutInput<'a> {
     pub(crate) picture: &'a Picture,
-    pub(crate) writings: Vec<Writing>,
-    pub(crate) arrows: Vec<Arrow>,
+    pub(crate) writings: Vec<StateText>,
+    pub(crate) arrows: Vec<LayoutArrow>,
     /// True if the root is drawn as a box, false if its children stand alone.
     pub(crate) framed: bool,
 }
@@ -74,26 +74,26 @@ pub(crate) struct Layout {
     /// By node; the root has none unless it is framed.
     pub(crate) rects: Vec<Option<Rect>>,
     /// Centres of the initial dots, by their node.
-    pub(crate) dots: Vec<Option<Point>>,
+    pub(crate) dots: Vec<Option<LayoutPoint>>,
     /// By arrow.
-    pub(crate) routes: Vec<Route>,
+    pub(crate) routes: Vec<ArrowRoute>,
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Route {
-    pub(crate) points: Vec<Point>,
+pub(crate) struct ArrowRoute {
+    pub(crate) points: Vec<LayoutPoint>,
     pub(crate) label: Option<Rect>,
 }
 
 impl Layout {
-    pub(crate) fn empty(plan: &Plan<'_>) -> Self {
+    pub(crate) fn empty(plan: &LayoutInput<'_>) -> Self {
         let count = plan.picture.nodes.len();
         Self {
             rects: vec![None; count],
             dots: vec![None; count],
-            routes: vec![Route::default(); plan.arrows.len()],
+            routes: vec![ArrowRoute::default(); plan.arrows.len()],
             width: 0.0,
             height: 0.0,
         }
@@ -126,7 +126,7 @@ impl Layout {
         let mut moved = Layout {
             rects: vec![None; self.rects.len()],
             dots: vec![None; self.dots.len()],
-            routes: vec![Route::default(); self.routes.len()],
+            routes: vec![ArrowRoute::default(); self.routes.len()],
             width: high.0 - low.0 + 2.0 * margin,
             height: high.1 - low.1 + 2.0 * margin,
         };
@@ -147,9 +147,10 @@ impl Layout {
         }
     }
 
-    fn corners(&self) -> Vec<Point> {
+    fn corners(&self) -> Vec<LayoutPoint> {
         let rects = self.rects.iter().flatten().chain(self.routes.iter().filter_map(|r| r.label.as_ref()));
-        let mut points: Vec<Point> = rects.flat_map(|r| [(r.x, r.y), (r.right(), r.bottom())]).collect();
+        let mut points: Vec<LayoutPoint> =
+            rects.flat_map(|r| [(r.x, r.y), (r.right(), r.bottom())]).collect();
         points.extend(
             self.dots.iter().flatten().flat_map(|p| [(p.0 - 6.0, p.1 - 6.0), (p.0 + 6.0, p.1 + 6.0)]),
         );
@@ -158,33 +159,38 @@ impl Layout {
     }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> LayoutInput<'a> {
     pub(crate) fn of(picture: &'a Picture) -> Self {
         let writings = picture.nodes.iter().map(|n| writing(picture, n)).collect();
         Self { picture, writings, arrows: arrows(picture), framed: picture.root_is_drawn() }
     }
 
     pub(crate) fn has_dot(&self, id: NodeId) -> bool {
-        self.arrows.iter().any(|a| a.from == End::Dot(id))
+        self.arrows.iter().any(|a| a.from == ArrowAnchor::Dot(id))
     }
 }
 
-fn arrows(picture: &Picture) -> Vec<Arrow> {
+fn arrows(picture: &Picture) -> Vec<LayoutArrow> {
     let mut arrows = Vec::new();
     for node in &picture.nodes {
         let (kind, from) = if node.is_history() {
-            (ArrowKind::Default, End::Node(node.id))
+            (ArrowKind::Default, ArrowAnchor::Node(node.id))
         } else {
-            (ArrowKind::Initial, End::Dot(node.id))
+            (ArrowKind::Initial, ArrowAnchor::Dot(node.id))
         };
         let label = node.initial_label().map(|l| plain_label(&l));
-        arrows.extend(node.initial.iter().map(|to| Arrow { kind, from, to: *to, label: label.clone() }));
+        arrows.extend(node.initial.iter().map(|to| LayoutArrow {
+            kind,
+            from,
+            to: *to,
+            label: label.clone(),
+        }));
     }
     for (at, edge) in picture.edges.iter().enumerate() {
         let label = label_box(&edge.label);
-        arrows.extend(edge.targets.iter().map(|to| Arrow {
+        arrows.extend(edge.targets.iter().map(|to| LayoutArrow {
             kind: ArrowKind::Transition(at),
-            from: End::Node(edge.source),
+            from: ArrowAnchor::Node(edge.source),
             to: *to,
             label: Some(label.clone()),
         }));

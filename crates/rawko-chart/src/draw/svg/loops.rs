@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use rawko_core::NodeId;
 
-use crate::draw::picture::{Edge, Line, LineKind, Picture};
+use crate::draw::picture::{LineKind, Picture, PictureEdge, StateLine};
 
 const LOOPS_MAX: usize = 3;
 
@@ -19,11 +19,11 @@ pub(crate) fn listed(picture: &Picture) -> Cow<'_, Picture> {
     out.edges.retain(|e| !(is_loop(e) && crowded(e.source)));
     for edge in picture.edges.iter().filter(|e| is_loop(e) && crowded(e.source)) {
         let text = format!("↻ {}", edge.label.shown());
-        out.nodes[edge.source.index()].lines.push(Line { kind: LineKind::Inner(edge.id), text });
+        out.nodes[edge.source.index()].lines.push(StateLine { kind: LineKind::Inner(edge.id), text });
     }
     Cow::Owned(out)
 }
 
-fn is_loop(edge: &Edge) -> bool {
+fn is_loop(edge: &PictureEdge) -> bool {
     edge.targets == [edge.source]
 }

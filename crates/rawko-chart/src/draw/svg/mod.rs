@@ -16,7 +16,7 @@ mod theme;
 use rawko_core::{NodeId, TransitionId};
 
 use super::picture::Picture;
-use layout::{Layout, Plan};
+use layout::{Layout, LayoutInput};
 pub use theme::Theme;
 
 /// Options for painting a chart.
@@ -66,7 +66,7 @@ const MARGIN: f64 = 16.0;
 
 pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
     let picture = loops::listed(picture);
-    let plan = Plan::of(&picture);
+    let plan = LayoutInput::of(&picture);
     let mut layout = arrange(&plan, NodeId::ROOT);
     straight::route_rest(&plan, &mut layout);
     layout.trim(MARGIN);
@@ -74,7 +74,7 @@ pub(crate) fn write(picture: &Picture, options: &SvgOptions<'_>) -> String {
 }
 
 /// Positions that the author gave hold; everything else is laid out in layers.
-fn arrange(plan: &Plan<'_>, id: NodeId) -> Layout {
+fn arrange(plan: &LayoutInput<'_>, id: NodeId) -> Layout {
     if plain::positioned(plan, id) || plan.picture.nodes.len() > LAYERED_NODES_MAX {
         return plain::place(plan, id, |child| arrange(plan, child));
     }

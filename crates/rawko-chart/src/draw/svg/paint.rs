@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use super::boxes::{LabelBox, Part};
+use super::boxes::{LabelBox, LabelPart};
 use super::geometry::{before_head, head, n, path};
-use super::layout::{Arrow, ArrowKind, Layout, Plan, Rect, Route};
+use super::layout::{ArrowKind, ArrowRoute, Layout, LayoutArrow, LayoutInput, Rect};
 use super::states::States;
 use super::text::escape;
 use super::theme::style;
 use super::{Spot, SvgOptions};
 use crate::draw::names::names;
 
-pub(crate) fn paint(plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) -> String {
+pub(crate) fn paint(plan: &LayoutInput<'_>, layout: &Layout, options: &SvgOptions<'_>) -> String {
     let mut out = String::new();
     open(&mut out, plan, layout, options);
     let names = names(plan.picture);
@@ -32,7 +32,7 @@ pub(crate) fn paint(plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) 
     out
 }
 
-fn open(out: &mut String, plan: &Plan<'_>, layout: &Layout, options: &SvgOptions<'_>) {
+fn open(out: &mut String, plan: &LayoutInput<'_>, layout: &Layout, options: &SvgOptions<'_>) {
     let (w, h) = (n(layout.width), n(layout.height));
     let picture = plan.picture;
     let _ = writeln!(
@@ -49,7 +49,7 @@ fn open(out: &mut String, plan: &Plan<'_>, layout: &Layout, options: &SvgOptions
 }
 
 /// Returns the text description for accessibility.
-fn described(plan: &Plan<'_>) -> String {
+fn described(plan: &LayoutInput<'_>) -> String {
     let picture = plan.picture;
     let states: Vec<&str> =
         picture.nodes.iter().skip(1).filter(|s| !s.is_history()).map(|s| s.path.as_str()).collect();
@@ -63,7 +63,7 @@ fn described(plan: &Plan<'_>) -> String {
 }
 
 /// Returns the `class` and `data-` attributes of the arrow's group.
-fn attributes(plan: &Plan<'_>, arrow: &Arrow, options: &SvgOptions<'_>) -> String {
+fn attributes(plan: &LayoutInput<'_>, arrow: &LayoutArrow, options: &SvgOptions<'_>) -> String {
     let to = escape(&plan.picture.node(arrow.to).path);
     match arrow.kind {
         ArrowKind::Initial => format!("class=\"initial\" data-target=\"{to}\""),
@@ -82,7 +82,13 @@ fn attributes(plan: &Plan<'_>, arrow: &Arrow, options: &SvgOptions<'_>) -> Strin
     }
 }
 
-fn arrow_lines(out: &mut String, plan: &Plan<'_>, arrow: &Arrow, route: &Route, options: &SvgOptions<'_>) {
+fn arrow_lines(
+    out: &mut String,
+    plan: &LayoutInput<'_>,
+    arrow: &LayoutArrow,
+    route: &ArrowRoute,
+    options: &SvgOptions<'_>,
+) {
     let Some(tip) = head(&route.points) else { return };
     let (stroke, fill) = match color(plan, arrow) {
         Some(color) => (format!(" style=\"stroke:{color}\""), format!(" style=\"fill:{color}\"")),
@@ -93,7 +99,7 @@ fn arrow_lines(out: &mut String, plan: &Plan<'_>, arrow: &Arrow, route: &Route, 
     let _ = writeln!(out, "<path class=\"head\" d=\"{tip}\"{fill}/></g>");
 }
 
-fn color<'p>(plan: &'p Plan<'_>, arrow: &Arrow) -> Option<&'p str> {
+fn color<'p>(plan: &'p LayoutInput<'_>, arrow: &LayoutArrow) -> Option<&'p str> {
     match arrow.kind {
         ArrowKind::Transition(at) => plan.picture.edges[at].color.as_deref(),
         ArrowKind::Initial | ArrowKind::Default => None,
@@ -102,9 +108,9 @@ fn color<'p>(plan: &'p Plan<'_>, arrow: &Arrow) -> Option<&'p str> {
 
 fn arrow_label(
     out: &mut String,
-    (plan, layout): (&Plan<'_>, &Layout),
-    arrow: &Arrow,
-    route: &Route,
+    (plan, layout): (&LayoutInput<'_>, &Layout),
+    arrow: &LayoutArrow,
+    route: &ArrowRoute,
     options: &SvgOptions<'_>,
 ) {
     let (Some(label), Some(rect)) = (&arrow.label, &route.label) else { return };
@@ -118,7 +124,7 @@ fn arrow_label(
     out.push_str("</g></g>\n");
 }
 
-fn tooltip(plan: &Plan<'_>, arrow: &Arrow, label: &LabelBox) -> String {
+fn tooltip(plan: &LayoutInput<'_>, arrow: &LayoutArrow, label: &LabelBox) -> String {
     match arrow.kind {
         ArrowKind::Transition(at) => match &plan.picture.edges[at].description {
             Some(about) => format!("{}: {about}", label.full),
@@ -141,10 +147,10 @@ fn label_rows(out: &mut String, label: &LabelBox, rect: &Rect) {
     }
 }
 
-fn class(part: Part) -> &'static str {
+fn class(part: LabelPart) -> &'static str {
     match part {
-        Part::Event => "event",
-        Part::Guard => "guard",
-        Part::Actions => "actions",
+        LabelPart::Event => "event",
+        LabelPart::Guard => "guard",
+        LabelPart::Actions => "actions",
     }
 }

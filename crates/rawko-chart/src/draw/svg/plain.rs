@@ -4,19 +4,19 @@
 use rawko_core::{NodeId, NodeKind};
 
 use super::boxes::{DOT, PAD, REGION_GAP};
-use super::layout::{Layout, Plan, Rect};
+use super::layout::{Layout, LayoutInput, Rect};
 
 const COLUMN_GAP: f64 = 64.0;
 const SIDE: f64 = 18.0;
 
 /// Returns true if the author gave every child a position.
-pub(crate) fn positioned(plan: &Plan<'_>, id: NodeId) -> bool {
+pub(crate) fn positioned(plan: &LayoutInput<'_>, id: NodeId) -> bool {
     let node = plan.picture.node(id);
     node.is_composite() && node.children.iter().all(|c| plan.picture.node(*c).position.is_some())
 }
 
 /// Places one composite with its children as laid out by `inside` (leaves are measured here).
-pub(crate) fn place(plan: &Plan<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layout) -> Layout {
+pub(crate) fn place(plan: &LayoutInput<'_>, id: NodeId, inside: impl Fn(NodeId) -> Layout) -> Layout {
     let node = plan.picture.node(id);
     let boxed = id != NodeId::ROOT || plan.framed;
     let corner = if boxed { (SIDE, plan.writings[id.index()].height + 16.0) } else { (0.0, 0.0) };
@@ -52,7 +52,7 @@ fn row(out: &mut Layout, blocks: &[(NodeId, Layout)], (mut x, y): (f64, f64)) {
 
 /// Places children in a centred column, the initial dot on top.
 fn column(
-    plan: &Plan<'_>,
+    plan: &LayoutInput<'_>,
     id: NodeId,
     out: &mut Layout,
     blocks: &[(NodeId, Layout)],
@@ -70,7 +70,7 @@ fn column(
 }
 
 /// Returns a leaf as a separate layout.
-fn leaf(plan: &Plan<'_>, id: NodeId) -> Layout {
+fn leaf(plan: &LayoutInput<'_>, id: NodeId) -> Layout {
     let writing = &plan.writings[id.index()];
     let mut out = Layout::empty(plan);
     out.rects[id.index()] = Some(Rect { x: 0.0, y: 0.0, w: writing.width, h: writing.height });
@@ -80,7 +80,7 @@ fn leaf(plan: &Plan<'_>, id: NodeId) -> Layout {
 
 /// Returns the author's position of a child; the leftmost and topmost sibling is at the corner, with room for the
 /// initial dot.
-fn at(plan: &Plan<'_>, parent: NodeId, child: NodeId, (side, top): (f64, f64)) -> (f64, f64) {
+fn at(plan: &LayoutInput<'_>, parent: NodeId, child: NodeId, (side, top): (f64, f64)) -> (f64, f64) {
     let places = plan.picture.node(parent).children.iter().filter_map(|c| plan.picture.node(*c).position);
     let (left, high) = places.fold((f64::MAX, f64::MAX), |(x, y), p| (x.min(p.0), y.min(p.1)));
     let own = plan.picture.node(child).position.unwrap_or((left, high));
@@ -88,14 +88,14 @@ fn at(plan: &Plan<'_>, parent: NodeId, child: NodeId, (side, top): (f64, f64)) -
     (side + room + own.0 - left, top + own.1 - high)
 }
 
-fn dot_beside(plan: &Plan<'_>, id: NodeId, out: &Layout) -> Option<(f64, f64)> {
+fn dot_beside(plan: &LayoutInput<'_>, id: NodeId, out: &Layout) -> Option<(f64, f64)> {
     let target = *plan.picture.node(id).initial.first()?;
     let rect = out.rects[target.index()]?;
     Some((rect.x - 30.0, rect.y + (rect.h / 2.0).min(18.0)))
 }
 
 /// Adds the composite's own box around its contents.
-fn finish(plan: &Plan<'_>, id: NodeId, boxed: bool, out: &mut Layout) {
+fn finish(plan: &LayoutInput<'_>, id: NodeId, boxed: bool, out: &mut Layout) {
     let writing = &plan.writings[id.index()];
     let right = out.rects.iter().flatten().map(Rect::right).fold(0.0, f64::max);
     let bottom = out.rects.iter().flatten().map(Rect::bottom).fold(0.0, f64::max);

@@ -6,15 +6,15 @@ use rawko_core::{NodeId, NodeKind};
 
 use super::boxes::{LINE, PAD, RING, TITLE_LINE, WrappedLine};
 use super::geometry::n;
-use super::layout::{Layout, Plan, Rect};
+use super::layout::{Layout, LayoutInput, Rect};
 use super::straight::crosses;
 use super::text::{TITLE, escape, width};
 use super::{Spot, SvgOptions};
 use crate::draw::color::readable_on;
-use crate::draw::picture::{LineKind, Node};
+use crate::draw::picture::{LineKind, PictureNode};
 
 pub(crate) struct States<'a> {
-    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) plan: &'a LayoutInput<'a>,
     pub(crate) layout: &'a Layout,
     pub(crate) options: &'a SvgOptions<'a>,
     pub(crate) names: &'a [String],
@@ -57,7 +57,7 @@ impl States<'_> {
         }
     }
 
-    fn group(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn group(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         let region = self.plan.picture.is_region(node.id);
         self.begin(out, node, if region { "group region" } else { "group" });
         if region {
@@ -73,7 +73,7 @@ impl States<'_> {
     }
 
     /// A region is separated by the dashed lines beside it; if an arrow ends at it, it gets a border.
-    fn region(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn region(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         let touched =
             self.plan.picture.edges.iter().any(|e| e.source == node.id || e.targets.contains(&node.id));
         let class = if touched || self.columns(node.parent).is_none() { "gap" } else { "area" };
@@ -88,7 +88,7 @@ impl States<'_> {
         rects.windows(2).all(|w| w[0].right() <= w[1].x).then_some(rects)
     }
 
-    fn gaps(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn gaps(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         let Some(columns) = self.columns(Some(node.id)) else { return };
         let top = rect.y + self.plan.writings[node.id.index()].height;
         for pair in columns.windows(2) {
@@ -98,7 +98,7 @@ impl States<'_> {
     }
 
     /// A final state has a second border around the box.
-    fn leaf(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn leaf(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         self.begin(out, node, if node.kind == NodeKind::Final { "final" } else { "leaf" });
         let mut rect = rect;
         if node.kind == NodeKind::Final {
@@ -125,7 +125,7 @@ impl States<'_> {
         out.push_str("</g>\n");
     }
 
-    fn history(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn history(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         self.begin(out, node, "history");
         let (x, y) = rect.center();
         let _ =
@@ -134,7 +134,7 @@ impl States<'_> {
         let _ = writeln!(out, "<text class=\"mark\" x=\"{}\" y=\"{}\">{mark}</text></g>", n(x), n(y + 4.3));
     }
 
-    fn begin(&self, out: &mut String, node: &Node, class: &str) {
+    fn begin(&self, out: &mut String, node: &PictureNode, class: &str) {
         let mut classes = format!("state {class}");
         if self.options.active.contains(&node.id) {
             classes.push_str(" active");
@@ -152,7 +152,7 @@ impl States<'_> {
     }
 
     /// Draws the title bar, and a rule under it.
-    fn bar(&self, out: &mut String, node: &Node, rect: Rect, group: bool) {
+    fn bar(&self, out: &mut String, node: &PictureNode, rect: Rect, group: bool) {
         let high = self.plan.writings[node.id.index()].bar;
         let (x, y, r) = (rect.x + 0.6, rect.y + 0.6, if group { 8.4 } else { 6.4 });
         let (right, bottom) = (rect.right() - 0.6, rect.y + high);
@@ -177,7 +177,7 @@ impl States<'_> {
         let _ = write!(out, "<path class=\"rule\" d=\"M{} {}H{}\"/>", n(rect.x), n(bottom), n(rect.right()));
     }
 
-    fn words(&self, out: &mut String, node: &Node, rect: Rect) {
+    fn words(&self, out: &mut String, node: &PictureNode, rect: Rect) {
         let writing = &self.plan.writings[node.id.index()];
         let side = self.title_side(node, rect);
         let x = n(side.x(rect));
@@ -208,23 +208,26 @@ impl States<'_> {
     }
 
     /// Places a composite's title where no arrow passes, preferably at the left.
-    fn title_side(&self, node: &Node, rect: Rect) -> Side {
+    fn title_side(&self, node: &PictureNode, rect: Rect) -> TitlePosition {
         if !node.is_composite() {
-            return Side::Middle;
+            return TitlePosition::Middle;
         }
         let writing = &self.plan.writings[node.id.index()];
         let wide = writing.title.iter().map(|t| width(t, TITLE)).fold(0.0, f64::max);
-        let free = |side: &Side| {
+        let free = |side: &TitlePosition| {
             let x = match side {
-                Side::Left => rect.x + PAD,
-                Side::Middle => rect.center().0 - wide / 2.0,
-                Side::Right => rect.right() - PAD - wide,
+                TitlePosition::Left => rect.x + PAD,
+                TitlePosition::Middle => rect.center().0 - wide / 2.0,
+                TitlePosition::Right => rect.right() - PAD - wide,
             };
             let area = Rect { x: x - 3.0, y: rect.y + 2.0, w: wide + 6.0, h: writing.bar - 2.0 };
             let segments = self.layout.routes.iter().flat_map(|r| r.points.windows(2));
             segments.into_iter().all(|s| !crosses(s[0], s[1], area))
         };
-        [Side::Left, Side::Middle, Side::Right].into_iter().find(free).unwrap_or(Side::Left)
+        [TitlePosition::Left, TitlePosition::Middle, TitlePosition::Right]
+            .into_iter()
+            .find(free)
+            .unwrap_or(TitlePosition::Left)
     }
 
     fn detail(&self, out: &mut String, line: &WrappedLine, rect: Rect, y: &mut f64) {
@@ -257,7 +260,7 @@ impl States<'_> {
     }
 }
 
-fn tooltip(node: &Node) -> String {
+fn tooltip(node: &PictureNode) -> String {
     let mut text = if node.path.is_empty() { node.title.clone() } else { node.path.clone() };
     if let Some(about) = &node.description {
         text.push_str(&format!(": {about}"));
@@ -270,26 +273,26 @@ fn tooltip(node: &Node) -> String {
 
 /// Position of a title in its bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum TitlePosition {
     Left,
     Middle,
     Right,
 }
 
-impl Side {
+impl TitlePosition {
     fn x(self, rect: Rect) -> f64 {
         match self {
-            Side::Left => rect.x + PAD,
-            Side::Middle => rect.center().0,
-            Side::Right => rect.right() - PAD,
+            TitlePosition::Left => rect.x + PAD,
+            TitlePosition::Middle => rect.center().0,
+            TitlePosition::Right => rect.right() - PAD,
         }
     }
 
     fn class(self) -> &'static str {
         match self {
-            Side::Left => "title left",
-            Side::Middle => "title",
-            Side::Right => "title right",
+            TitlePosition::Left => "title left",
+            TitlePosition::Middle => "title",
+            TitlePosition::Right => "title right",
         }
     }
 }

@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::expr::Type;
-use crate::expr::env::Outcome;
+use crate::expr::env::EvalResult;
 use crate::expr::measure::built;
 use crate::value::{Map, Value};
 use crate::world::AgentEntry;
 
-const ROLE: (&str, Types) = ("role", Types::STRING);
+const ROLE: (&str, ArgumentTypes) = ("role", ArgumentTypes::STRING);
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new(
         "agents.select",
-        &[ROLE, ("task_type", Types::STRING.or(Types::NULL))],
+        &[ROLE, ("task_type", ArgumentTypes::STRING.or(ArgumentTypes::NULL))],
         Type::String,
-        Missing::Null,
+        NullRule::Null,
         select,
     )
     .optional(1)
     .reading(),
-    Function::new("agents.get", &[("id", Types::STRING)], Type::Map, Missing::Null, get).reading(),
-    Function::new("agents.list", &[ROLE], Type::List, Missing::Seen, list).optional(1).reading(),
+    ExprFunction::new("agents.get", &[("id", ArgumentTypes::STRING)], Type::Map, NullRule::Null, get)
+        .reading(),
+    ExprFunction::new("agents.list", &[ROLE], Type::List, NullRule::Seen, list).optional(1).reading(),
 ];
 
 fn fills(agent: &AgentEntry, role: &str) -> bool {
@@ -34,20 +35,20 @@ fn takes(agent: &AgentEntry, task_type: Option<&str>) -> bool {
     agent.task_types.is_empty() || agent.task_types.iter().any(|taken| taken == task_type)
 }
 
-fn agents<'c>(call: &Call<'c>) -> Outcome<&'c [AgentEntry]> {
+fn agents<'c>(call: &FunctionCall<'c>) -> EvalResult<&'c [AgentEntry]> {
     let agents = &call.env.scope.world.agents;
     call.env.charge(agents.len())?;
     Ok(agents)
 }
 
 /// Returns the id of the first agent, in the host's order, with the role and the type of task.
-fn select(call: Call<'_>) -> Outcome<Value> {
+fn select(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (role, task_type) = (call.text(0)?, call.value(1).as_str());
     let found = agents(&call)?.iter().find(|agent| fills(agent, role) && takes(agent, task_type));
     Ok(found.map_or(Value::Null, |agent| Value::str(&agent.id)))
 }
 
-fn get(call: Call<'_>) -> Outcome<Value> {
+fn get(call: FunctionCall<'_>) -> EvalResult<Value> {
     let id = call.text(0)?;
     match agents(&call)?.iter().find(|agent| agent.id == id) {
         Some(agent) => built(call.env, shown(agent)),
@@ -71,7 +72,7 @@ fn shown(agent: &AgentEntry) -> Value {
     Value::Map(Arc::new(map))
 }
 
-fn list(call: Call<'_>) -> Outcome<Value> {
+fn list(call: FunctionCall<'_>) -> EvalResult<Value> {
     let role = call.value(0).as_str();
     let fitting = agents(&call)?.iter().filter(|agent| role.is_none_or(|role| fills(agent, role)));
     built(call.env, Value::list(fitting.map(|agent| Value::str(&agent.id)).collect()))

@@ -5,37 +5,43 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::expr::Type;
-use crate::expr::env::{Outcome, fault};
+use crate::expr::env::{EvalResult, fault};
 use crate::expr::measure::{built, check_elements};
 use crate::expr::ops::{self, with_article};
 use crate::value::Value;
 
-const LIST: (&str, Types) = ("list", Types::LIST);
-const FIELD: (&str, Types) = ("field", Types::STRING);
-const VALUE: (&str, Types) = ("value", Types::ANY);
-const PARTS: (&str, Types) = ("list", Types::LIST.or(Types::NULL));
+const LIST: (&str, ArgumentTypes) = ("list", ArgumentTypes::LIST);
+const FIELD: (&str, ArgumentTypes) = ("field", ArgumentTypes::STRING);
+const VALUE: (&str, ArgumentTypes) = ("value", ArgumentTypes::ANY);
+const PARTS: (&str, ArgumentTypes) = ("list", ArgumentTypes::LIST.or(ArgumentTypes::NULL));
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("append", &[LIST, VALUE], Type::List, Missing::Seen, append),
-    Function::new("concat", &[PARTS], Type::List, Missing::Seen, concat).repeating(),
-    Function::new("first", &[LIST], Type::Any, Missing::Null, first),
-    Function::new("last", &[LIST], Type::Any, Missing::Null, last),
-    Function::new("reverse", &[LIST], Type::List, Missing::EmptyList, reverse),
-    Function::new("sort", &[LIST, FIELD], Type::List, Missing::EmptyList, sort).optional(1),
-    Function::new("unique", &[LIST], Type::List, Missing::EmptyList, unique),
-    Function::new("flatten", &[LIST], Type::List, Missing::EmptyList, flatten),
-    Function::new("range", &[("n", Types::NUMBER), ("to", Types::NUMBER)], Type::List, Missing::Null, range)
-        .optional(1),
-    Function::new("pluck", &[LIST, FIELD], Type::List, Missing::EmptyList, pluck),
-    Function::new("where", &[LIST, FIELD, VALUE], Type::List, Missing::EmptyList, matching),
-    Function::new("count", &[LIST, FIELD, VALUE], Type::Number, Missing::Zero, count),
-    Function::new("any", &[LIST], Type::Bool, Missing::False, any),
-    Function::new("all", &[LIST], Type::Bool, Missing::True, all),
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new("append", &[LIST, VALUE], Type::List, NullRule::Seen, append),
+    ExprFunction::new("concat", &[PARTS], Type::List, NullRule::Seen, concat).repeating(),
+    ExprFunction::new("first", &[LIST], Type::Any, NullRule::Null, first),
+    ExprFunction::new("last", &[LIST], Type::Any, NullRule::Null, last),
+    ExprFunction::new("reverse", &[LIST], Type::List, NullRule::EmptyList, reverse),
+    ExprFunction::new("sort", &[LIST, FIELD], Type::List, NullRule::EmptyList, sort).optional(1),
+    ExprFunction::new("unique", &[LIST], Type::List, NullRule::EmptyList, unique),
+    ExprFunction::new("flatten", &[LIST], Type::List, NullRule::EmptyList, flatten),
+    ExprFunction::new(
+        "range",
+        &[("n", ArgumentTypes::NUMBER), ("to", ArgumentTypes::NUMBER)],
+        Type::List,
+        NullRule::Null,
+        range,
+    )
+    .optional(1),
+    ExprFunction::new("pluck", &[LIST, FIELD], Type::List, NullRule::EmptyList, pluck),
+    ExprFunction::new("where", &[LIST, FIELD, VALUE], Type::List, NullRule::EmptyList, matching),
+    ExprFunction::new("count", &[LIST, FIELD, VALUE], Type::Number, NullRule::Zero, count),
+    ExprFunction::new("any", &[LIST], Type::Bool, NullRule::False, any),
+    ExprFunction::new("all", &[LIST], Type::Bool, NullRule::True, all),
 ];
 
-fn append(mut call: Call<'_>) -> Outcome<Value> {
+fn append(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let item = call.take(1);
     let length = call.value(0).as_list().map_or(0, <[Value]>::len);
     check_elements(length + 1)?;
@@ -53,7 +59,7 @@ fn append(mut call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(list))
 }
 
-fn concat(call: Call<'_>) -> Outcome<Value> {
+fn concat(call: FunctionCall<'_>) -> EvalResult<Value> {
     let mut items = Vec::new();
     for index in 0..call.arguments.len() {
         let part = call.list(index)?;
@@ -63,22 +69,22 @@ fn concat(call: Call<'_>) -> Outcome<Value> {
     built(call.env, Value::list(items))
 }
 
-fn first(call: Call<'_>) -> Outcome<Value> {
+fn first(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(call.value(0).as_list().and_then(<[Value]>::first).cloned().unwrap_or_default())
 }
 
-fn last(call: Call<'_>) -> Outcome<Value> {
+fn last(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(call.value(0).as_list().and_then(<[Value]>::last).cloned().unwrap_or_default())
 }
 
-fn reverse(mut call: Call<'_>) -> Outcome<Value> {
+fn reverse(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let mut items = call.take_list(0)?;
     items.reverse();
     built(call.env, Value::list(items))
 }
 
 /// Stable. Integers compare exactly; if one number is a float all compare as floats, so that the order is total.
-fn sort(mut call: Call<'_>) -> Outcome<Value> {
+fn sort(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let field = call.value(1).as_str().map(str::to_owned);
     let items = call.take_list(0)?;
     let comparisons = items.len().checked_ilog2().unwrap_or(0) as usize * items.len();
@@ -108,7 +114,7 @@ fn sort(mut call: Call<'_>) -> Outcome<Value> {
 
 /// A hashable key of a value, as far as possible.
 #[derive(PartialEq, Eq, Hash)]
-enum Seen {
+enum HashKey {
     Null,
     Bool(bool),
     Whole(i64),
@@ -116,20 +122,20 @@ enum Seen {
     Text(Arc<str>),
 }
 
-fn seen(value: &Value) -> Option<Seen> {
+fn seen(value: &Value) -> Option<HashKey> {
     match value {
-        Value::Null => Some(Seen::Null),
-        Value::Bool(value) => Some(Seen::Bool(*value)),
-        Value::Int(whole) => Some(Seen::Whole(*whole)),
-        Value::Float(_) if ops::whole(value).is_ok() => ops::whole(value).ok().map(Seen::Whole),
-        Value::Float(number) => Some(Seen::Float(number.to_bits())),
-        Value::Str(text) => Some(Seen::Text(text.clone())),
+        Value::Null => Some(HashKey::Null),
+        Value::Bool(value) => Some(HashKey::Bool(*value)),
+        Value::Int(whole) => Some(HashKey::Whole(*whole)),
+        Value::Float(_) if ops::whole(value).is_ok() => ops::whole(value).ok().map(HashKey::Whole),
+        Value::Float(number) => Some(HashKey::Float(number.to_bits())),
+        Value::Str(text) => Some(HashKey::Text(text.clone())),
         Value::List(_) | Value::Map(_) => None,
     }
 }
 
 /// Keeps the first of equal elements.
-fn unique(mut call: Call<'_>) -> Outcome<Value> {
+fn unique(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let (mut scalars, mut compounds, mut kept) = (FxHashSet::default(), Vec::new(), Vec::new());
     for item in call.take_list(0)? {
         let new = match seen(&item) {
@@ -151,7 +157,7 @@ fn unique(mut call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Flattens one level: elements that are not lists are kept.
-fn flatten(mut call: Call<'_>) -> Outcome<Value> {
+fn flatten(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let mut flat = Vec::new();
     for item in call.take_list(0)? {
         match item {
@@ -167,29 +173,29 @@ fn flatten(mut call: Call<'_>) -> Outcome<Value> {
 }
 
 /// `range(3)` is `[0, 1, 2]`; with two arguments the second is exclusive.
-fn range(call: Call<'_>) -> Outcome<Value> {
+fn range(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (from, to) =
         if call.value(1).is_null() { (0, call.whole(0)?) } else { (call.whole(0)?, call.whole(1)?) };
     check_elements(usize::try_from(to.saturating_sub(from)).unwrap_or(0))?;
     built(call.env, Value::list((from..to).map(Value::Int).collect()))
 }
 
-fn pluck(call: Call<'_>) -> Outcome<Value> {
+fn pluck(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (items, field) = (call.list(0)?, call.text(1)?);
     let fields = items.iter().map(|item| Ok(ops::field(item, field)?.cloned().unwrap_or_default()));
-    built(call.env, Value::list(fields.collect::<Outcome<_>>()?))
+    built(call.env, Value::list(fields.collect::<EvalResult<_>>()?))
 }
 
-fn matching(call: Call<'_>) -> Outcome<Value> {
+fn matching(call: FunctionCall<'_>) -> EvalResult<Value> {
     built(call.env, Value::list(selected(&call)?))
 }
 
-fn count(call: Call<'_>) -> Outcome<Value> {
+fn count(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(Value::Int(selected(&call)?.len() as i64))
 }
 
 /// Returns the elements whose field equals the value; a missing field is null, as everywhere.
-fn selected(call: &Call<'_>) -> Outcome<Vec<Value>> {
+fn selected(call: &FunctionCall<'_>) -> EvalResult<Vec<Value>> {
     let (items, field, value) = (call.list(0)?, call.text(1)?, call.value(2));
     let mut kept = Vec::new();
     for item in items {
@@ -200,12 +206,12 @@ fn selected(call: &Call<'_>) -> Outcome<Vec<Value>> {
     Ok(kept)
 }
 
-fn any(call: Call<'_>) -> Outcome<Value> {
-    let truths = call.list(0)?.iter().map(ops::truth).collect::<Outcome<Vec<_>>>()?;
+fn any(call: FunctionCall<'_>) -> EvalResult<Value> {
+    let truths = call.list(0)?.iter().map(ops::truth).collect::<EvalResult<Vec<_>>>()?;
     Ok(Value::Bool(truths.contains(&true)))
 }
 
-fn all(call: Call<'_>) -> Outcome<Value> {
-    let truths = call.list(0)?.iter().map(ops::truth).collect::<Outcome<Vec<_>>>()?;
+fn all(call: FunctionCall<'_>) -> EvalResult<Value> {
+    let truths = call.list(0)?.iter().map(ops::truth).collect::<EvalResult<Vec<_>>>()?;
     Ok(Value::Bool(!truths.contains(&false)))
 }

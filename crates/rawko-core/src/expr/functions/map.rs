@@ -3,58 +3,64 @@
 
 use std::sync::Arc;
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::expr::Type;
-use crate::expr::env::{Outcome, fault};
+use crate::expr::env::{EvalResult, fault};
 use crate::expr::measure::{built, check_elements};
 use crate::expr::ops;
 use crate::value::{Map, Value};
 
-const MAP: (&str, Types) = ("map", Types::MAP);
-const EITHER: (&str, Types) = ("x", Types::MAP.or(Types::LIST));
-const KEY: (&str, Types) = ("key", Types::STRING.or(Types::NUMBER));
-const PARTS: (&str, Types) = ("map", Types::MAP.or(Types::NULL));
+const MAP: (&str, ArgumentTypes) = ("map", ArgumentTypes::MAP);
+const EITHER: (&str, ArgumentTypes) = ("x", ArgumentTypes::MAP.or(ArgumentTypes::LIST));
+const KEY: (&str, ArgumentTypes) = ("key", ArgumentTypes::STRING.or(ArgumentTypes::NUMBER));
+const PARTS: (&str, ArgumentTypes) = ("map", ArgumentTypes::MAP.or(ArgumentTypes::NULL));
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("keys", &[MAP], Type::List, Missing::EmptyList, keys),
-    Function::new("values", &[MAP], Type::List, Missing::EmptyList, values),
-    Function::new("has", &[MAP, ("key", Types::STRING)], Type::Bool, Missing::False, has),
-    Function::new("get", &[EITHER, KEY, ("otherwise", Types::ANY)], Type::Any, Missing::Seen, get)
-        .optional(1),
-    Function::new("set", &[EITHER, KEY, ("value", Types::ANY)], Type::Any, Missing::Seen, set),
-    Function::new("remove", &[EITHER, KEY], Type::Any, Missing::Null, remove),
-    Function::new("merge", &[PARTS], Type::Map, Missing::Seen, merge).repeating(),
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new("keys", &[MAP], Type::List, NullRule::EmptyList, keys),
+    ExprFunction::new("values", &[MAP], Type::List, NullRule::EmptyList, values),
+    ExprFunction::new("has", &[MAP, ("key", ArgumentTypes::STRING)], Type::Bool, NullRule::False, has),
+    ExprFunction::new(
+        "get",
+        &[EITHER, KEY, ("otherwise", ArgumentTypes::ANY)],
+        Type::Any,
+        NullRule::Seen,
+        get,
+    )
+    .optional(1),
+    ExprFunction::new("set", &[EITHER, KEY, ("value", ArgumentTypes::ANY)], Type::Any, NullRule::Seen, set),
+    ExprFunction::new("remove", &[EITHER, KEY], Type::Any, NullRule::Null, remove),
+    ExprFunction::new("merge", &[PARTS], Type::Map, NullRule::Seen, merge).repeating(),
 ];
 
-fn entries<'c>(call: &'c Call<'_>, index: usize) -> Outcome<Option<&'c Map>> {
+fn entries<'c>(call: &'c FunctionCall<'_>, index: usize) -> EvalResult<Option<&'c Map>> {
     let map = call.value(index).as_map();
     call.env.charge(map.map_or(0, Map::len))?;
     Ok(map)
 }
 
-fn keys(call: Call<'_>) -> Outcome<Value> {
+fn keys(call: FunctionCall<'_>) -> EvalResult<Value> {
     let keys = entries(&call, 0)?.into_iter().flat_map(Map::keys);
     built(call.env, Value::list(keys.cloned().map(Value::Str).collect()))
 }
 
-fn values(call: Call<'_>) -> Outcome<Value> {
+fn values(call: FunctionCall<'_>) -> EvalResult<Value> {
     let values = entries(&call, 0)?.into_iter().flat_map(Map::values);
     built(call.env, Value::list(values.cloned().collect()))
 }
 
 /// True also for a key whose value is null, unlike `map.key != null`.
-fn has(call: Call<'_>) -> Outcome<Value> {
+fn has(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (map, key) = (call.value(0).as_map(), call.text(1)?);
     Ok(Value::Bool(map.is_some_and(|map| map.contains_key(key))))
 }
 
 /// The third argument is the default for a missing or null value.
-fn get(call: Call<'_>) -> Outcome<Value> {
+fn get(call: FunctionCall<'_>) -> EvalResult<Value> {
     let found = ops::index(call.value(0), call.value(1))?.cloned().unwrap_or_default();
     Ok(if found.is_null() { call.value(2).clone() } else { found })
 }
 
-fn set(mut call: Call<'_>) -> Outcome<Value> {
+fn set(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let value = call.take(2);
     match (call.value(0), call.value(1)) {
         (Value::Map(_) | Value::Null, Value::Str(key)) => {
@@ -82,7 +88,7 @@ fn wrong_key(container: &Value, key: &Value) -> String {
 }
 
 /// Removing a missing key is not an error.
-fn remove(mut call: Call<'_>) -> Outcome<Value> {
+fn remove(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     match (call.value(0), call.value(1)) {
         (Value::Map(_), Value::Str(key)) => {
             let key = key.clone();
@@ -103,7 +109,7 @@ fn remove(mut call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Later maps take precedence; nested maps are replaced as a whole.
-fn merge(mut call: Call<'_>) -> Outcome<Value> {
+fn merge(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let mut merged = call.take_map(0)?;
     for index in 1..call.arguments.len() {
         for (key, value) in entries(&call, index)?.into_iter().flatten() {

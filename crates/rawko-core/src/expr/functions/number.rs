@@ -1,41 +1,46 @@
 //! Functions on numbers.
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::expr::Type;
-use crate::expr::ast::{Arithmetic, Order};
-use crate::expr::env::{Outcome, fault};
+use crate::expr::ast::{Arithmetic, OrderOperator};
+use crate::expr::env::{EvalResult, fault};
 use crate::expr::ops::{self, with_article};
 use crate::value::Value;
 
-const X: (&str, Types) = ("x", Types::NUMBER);
-const READABLE: (&str, Types) = ("x", Types::NUMBER.or(Types::STRING));
-const SOME: (&str, Types) = ("x", Types::NUMBER.or(Types::LIST));
-const LIST: (&str, Types) = ("list", Types::LIST);
+const X: (&str, ArgumentTypes) = ("x", ArgumentTypes::NUMBER);
+const READABLE: (&str, ArgumentTypes) = ("x", ArgumentTypes::NUMBER.or(ArgumentTypes::STRING));
+const SOME: (&str, ArgumentTypes) = ("x", ArgumentTypes::NUMBER.or(ArgumentTypes::LIST));
+const LIST: (&str, ArgumentTypes) = ("list", ArgumentTypes::LIST);
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("number", &[READABLE], Type::Number, Missing::Null, number),
-    Function::new("int", &[READABLE], Type::Number, Missing::Null, int),
-    Function::new("abs", &[X], Type::Number, Missing::Null, abs),
-    Function::new("floor", &[X], Type::Number, Missing::Null, |call| rounded(&call, f64::floor)),
-    Function::new("ceil", &[X], Type::Number, Missing::Null, |call| rounded(&call, f64::ceil)),
-    Function::new("round", &[X, ("digits", Types::NUMBER)], Type::Number, Missing::Null, round).optional(1),
-    Function::new("min", &[SOME], Type::Number, Missing::Null, |call| extreme(&call, Order::Less))
-        .repeating(),
-    Function::new("max", &[SOME], Type::Number, Missing::Null, |call| extreme(&call, Order::Greater))
-        .repeating(),
-    Function::new("sum", &[LIST], Type::Number, Missing::Zero, sum),
-    Function::new("avg", &[LIST], Type::Number, Missing::Null, avg),
-    Function::new(
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new("number", &[READABLE], Type::Number, NullRule::Null, number),
+    ExprFunction::new("int", &[READABLE], Type::Number, NullRule::Null, int),
+    ExprFunction::new("abs", &[X], Type::Number, NullRule::Null, abs),
+    ExprFunction::new("floor", &[X], Type::Number, NullRule::Null, |call| rounded(&call, f64::floor)),
+    ExprFunction::new("ceil", &[X], Type::Number, NullRule::Null, |call| rounded(&call, f64::ceil)),
+    ExprFunction::new("round", &[X, ("digits", ArgumentTypes::NUMBER)], Type::Number, NullRule::Null, round)
+        .optional(1),
+    ExprFunction::new("min", &[SOME], Type::Number, NullRule::Null, |call| {
+        extreme(&call, OrderOperator::Less)
+    })
+    .repeating(),
+    ExprFunction::new("max", &[SOME], Type::Number, NullRule::Null, |call| {
+        extreme(&call, OrderOperator::Greater)
+    })
+    .repeating(),
+    ExprFunction::new("sum", &[LIST], Type::Number, NullRule::Zero, sum),
+    ExprFunction::new("avg", &[LIST], Type::Number, NullRule::Null, avg),
+    ExprFunction::new(
         "clamp",
-        &[X, ("low", Types::NUMBER), ("high", Types::NUMBER)],
+        &[X, ("low", ArgumentTypes::NUMBER), ("high", ArgumentTypes::NUMBER)],
         Type::Number,
-        Missing::Null,
+        NullRule::Null,
         clamp,
     ),
 ];
 
 /// A text that is not a number gives null.
-fn number(call: Call<'_>) -> Outcome<Value> {
+fn number(call: FunctionCall<'_>) -> EvalResult<Value> {
     let Value::Str(_) = call.value(0) else { return Ok(call.value(0).clone()) };
     let text = call.text(0)?.trim();
     // Rust also parses `inf` and `nan`, which are not numbers here.
@@ -49,7 +54,7 @@ fn number(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Truncates the fraction.
-fn int(call: Call<'_>) -> Outcome<Value> {
+fn int(call: FunctionCall<'_>) -> EvalResult<Value> {
     match number(call)? {
         Value::Float(number) => whole(number.trunc()),
         other => Ok(other),
@@ -57,17 +62,17 @@ fn int(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// A value beyond 64 bits stays a float, as in arithmetic.
-fn whole(number: f64) -> Outcome<Value> {
+fn whole(number: f64) -> EvalResult<Value> {
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
     Ok(if fits { Value::Int(number as i64) } else { Value::Float(number) })
 }
 
-fn abs(call: Call<'_>) -> Outcome<Value> {
+fn abs(call: FunctionCall<'_>) -> EvalResult<Value> {
     let value = call.value(0);
     if value.as_f64().is_some_and(|number| number < 0.0) { ops::negate(value) } else { Ok(value.clone()) }
 }
 
-fn rounded(call: &Call<'_>, by: fn(f64) -> f64) -> Outcome<Value> {
+fn rounded(call: &FunctionCall<'_>, by: fn(f64) -> f64) -> EvalResult<Value> {
     match call.value(0) {
         Value::Float(number) => whole(by(*number)),
         other => Ok(other.clone()),
@@ -75,7 +80,7 @@ fn rounded(call: &Call<'_>, by: fn(f64) -> f64) -> Outcome<Value> {
 }
 
 /// Halves round away from zero. With digits the result is a float, without them an integer.
-fn round(call: Call<'_>) -> Outcome<Value> {
+fn round(call: FunctionCall<'_>) -> EvalResult<Value> {
     if call.value(1).is_null() {
         return rounded(&call, f64::round);
     }
@@ -93,7 +98,7 @@ fn round(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Returns the minimum or maximum of the arguments; lists count as their elements.
-fn extreme(call: &Call<'_>, better: Order) -> Outcome<Value> {
+fn extreme(call: &FunctionCall<'_>, better: OrderOperator) -> EvalResult<Value> {
     let mut best: Option<Value> = None;
     for index in 0..call.arguments.len() {
         let single = [call.value(index).clone()];
@@ -108,7 +113,7 @@ fn extreme(call: &Call<'_>, better: Order) -> Outcome<Value> {
     Ok(best.unwrap_or_default())
 }
 
-fn numeric(value: &Value) -> Outcome<()> {
+fn numeric(value: &Value) -> EvalResult<()> {
     match value {
         Value::Int(_) | Value::Float(_) => Ok(()),
         other => fault(format!(
@@ -118,7 +123,7 @@ fn numeric(value: &Value) -> Outcome<()> {
     }
 }
 
-fn sum(call: Call<'_>) -> Outcome<Value> {
+fn sum(call: FunctionCall<'_>) -> EvalResult<Value> {
     call.list(0)?.iter().try_fold(Value::Int(0), |sum, item| {
         numeric(item)?;
         ops::arithmetic(call.env, Arithmetic::Add, &sum, item)
@@ -126,18 +131,19 @@ fn sum(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Null for an empty list.
-fn avg(mut call: Call<'_>) -> Outcome<Value> {
+fn avg(mut call: FunctionCall<'_>) -> EvalResult<Value> {
     let count = call.list(0)?.len();
     if count == 0 {
         return Ok(Value::Null);
     }
     let list = call.take(0);
     let env = call.env;
-    let total = sum(Call { env, arguments: [crate::expr::env::Val::Own(list)].into_iter().collect() })?;
+    let total =
+        sum(FunctionCall { env, arguments: [crate::expr::env::Val::Own(list)].into_iter().collect() })?;
     ops::arithmetic(env, Arithmetic::Divide, &total, &Value::Int(count as i64))
 }
 
-fn clamp(call: Call<'_>) -> Outcome<Value> {
+fn clamp(call: FunctionCall<'_>) -> EvalResult<Value> {
     if call.number(1) > call.number(2) {
         return fault("`clamp` needs a minimum that is not above the maximum");
     }

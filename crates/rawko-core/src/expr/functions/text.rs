@@ -1,79 +1,103 @@
 //! Functions on strings, and those that accept a string or a list. Lengths and positions count characters.
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::expr::Type;
-use crate::expr::env::{Outcome, fault};
+use crate::expr::env::{EvalResult, fault};
 use crate::expr::limits::{BYTES_PER_UNIT, TEXT_BYTES_MAX};
 use crate::expr::measure::{built, built_text, check_elements, check_text};
 use crate::expr::ops;
 use crate::value::Value;
 
-const TEXT: (&str, Types) = ("text", Types::STRING);
+const TEXT: (&str, ArgumentTypes) = ("text", ArgumentTypes::STRING);
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("lower", &[TEXT], Type::String, Missing::Null, lower),
-    Function::new("upper", &[TEXT], Type::String, Missing::Null, upper),
-    Function::new("trim", &[TEXT], Type::String, Missing::Null, trim),
-    Function::new(
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new("lower", &[TEXT], Type::String, NullRule::Null, lower),
+    ExprFunction::new("upper", &[TEXT], Type::String, NullRule::Null, upper),
+    ExprFunction::new("trim", &[TEXT], Type::String, NullRule::Null, trim),
+    ExprFunction::new(
         "replace",
-        &[TEXT, ("from", Types::STRING), ("to", Types::STRING)],
+        &[TEXT, ("from", ArgumentTypes::STRING), ("to", ArgumentTypes::STRING)],
         Type::String,
-        Missing::Null,
+        NullRule::Null,
         replace,
     ),
-    Function::new("split", &[TEXT, ("separator", Types::STRING)], Type::List, Missing::Null, split),
-    Function::new("lines", &[TEXT], Type::List, Missing::Null, lines),
-    Function::new(
+    ExprFunction::new(
+        "split",
+        &[TEXT, ("separator", ArgumentTypes::STRING)],
+        Type::List,
+        NullRule::Null,
+        split,
+    ),
+    ExprFunction::new("lines", &[TEXT], Type::List, NullRule::Null, lines),
+    ExprFunction::new(
         "join",
-        &[("list", Types::LIST), ("separator", Types::STRING)],
+        &[("list", ArgumentTypes::LIST), ("separator", ArgumentTypes::STRING)],
         Type::String,
-        Missing::EmptyText,
+        NullRule::EmptyText,
         join,
     )
     .optional(1),
-    Function::new("starts_with", &[TEXT, ("start", Types::STRING)], Type::Bool, Missing::False, starts_with),
-    Function::new("ends_with", &[TEXT, ("end", Types::STRING)], Type::Bool, Missing::False, ends_with),
-    Function::new("glob", &[TEXT, ("pattern", Types::STRING)], Type::Bool, Missing::False, glob),
-    Function::new("length", &[("x", SEQUENCE.or(Types::MAP))], Type::Number, Missing::Zero, length),
-    Function::new(
-        "contains",
-        &[("x", SEQUENCE.or(Types::MAP)), ("item", Types::ANY)],
+    ExprFunction::new(
+        "starts_with",
+        &[TEXT, ("start", ArgumentTypes::STRING)],
         Type::Bool,
-        Missing::False,
+        NullRule::False,
+        starts_with,
+    ),
+    ExprFunction::new(
+        "ends_with",
+        &[TEXT, ("end", ArgumentTypes::STRING)],
+        Type::Bool,
+        NullRule::False,
+        ends_with,
+    ),
+    ExprFunction::new("glob", &[TEXT, ("pattern", ArgumentTypes::STRING)], Type::Bool, NullRule::False, glob),
+    ExprFunction::new(
+        "length",
+        &[("x", SEQUENCE.or(ArgumentTypes::MAP))],
+        Type::Number,
+        NullRule::Zero,
+        length,
+    ),
+    ExprFunction::new(
+        "contains",
+        &[("x", SEQUENCE.or(ArgumentTypes::MAP)), ("item", ArgumentTypes::ANY)],
+        Type::Bool,
+        NullRule::False,
         contains,
     ),
-    Function::new(
+    ExprFunction::new(
         "index_of",
-        &[("x", SEQUENCE), ("item", Types::ANY)],
+        &[("x", SEQUENCE), ("item", ArgumentTypes::ANY)],
         Type::Number,
-        Missing::Null,
+        NullRule::Null,
         index_of,
     ),
-    Function::new(
+    ExprFunction::new(
         "slice",
-        &[("x", SEQUENCE), ("from", Types::NUMBER), ("to", Types::NUMBER)],
+        &[("x", SEQUENCE), ("from", ArgumentTypes::NUMBER), ("to", ArgumentTypes::NUMBER)],
         Type::Any,
-        Missing::Null,
+        NullRule::Null,
         slice,
     )
     .optional(1),
 ];
 
-const SEQUENCE: Types = Types::STRING.or(Types::LIST);
+const SEQUENCE: ArgumentTypes = ArgumentTypes::STRING.or(ArgumentTypes::LIST);
 
-fn lower(call: Call<'_>) -> Outcome<Value> {
+fn lower(call: FunctionCall<'_>) -> EvalResult<Value> {
     built_text(call.env, call.text(0)?.to_lowercase())
 }
 
-fn upper(call: Call<'_>) -> Outcome<Value> {
+fn upper(call: FunctionCall<'_>) -> EvalResult<Value> {
     built_text(call.env, call.text(0)?.to_uppercase())
 }
 
-fn trim(call: Call<'_>) -> Outcome<Value> {
+fn trim(call: FunctionCall<'_>) -> EvalResult<Value> {
     built_text(call.env, call.text(0)?.trim().to_owned())
 }
 
-fn replace(call: Call<'_>) -> Outcome<Value> {
+fn replace(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (text, from, to) = (call.text(0)?, call.text(1)?, call.text(2)?);
     if from.is_empty() {
         return fault("`replace` needs a search string that is not empty");
@@ -84,7 +108,7 @@ fn replace(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// An empty separator splits into characters.
-fn split(call: Call<'_>) -> Outcome<Value> {
+fn split(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (text, separator) = (call.text(0)?, call.text(1)?);
     if separator.is_empty() {
         return pieces(&call, text.char_indices().map(|(at, next)| &text[at..at + next.len_utf8()]));
@@ -92,11 +116,11 @@ fn split(call: Call<'_>) -> Outcome<Value> {
     pieces(&call, text.split(separator))
 }
 
-fn lines(call: Call<'_>) -> Outcome<Value> {
+fn lines(call: FunctionCall<'_>) -> EvalResult<Value> {
     pieces(&call, call.text(0)?.lines())
 }
 
-fn pieces<'t>(call: &Call<'_>, parts: impl Iterator<Item = &'t str>) -> Outcome<Value> {
+fn pieces<'t>(call: &FunctionCall<'_>, parts: impl Iterator<Item = &'t str>) -> EvalResult<Value> {
     let mut items = Vec::new();
     for part in parts {
         check_elements(items.len() + 1)?;
@@ -105,7 +129,7 @@ fn pieces<'t>(call: &Call<'_>, parts: impl Iterator<Item = &'t str>) -> Outcome<
     built(call.env, Value::list(items))
 }
 
-fn join(call: Call<'_>) -> Outcome<Value> {
+fn join(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (items, separator) = (call.list(0)?, call.text(1)?);
     let mut text = String::new();
     for (index, item) in items.iter().enumerate() {
@@ -123,16 +147,16 @@ fn join(call: Call<'_>) -> Outcome<Value> {
     built_text(call.env, text)
 }
 
-fn starts_with(call: Call<'_>) -> Outcome<Value> {
+fn starts_with(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(Value::Bool(call.text(0)?.starts_with(call.text(1)?)))
 }
 
-fn ends_with(call: Call<'_>) -> Outcome<Value> {
+fn ends_with(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(Value::Bool(call.text(0)?.ends_with(call.text(1)?)))
 }
 
 /// `*` matches any characters, including none; `?` matches one.
-fn glob(call: Call<'_>) -> Outcome<Value> {
+fn glob(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > TEXT_BYTES_MAX {
         return fault("the text is too long for `glob`");
@@ -165,7 +189,7 @@ fn glob_matches(text: &str, pattern: &str) -> bool {
     pattern[wanted..].iter().all(|next| *next == '*')
 }
 
-fn length(call: Call<'_>) -> Outcome<Value> {
+fn length(call: FunctionCall<'_>) -> EvalResult<Value> {
     let length = match call.value(0) {
         Value::Str(_) => call.text(0)?.chars().count(),
         Value::List(items) => items.len(),
@@ -175,11 +199,11 @@ fn length(call: Call<'_>) -> Outcome<Value> {
     Ok(Value::Int(length as i64))
 }
 
-fn contains(call: Call<'_>) -> Outcome<Value> {
+fn contains(call: FunctionCall<'_>) -> EvalResult<Value> {
     ops::contains(call.env, call.value(1), call.value(0)).map(Value::Bool)
 }
 
-fn index_of(call: Call<'_>) -> Outcome<Value> {
+fn index_of(call: FunctionCall<'_>) -> EvalResult<Value> {
     let place = match (call.value(0), call.value(1)) {
         (Value::List(items), item) => ops::position(call.env, item, items)?,
         (Value::Str(_), Value::Str(part)) => {
@@ -193,7 +217,7 @@ fn index_of(call: Call<'_>) -> Outcome<Value> {
     Ok(place.map_or(Value::Null, |place| Value::Int(place as i64)))
 }
 
-fn slice(call: Call<'_>) -> Outcome<Value> {
+fn slice(call: FunctionCall<'_>) -> EvalResult<Value> {
     if let Value::List(items) = call.value(0) {
         let (from, to) = bounds(&call, items.len())?;
         call.env.charge(to - from)?;
@@ -205,7 +229,7 @@ fn slice(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// Positions out of range are clamped; negative ones count from the end.
-fn bounds(call: &Call<'_>, length: usize) -> Outcome<(usize, usize)> {
+fn bounds(call: &FunctionCall<'_>, length: usize) -> EvalResult<(usize, usize)> {
     let end = length as i64;
     let place = |index: i64| if index < 0 { index.saturating_add(end).max(0) } else { index.min(end) };
     let from = place(call.whole(1)?);

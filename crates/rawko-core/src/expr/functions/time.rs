@@ -4,35 +4,41 @@ use jiff::Timestamp;
 use jiff::civil;
 use jiff::tz::TimeZone;
 
-use super::{Call, Function, Missing, Types};
+use super::{ArgumentTypes, ExprFunction, FunctionCall, NullRule};
 use crate::duration;
 use crate::expr::Type;
-use crate::expr::env::{Outcome, fault};
+use crate::expr::env::{EvalResult, fault};
 use crate::expr::measure::built_text;
 use crate::value::Value;
 
-const MS: (&str, Types) = ("ms", Types::NUMBER);
-const TEXT: (&str, Types) = ("text", Types::STRING);
+const MS: (&str, ArgumentTypes) = ("ms", ArgumentTypes::NUMBER);
+const TEXT: (&str, ArgumentTypes) = ("text", ArgumentTypes::STRING);
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("now", &[], Type::Number, Missing::Seen, now).reading(),
-    Function::new("iso", &[MS], Type::String, Missing::Null, iso),
-    Function::new("parse_time", &[TEXT], Type::Number, Missing::Null, parse_time),
-    Function::new("format_time", &[MS, ("format", Types::STRING)], Type::String, Missing::Null, format_time),
-    Function::new(
+pub(super) static FUNCTIONS: &[ExprFunction] = &[
+    ExprFunction::new("now", &[], Type::Number, NullRule::Seen, now).reading(),
+    ExprFunction::new("iso", &[MS], Type::String, NullRule::Null, iso),
+    ExprFunction::new("parse_time", &[TEXT], Type::Number, NullRule::Null, parse_time),
+    ExprFunction::new(
+        "format_time",
+        &[MS, ("format", ArgumentTypes::STRING)],
+        Type::String,
+        NullRule::Null,
+        format_time,
+    ),
+    ExprFunction::new(
         "duration",
-        &[("x", Types::STRING.or(Types::NUMBER))],
+        &[("x", ArgumentTypes::STRING.or(ArgumentTypes::NUMBER))],
         Type::Number,
-        Missing::Null,
+        NullRule::Null,
         length_of_time,
     ),
 ];
 
-fn now(call: Call<'_>) -> Outcome<Value> {
+fn now(call: FunctionCall<'_>) -> EvalResult<Value> {
     Ok(Value::Int(call.env.scope.now_ms))
 }
 
-fn moment(call: &Call<'_>) -> Outcome<Timestamp> {
+fn moment(call: &FunctionCall<'_>) -> EvalResult<Timestamp> {
     let ms = call.number(0).round();
     match Timestamp::from_millisecond(ms as i64) {
         Ok(moment) => Ok(moment),
@@ -40,12 +46,12 @@ fn moment(call: &Call<'_>) -> Outcome<Timestamp> {
     }
 }
 
-fn iso(call: Call<'_>) -> Outcome<Value> {
+fn iso(call: FunctionCall<'_>) -> EvalResult<Value> {
     built_text(call.env, moment(&call)?.to_string())
 }
 
 /// Parses a timestamp with an offset, or a date with or without a time, taken as UTC; any other text gives null.
-fn parse_time(call: Call<'_>) -> Outcome<Value> {
+fn parse_time(call: FunctionCall<'_>) -> EvalResult<Value> {
     let text = call.text(0)?.trim();
     let moment = text.parse::<Timestamp>().ok().or_else(|| {
         let civil = text
@@ -58,7 +64,7 @@ fn parse_time(call: Call<'_>) -> Outcome<Value> {
 
 const FORMAT_BYTES_MAX: usize = 256;
 
-fn format_time(call: Call<'_>) -> Outcome<Value> {
+fn format_time(call: FunctionCall<'_>) -> EvalResult<Value> {
     let (moment, format) = (moment(&call)?, call.text(1)?);
     if format.len() > FORMAT_BYTES_MAX {
         return fault(format!("the time format is longer than {FORMAT_BYTES_MAX} bytes"));
@@ -70,7 +76,7 @@ fn format_time(call: Call<'_>) -> Outcome<Value> {
 }
 
 /// A number is already milliseconds; a text that is not a duration gives null.
-fn length_of_time(call: Call<'_>) -> Outcome<Value> {
+fn length_of_time(call: FunctionCall<'_>) -> EvalResult<Value> {
     let Value::Str(_) = call.value(0) else { return Ok(call.value(0).clone()) };
     let ms = duration::parse_ms(call.text(0)?).ok().and_then(|ms| i64::try_from(ms).ok());
     Ok(ms.map_or(Value::Null, Value::Int))

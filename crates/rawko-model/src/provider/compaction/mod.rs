@@ -44,6 +44,7 @@ impl CompactionLimits {
 /// An attempt on this conversation that did not help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionAttempt {
+    /// No attempt yet.
     Nothing,
     /// The summary was not shorter than the messages it replaces, or no model could provide one.
     Summary,
@@ -59,7 +60,10 @@ pub enum Compaction {
     /// Continue with these messages.
     Shorten(Vec<Message>),
     /// Nothing more can be removed.
-    GiveUp { tokens: u64 },
+    GiveUp {
+        /// Estimated size of the conversation.
+        tokens: u64,
+    },
 }
 
 /// A summary request. Plain data, so that it survives a restart.

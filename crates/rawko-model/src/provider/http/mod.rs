@@ -34,10 +34,13 @@ const FAILURE_BYTES_MAX: usize = 64 * 1024;
 /// A provider over HTTP, configured by settings and environment.
 #[derive(Clone)]
 pub struct HttpProvider {
+    /// Name of the provider in `provider/model`.
     pub name: String,
+    /// Wire format.
     pub dialect: Dialect,
     /// Includes the base path, such as `https://api.openai.com/v1`.
     pub base_url: String,
+    /// API key; `None` for local servers.
     pub key: Option<Secret>,
     /// Values marked as sensitive are never printed.
     pub headers: HeaderMap,
@@ -47,6 +50,7 @@ pub struct HttpProvider {
     pub idle_timeout: Duration,
     /// From the request to the end of the answer.
     pub completion_timeout: Duration,
+    /// Prices for the cost of each completion.
     pub prices: Arc<Prices>,
     client: Arc<Client>,
 }
@@ -69,6 +73,7 @@ impl Provider for HttpProvider {
 }
 
 impl HttpProvider {
+    /// Creates a provider with default timeouts, headers and prices.
     pub fn new(
         name: impl Into<String>,
         dialect: Dialect,

@@ -5,10 +5,12 @@ use std::fmt;
 use rawko_settings::Redactor;
 use reqwest::header::HeaderValue;
 
+/// An API key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
+    /// Creates a secret; surrounding whitespace is removed.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into().trim().to_owned())
     }

@@ -58,6 +58,7 @@ enum Strict {
 /// Wraps a provider, given its name.
 pub type ProviderWrapper = Arc<dyn Fn(&str, Arc<dyn Provider>) -> Arc<dyn Provider> + Send + Sync>;
 
+/// All providers of a project.
 #[derive(Clone, Default)]
 pub struct Providers {
     default: Option<String>,
@@ -230,6 +231,7 @@ impl Providers {
         self.default.as_deref()
     }
 
+    /// Returns the retry policy for failed completions.
     pub fn back_off(&self) -> BackOffSettings {
         self.back_off
     }
@@ -239,6 +241,7 @@ impl Providers {
         self.reasoning
     }
 
+    /// Returns the price table, with overrides of the settings.
     pub fn prices(&self) -> &Prices {
         &self.prices
     }

@@ -35,6 +35,7 @@ use super::wire::Spoken;
 use super::{Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError};
 use crate::message::{Message, Part};
 
+/// A provider with scripted responses.
 pub struct Scripted {
     file: String,
     scripts: Vec<Script>,
@@ -43,10 +44,12 @@ pub struct Scripted {
 }
 
 impl Scripted {
+    /// Reads a script file.
     pub fn read(path: &Path) -> Result<Self, ScriptProblem> {
         read::file(path)
     }
 
+    /// Parses a script; `file` names it in problems.
     pub fn of_text(file: &str, text: &str) -> Result<Self, ScriptProblem> {
         read::text(file, text)
     }

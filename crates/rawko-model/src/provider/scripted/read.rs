@@ -18,7 +18,9 @@ use crate::provider::{ErrorCode, ProviderError};
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", shown(.source_text, .findings))]
 pub struct ScriptProblem {
+    /// Text and name of the script, for showing locations.
     pub source_text: Source,
+    /// All problems, not only the first.
     pub findings: Vec<Finding>,
 }
 

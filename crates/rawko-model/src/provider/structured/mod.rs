@@ -21,10 +21,13 @@ pub enum Unfit {
     /// The model reached its output limit before the JSON was complete. Another attempt would end the same way.
     #[error("the answer was cut short by the limit of output tokens before its JSON was complete")]
     CutShort,
+    /// The response has tool calls; run them first.
     #[error("the model asked for tools and has not answered yet")]
     AskedForTools,
+    /// The text contains no JSON value.
     #[error("there is no JSON in the answer")]
     NotJson,
+    /// The JSON violates the schema; holds one line per violation.
     #[error("the answer does not fit its schema: {}", .0.join("; "))]
     Invalid(Vec<String>),
     /// An error in the schema, not of the model.

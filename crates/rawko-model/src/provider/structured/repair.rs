@@ -11,6 +11,7 @@ use crate::provider::{
 /// The number of repairs. Plain data, so that a durable loop can store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repair {
+    /// Limit on requests for a corrected response.
     pub attempts_max: u32,
 }
 
@@ -57,19 +58,32 @@ fn spoken(message: &Message) -> Message {
 /// A structured response and the usage of all attempts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structured {
+    /// Valid value.
     pub value: Value,
+    /// The completion with the value.
     pub completion: Completion,
+    /// Sum over all attempts.
     pub usage: Usage,
+    /// Number of corrected responses that were requested.
     pub repairs: u32,
 }
 
+/// A structured response that could not be obtained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StructuredError {
+    /// A completion failed.
     #[error(transparent)]
     Provider(ProviderError),
     /// `usage` covers all attempts: they are paid for.
     #[error("{unfit}")]
-    Unfit { unfit: Unfit, completion: Box<Completion>, usage: Usage },
+    Unfit {
+        /// Problem of the last response.
+        unfit: Unfit,
+        /// Last response.
+        completion: Box<Completion>,
+        /// Sum over all attempts.
+        usage: Usage,
+    },
 }
 
 /// Requests a response until it is valid or the attempts are used up.

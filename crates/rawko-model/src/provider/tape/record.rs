@@ -58,6 +58,7 @@ pub struct Record {
 }
 
 impl Record {
+    /// Creates a provider that forwards to `inner` and writes to `recorder`.
     pub fn new(inner: Arc<dyn Provider>, recorder: Arc<Recorder>) -> Self {
         Self { inner, recorder }
     }

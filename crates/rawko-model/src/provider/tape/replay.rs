@@ -12,6 +12,7 @@ use crate::provider::{
     Completing, Completion, CompletionRequest, ErrorCode, Listener, Provider, ProviderError,
 };
 
+/// A provider that responds from a tape.
 pub struct Replay {
     file: String,
     exchanges: Vec<Exchange>,
@@ -26,6 +27,7 @@ impl Replay {
         Self::of_text(&file, &text)
     }
 
+    /// Parses a tape, one exchange per line; `file` names it in errors.
     pub fn of_text(file: &str, text: &str) -> Result<Self, String> {
         let mut exchanges = Vec::new();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

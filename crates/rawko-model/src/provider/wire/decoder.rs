@@ -1,10 +1,10 @@
 //! Decodes the bytes of a response into events and a completion, for all dialects. No IO: the transport feeds it, as
 //! can a test or a recording.
 
-use super::gather::{Gathering, next_id};
+use super::gather::{CompletionBuilder, next_id};
 use super::lines::Lines;
 use super::progress::is_progress;
-use super::sse::{Framed, Sse};
+use super::sse::{Sse, SseLine};
 use super::{Dialect, anthropic, gemini, ollama, openai, responses};
 use crate::message::{Message, Role, Usage};
 use crate::provider::classify::{self, head};
@@ -32,7 +32,7 @@ pub struct Decoder {
     dialect: Dialect,
     lines: Lines,
     sse: Sse,
-    gathering: Gathering,
+    gathering: CompletionBuilder,
     bytes: usize,
     stray: String,
     has_heard: bool,
@@ -57,7 +57,7 @@ impl Decoder {
             dialect,
             lines: Lines::default(),
             sse: Sse::default(),
-            gathering: Gathering::new(next_id(uses.map(|tool_use| tool_use.id.as_str()))),
+            gathering: CompletionBuilder::new(next_id(uses.map(|tool_use| tool_use.id.as_str()))),
             bytes: 0,
             stray: String::new(),
             has_heard: false,
@@ -72,6 +72,7 @@ impl Decoder {
         }
     }
 
+    /// Decodes the next bytes of the response. Fails on a malformed or oversized body.
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         self.bytes = self.bytes.saturating_add(bytes.len());
         let lines = self.lines.handle_bytes(bytes).ok().filter(|_| self.bytes <= BODY_BYTES_MAX);
@@ -79,6 +80,7 @@ impl Decoder {
         lines.iter().try_for_each(|line| self.handle_line(line))
     }
 
+    /// Drains the events decoded so far.
     pub fn take_events(&mut self) -> Vec<StreamEvent> {
         self.gathering.take_events()
     }
@@ -106,9 +108,9 @@ impl Decoder {
             Dialect::Ollama => self.handle_json_line(line),
             Dialect::OpenAi(_) | Dialect::Responses | Dialect::Anthropic | Dialect::Gemini => {
                 match self.sse.handle_line(line) {
-                    Framed::Nothing => Ok(()),
-                    Framed::Data(data) => self.handle_data(&data),
-                    Framed::Stray => {
+                    SseLine::Nothing => Ok(()),
+                    SseLine::Data(data) => self.handle_data(&data),
+                    SseLine::Stray => {
                         self.keep_stray(line);
                         Ok(())
                     }

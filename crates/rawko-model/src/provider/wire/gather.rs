@@ -19,7 +19,7 @@ pub(super) struct Counted {
     pub(super) reasoning: u64,
 }
 
-pub(super) struct Gathering {
+pub(super) struct CompletionBuilder {
     pieces: Vec<Piece>,
     events: Vec<StreamEvent>,
     pub(super) stop: Option<StopReason>,
@@ -55,7 +55,7 @@ enum Stage {
     Closed,
 }
 
-impl Gathering {
+impl CompletionBuilder {
     pub(super) fn new(next_id: u64) -> Self {
         Self {
             pieces: Vec::new(),

@@ -27,7 +27,9 @@ pub enum Dialect {
     OpenAi(OpenAiTraits),
     /// OpenAI's responses: the format that keeps a model's reasoning between tool calls.
     Responses,
+    /// Anthropic's messages API.
     Anthropic,
+    /// Google's `generateContent`.
     Gemini,
     /// Its own format, not the compatible one: only that supports response schemas and the context size.
     Ollama,

@@ -2,7 +2,7 @@
 
 use rawko_core::Value;
 
-use super::gather::{Gathering, next_id};
+use super::gather::{CompletionBuilder, next_id};
 use crate::message::{Message, Role, StopReason, Usage};
 use crate::provider::tokens::{request_tokens, said_tokens};
 use crate::provider::{Completion, CompletionRequest, StreamEvent, structured};
@@ -22,7 +22,7 @@ impl Spoken<'_> {
         request: &CompletionRequest,
     ) -> (Completion, Vec<StreamEvent>) {
         let uses = request.messages.iter().flat_map(Message::tool_uses);
-        let mut gathering = Gathering::new(next_id(uses.map(|tool_use| tool_use.id.as_str())));
+        let mut gathering = CompletionBuilder::new(next_id(uses.map(|tool_use| tool_use.id.as_str())));
         self.reasoning.split_inclusive(char::is_whitespace).for_each(|word| gathering.reasoning(word));
         self.text.split_inclusive(char::is_whitespace).for_each(|word| gathering.text(word));
         for (name, input) in self.tools {

@@ -3,7 +3,7 @@
 
 /// The result of one line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Framed {
+pub(super) enum SseLine {
     /// The event is incomplete, or the line was a comment.
     Nothing,
     /// An event is complete.
@@ -20,20 +20,20 @@ pub(super) struct Sse {
 const OTHER_FIELDS: [&str; 3] = ["event", "id", "retry"];
 
 impl Sse {
-    pub(super) fn handle_line(&mut self, line: &str) -> Framed {
+    pub(super) fn handle_line(&mut self, line: &str) -> SseLine {
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         if line.is_empty() {
-            return self.take_event().map_or(Framed::Nothing, Framed::Data);
+            return self.take_event().map_or(SseLine::Nothing, SseLine::Data);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         match field {
-            "" => Framed::Nothing,
+            "" => SseLine::Nothing,
             "data" => {
                 self.add(value.strip_prefix(' ').unwrap_or(value));
-                Framed::Nothing
+                SseLine::Nothing
             }
-            _ if OTHER_FIELDS.contains(&field) => Framed::Nothing,
-            _ => Framed::Stray,
+            _ if OTHER_FIELDS.contains(&field) => SseLine::Nothing,
+            _ => SseLine::Stray,
         }
     }
 
@@ -55,12 +55,12 @@ impl Sse {
 
 #[cfg(test)]
 mod tests {
-    use super::{Framed, Sse};
+    use super::{Sse, SseLine};
 
     fn events(lines: &[&str]) -> Vec<String> {
         let mut sse = Sse::default();
         let framed = lines.iter().map(|line| sse.handle_line(line));
-        framed.filter_map(|it| if let Framed::Data(data) = it { Some(data) } else { None }).collect()
+        framed.filter_map(|it| if let SseLine::Data(data) = it { Some(data) } else { None }).collect()
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn other_bodies_are_noticed() {
         for line in ["<html>", "{\"error\": 1}", "nonsense"] {
-            assert_eq!(Sse::default().handle_line(line), Framed::Stray, "{line}");
+            assert_eq!(Sse::default().handle_line(line), SseLine::Stray, "{line}");
         }
     }
 }

@@ -6,12 +6,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count, many, tests_summary};
+use super::{Counted, TestNames, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static RESULT: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed;").ok());
 static FAILED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. FAILED$").ok());
+
+static PASSED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. ok$").ok());
 
 #[derive(Default)]
 struct Tally {
@@ -22,6 +24,7 @@ struct Tally {
     is_cargo: bool,
     /// True if a test program reported.
     has_tested: bool,
+    names: TestNames,
 }
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -63,7 +66,10 @@ impl Tally {
             self.passed += number(1);
             self.failed += number(2);
             self.is_cargo = true;
+        } else if let Some(name) = PASSED.as_ref().and_then(|passed| passed.captures(line)?.get(1)) {
+            self.names.passed.get_or_insert_default().push(name.as_str().to_owned());
         } else if let Some(name) = FAILED.as_ref().and_then(|failed| failed.captures(line)?.get(1)) {
+            self.names.failed.push(name.as_str().to_owned());
             self.tests.push(CheckFinding::new(None, None, &format!("test {} failed", name.as_str())));
         }
     }
@@ -79,7 +85,7 @@ impl Tally {
         let findings = self.compiler.into_iter().chain(self.tests).collect();
         // Without any line of a test program it only compiled.
         let tests = self.has_tested.then_some(all);
-        Counted { errors: compiler + self.failed, summary, findings, tests }
+        Counted { errors: compiler + self.failed, summary, findings, tests, names: self.names }
     }
 }
 

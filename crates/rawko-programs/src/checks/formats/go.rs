@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Counted, Unreadable, as_count, tests_summary};
+use super::{Counted, TestNames, Unreadable, as_count, tests_summary};
 use crate::checks::report::CheckFinding;
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -29,7 +29,12 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let errors = as_count(findings.len());
     let tests = as_count(passed.iter().filter(|(_, test)| !test.is_empty()).count());
     let all = tests + errors;
-    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all) })
+    let named = |tests: &[(String, String)]| {
+        tests.iter().map(|(package, test)| format!("{package}: {test}")).collect::<Vec<_>>()
+    };
+    let skipped = as_count(ended("skip").len());
+    let names = TestNames { failed: named(&failed), passed: Some(named(&passed)), skipped };
+    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
 }
 
 fn finding((package, test): &(String, String)) -> CheckFinding {

@@ -18,7 +18,7 @@ pub(super) fn count(text: &str, pointer: &str) -> Result<Counted, Unreadable> {
         }
     };
     let summary = if errors == 0 { String::new() } else { many(errors, "error") };
-    Ok(Counted { errors, summary, findings, tests: None })
+    Ok(Counted { errors, summary, findings, ..Counted::default() })
 }
 
 /// Reads a finding under the field names that most tools use.

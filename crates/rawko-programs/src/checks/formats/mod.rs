@@ -17,7 +17,9 @@ use super::report::{CheckFinding, first};
 pub struct Output {
     /// `None` if it was ended by a signal.
     pub exit_code: Option<i32>,
+    /// Standard output.
     pub stdout: String,
+    /// Standard error.
     pub stderr: String,
     /// The contents of the report file, if one was written.
     pub report: Option<String>,
@@ -26,11 +28,27 @@ pub struct Output {
 /// The counted result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
+    /// Number of errors.
     pub errors: u64,
+    /// One line for display.
     pub summary: String,
+    /// The findings.
     pub findings: Vec<CheckFinding>,
     /// The number of tests that ran; `None` if the format does not count them.
     pub tests: Option<u64>,
+    /// Tests by name.
+    pub names: TestNames,
+}
+
+/// The tests by name, as far as the format names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestNames {
+    /// Names of failed tests.
+    pub failed: Vec<String>,
+    /// `None` if only failing tests are named.
+    pub passed: Option<Vec<String>>,
+    /// Number of skipped tests.
+    pub skipped: u64,
 }
 
 /// The reason why a result could not be parsed.
@@ -95,7 +113,8 @@ fn failed(output: &Output, why: &str) -> Counted {
     let last = output.last_line();
     let message = if last.is_empty() { why.to_owned() } else { format!("{why}: {last}") };
     let finding = CheckFinding::new(None, None, &message);
-    Counted { errors: 1, summary: finding.message.clone(), findings: vec![finding], tests: None }
+    let summary = finding.message.clone();
+    Counted { errors: 1, summary, findings: vec![finding], ..Counted::default() }
 }
 
 /// Returns `3 of 10 tests failed`, `10 tests passed`.
@@ -111,6 +130,6 @@ pub(super) fn many(count: u64, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
-fn as_count(length: usize) -> u64 {
+pub(super) fn as_count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -21,7 +21,7 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     } else {
         format!("{}, {}", many(errors, "error"), many(others, "lesser finding"))
     };
-    Ok(Counted { errors, summary, findings, tests: None })
+    Ok(Counted { errors, summary, findings, ..Counted::default() })
 }
 
 fn results_of(run: &Value) -> impl Iterator<Item = (&Value, &Value)> {

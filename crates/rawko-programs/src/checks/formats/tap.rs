@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Counted, Unreadable, as_count, many, tests_summary};
+use super::{Counted, TestNames, Unreadable, as_count, many, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static TEST: LazyLock<Option<Regex>> =
@@ -22,6 +22,7 @@ struct Tally {
     /// Failures below each depth since the last test at that depth.
     below: Vec<(usize, u64)>,
     is_bailed: bool,
+    names: TestNames,
 }
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
@@ -52,8 +53,16 @@ impl Tally {
         let is_excused = directive.starts_with("todo") || directive.starts_with("skip");
         let is_failure = !is_ok && !is_excused;
         let is_own = is_failure && below == 0;
-        self.all += u64::from(!has_subtests || is_own);
+        // A test with such a directive did not run, or may fail.
+        self.all += u64::from((!has_subtests || is_own) && !is_excused);
         self.below.push((depth, below + u64::from(is_own)));
+        if is_excused {
+            self.names.skipped += 1;
+        } else if is_ok {
+            self.names.passed.get_or_insert_default().push(name.to_owned());
+        } else {
+            self.names.failed.push(name.to_owned());
+        }
         if is_own {
             self.failed.push(CheckFinding::new(None, None, name));
         }
@@ -104,6 +113,8 @@ impl Tally {
             self.failed.push(CheckFinding::new(None, None, &message));
         }
         let summary = tests_summary(errors, self.all + more);
-        Ok(Counted { errors, summary, findings: self.failed, tests: Some(self.all) })
+        self.names.passed.get_or_insert_default();
+        let (tests, names) = (Some(self.all), self.names);
+        Ok(Counted { errors, summary, findings: self.failed, tests, names })
     }
 }

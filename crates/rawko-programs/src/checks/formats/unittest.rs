@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Counted, Unreadable, tests_summary};
+use super::{Counted, TestNames, Unreadable, tests_summary};
 use crate::checks::report::CheckFinding;
 
 static RAN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^Ran (\d+) tests? in ").ok());
@@ -14,10 +14,13 @@ static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:FAIL
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s+File "(.+)", line (\d+)"#).ok());
 /// Counters that mark a run as failed.
 const FAILURES: [&str; 3] = ["failures", "errors", "unexpected successes"];
+/// Counters of tests without a verdict: they did not run, or may fail.
+const NOT_RUN: [&str; 2] = ["skipped", "expected failures"];
 
 pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
     let mut ran = None;
     let mut errors = None;
+    let mut skipped = 0;
     let mut findings: Vec<CheckFinding> = Vec::new();
     for line in text.lines() {
         let capture = |pattern: &LazyLock<Option<Regex>>, index: usize| -> Option<String> {
@@ -26,7 +29,9 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
         if let Some(number) = capture(&RAN, 1) {
             ran = number.parse::<u64>().ok();
         } else if ran.is_some() && VERDICT.as_ref().is_some_and(|verdict| verdict.is_match(line)) {
-            errors = Some(failures(&capture(&VERDICT, 1).unwrap_or_default()));
+            let parts = capture(&VERDICT, 1).unwrap_or_default();
+            errors = Some(sum(&parts, &FAILURES));
+            skipped = sum(&parts, &NOT_RUN);
         } else if let Some(name) = capture(&HEADING, 1) {
             findings.push(CheckFinding::new(None, None, &name));
         } else if let (Some(file), Some(number), Some(finding)) =
@@ -36,12 +41,14 @@ pub(super) fn count(text: &str) -> Result<Counted, Unreadable> {
         }
     }
     let (Some(ran), Some(errors)) = (ran, errors) else { return Err("no summary of unittest".to_owned()) };
-    let all = ran.max(errors);
-    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all) })
+    let all = ran.saturating_sub(skipped).max(errors);
+    let failed = findings.iter().map(|finding| finding.message.clone()).collect();
+    let names = TestNames { failed, passed: None, skipped };
+    Ok(Counted { errors, summary: tests_summary(errors, all), findings, tests: Some(all), names })
 }
 
-/// Sums the failing counters of `failures=1, errors=2, skipped=3`.
-fn failures(parts: &str) -> u64 {
+/// Sums counters of `failures=1, errors=2, skipped=3`.
+fn sum(parts: &str, keys: &[&str]) -> u64 {
     let parts = parts.split(',').filter_map(|part| part.trim().split_once('='));
-    parts.filter(|(key, _)| FAILURES.contains(key)).filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
+    parts.filter(|(key, _)| keys.contains(key)).filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
 }

@@ -49,5 +49,5 @@ fn counted(opened: &[OpenFile], diagnostics: &[Vec<Value>]) -> Counted {
     let errors = u64::try_from(findings.len()).unwrap_or(u64::MAX);
     let files = many(u64::try_from(opened.len()).unwrap_or(u64::MAX), "file");
     let summary = format!("{} in {files}", many(errors, "error"));
-    Counted { errors, summary, findings: first(findings), tests: None }
+    Counted { errors, summary, findings: first(findings), ..Counted::default() }
 }

@@ -50,6 +50,12 @@ impl Caller {
 #[derive(Clone, Debug, Default)]
 struct Found(Option<Caller>);
 
+/// Returns the caller that the guard found.
+#[cfg(feature = "mcp")]
+pub(crate) fn caller_of(extensions: &axum::http::Extensions) -> Option<Caller> {
+    extensions.get::<Found>().and_then(|found| found.0.clone())
+}
+
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match admit(&app, &request) {
         Ok(caller) => {
@@ -70,8 +76,8 @@ fn admit(app: &App, request: &Request) -> Result<Option<Caller>, Problem> {
     };
     let named = caller.as_ref().filter(|_| !app.access().tokens.is_empty()).map(|caller| &caller.name);
     app.buckets().take(Client::new(named, peer.map(|Peer(address)| address.ip())), 1.0)?;
-    // An agent may present its token later, when it registers.
-    let needed = if is_agents_socket(path, headers) { None } else { needed(request.method(), path) };
+    // Agents and programs may present their token later, when they register.
+    let needed = if is_socket(path, headers) { None } else { needed(request.method(), path) };
     match (needed, &caller) {
         (None, _) => Ok(caller),
         (Some(role), Some(known)) if known.role >= role => Ok(caller),
@@ -120,8 +126,8 @@ fn bearer_of(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn is_agents_socket(path: &str, headers: &HeaderMap) -> bool {
-    path == "/v1/agents" && is_upgrade(headers)
+fn is_socket(path: &str, headers: &HeaderMap) -> bool {
+    matches!(path, "/v1/agents" | "/v1/services") && is_upgrade(headers)
 }
 
 /// Returns true if the request asks for a protocol upgrade.

@@ -8,11 +8,13 @@ mod visit;
 
 use std::net::SocketAddr;
 
+#[cfg(feature = "mcp")]
+pub(crate) use guard::caller_of;
 pub(crate) use guard::{Caller, guard, is_upgrade, wrong_token};
 pub(crate) use links::Links;
 pub(crate) use origin::Names;
 pub(crate) use roles::{is_api, needed};
-pub(crate) use visit::{COOKIE, VISIT_MS};
+pub(crate) use visit::{COOKIE, VISIT_MS, hex, unhex};
 
 use super::settings::ServerSettings;
 use crate::tokens::Tokens;

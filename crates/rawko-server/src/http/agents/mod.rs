@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use super::Routes;
 use super::access::{Caller, is_upgrade, wrong_token};
 use super::app::App;
+use super::extract::Path;
 use super::listen::Peer;
 use super::problem::{Problem, ProblemCode};
 use super::project::{AgentHealth, AgentInfo, HealthState};
@@ -23,7 +24,7 @@ use crate::agents::{OnGuess, connect};
 use work::{Work, work};
 
 pub(crate) fn routes() -> Routes {
-    OpenApiRouter::new().routes(routes!(list))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(read))
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -86,6 +87,24 @@ async fn list(State(app): State<App>, caller: Option<Caller>, request: Request) 
         }
     });
     Ok(axum::Json(AgentList { agents: agents.collect() }).into_response())
+}
+
+/// The definition of an agent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AgentDetails {
+    name: String,
+    /// Prompt, model, tools, permissions, limits and isolation, as far as its file has them.
+    definition: serde_json::Value,
+}
+
+/// Read the definition of an agent
+#[utoipa::path(get, path = "/v1/agents/{name}", tag = "agents", params(("name" = String, Path)),
+    responses((status = 200, body = AgentDetails)))]
+async fn read(State(app): State<App>, Path(name): Path<String>) -> Result<axum::Json<AgentDetails>, Problem> {
+    match app.project().agent(&name) {
+        Some(definition) => Ok(axum::Json(AgentDetails { name, definition })),
+        None => Err(Problem::new(ProblemCode::NoAgent, format!("agent `{name}` not found"))),
+    }
 }
 
 /// An agent that connected by itself and has no file in the project.

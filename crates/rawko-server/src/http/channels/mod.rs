@@ -77,7 +77,7 @@ async fn create(
 ) -> Result<Response, Problem> {
     let NewChannel { name, agents, options } = new;
     let request = ChannelRequest::Create { name: name.clone(), agents, options, by: caller.name.to_string() };
-    app.channels()?.obey(request).await?;
+    app.channels()?.execute(request).await?;
     let place = format!("/v1/channels/{name}");
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], axum::Json(room(&app, &name).await?))
         .into_response())
@@ -195,10 +195,10 @@ async fn act(
     match action {
         Action::Assign { agent } => {
             let request = ChannelRequest::Assign { name: name.clone(), agents: vec![agent], by };
-            app.channels()?.obey(request).await?;
+            app.channels()?.execute(request).await?;
         }
         Action::Close => {
-            app.channels()?.obey(ChannelRequest::Close { name, by }).await?;
+            app.channels()?.execute(ChannelRequest::Close { name, by }).await?;
             return Ok(axum::Json(Channel::from(&before.channel)));
         }
         action => {
@@ -210,7 +210,7 @@ async fn act(
 }
 
 async fn apply(app: &App, name: String, event: Event) -> Result<Vec<Effect>, Problem> {
-    match app.channels()?.obey(ChannelRequest::Apply { name, event }).await? {
+    match app.channels()?.execute(ChannelRequest::Apply { name, event }).await? {
         ChannelAnswer::Effects(effects) => Ok(effects),
         ChannelAnswer::Channels(_)
         | ChannelAnswer::Channel(_)

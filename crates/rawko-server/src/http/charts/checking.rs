@@ -1,7 +1,7 @@
 //! Checks a chart without adding it: the findings of `rawko check`, and the drawing.
 
 use axum::extract::State;
-use rawko_chart::draw::{self, Spot, SvgOptions, Theme};
+use rawko_chart::draw::{self, Theme};
 use rawko_chart::{Finding, Places, Severity, Source, load_bytes};
 use rawko_core::Chart;
 use serde::{Deserialize, Serialize};
@@ -64,10 +64,7 @@ impl Checked {
     }
 
     pub(super) fn svg(&self, theme: Theme) -> Option<String> {
-        let (chart, places) = (self.chart.as_ref()?, self.places.as_ref()?);
-        let marks = self.findings.iter().filter_map(|it| Some((draw::spot(places, it.span)?, it.code)));
-        let marks: Vec<(Spot, &str)> = marks.collect();
-        Some(draw::svg(chart, &SvgOptions { theme, findings: &marks, ..SvgOptions::default() }))
+        draw::with_findings(self.chart.as_ref(), self.places.as_ref(), &self.findings, theme)
     }
 }
 

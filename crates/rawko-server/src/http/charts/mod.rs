@@ -1,8 +1,14 @@
-//! Charts over HTTP: published and stored charts, as text and as a drawing; checking and adding charts.
+//! Charts over HTTP: published and stored charts, as text and as a drawing; checking, simulating, saving and adding charts,
+//! and their scenarios.
 
 mod checking;
 mod drawing;
+mod language;
+mod present;
+mod recording;
+mod saving;
 mod shelf;
+mod simulating;
 mod upload;
 mod wire;
 
@@ -27,6 +33,13 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(checking::check))
         .routes(routes!(read))
         .routes(routes!(drawing::graph))
+        .routes(routes!(language::language))
+        .routes(routes!(language::suggest))
+        .routes(routes!(language::explain))
+        .routes(routes!(simulating::simulate))
+        .routes(routes!(saving::save))
+        .routes(routes!(recording::record))
+        .routes(routes!(recording::tests))
 }
 
 #[derive(Debug, Serialize, ToSchema)]

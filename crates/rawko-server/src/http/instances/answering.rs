@@ -19,6 +19,8 @@ use crate::http::problem::{Problem, ProblemCode};
 pub(crate) struct AnswerBody {
     /// Invoke to answer, if there are several requests.
     invoke: Option<String>,
+    /// Time of the request as shown; a later one is not answered.
+    since_ms: Option<i64>,
     approved: bool,
     /// Another name of the author, noted beside that of the token.
     by: Option<String>,
@@ -37,12 +39,12 @@ pub(super) async fn answer(
     Path(id): Path<String>,
     Json(body): Json<AnswerBody>,
 ) -> Result<axum::Json<ReceiptBody>, Problem> {
-    let AnswerBody { invoke, approved, by, comment, data } = body;
+    let AnswerBody { invoke, since_ms, approved, by, comment, data } = body;
     let wanted = invoke.clone();
     let id = app.read(move |app| who_asks(app, id, wanted.as_deref())).await?;
     let answer = {
         let (by, claimed) = caller.author(by);
-        PersonAnswer { approved, by, claimed, comment, data: data.into() }
+        PersonAnswer { approved, by, claimed, asked_ms: since_ms, comment, data: data.into() }
     };
     let receipt = app.engine().answer(id, invoke, answer).await?;
     Ok(axum::Json(receipt.into()))

@@ -29,7 +29,6 @@ struct Approval {
     ask: AskDocument,
     /// Chart of the requesting instance.
     chart: String,
-    since_ms: i64,
 }
 
 /// List pending requests to people
@@ -59,5 +58,5 @@ fn asked(app: &App, filter: &Filter) -> Result<Approvals, ViewError> {
 }
 
 fn approval(row: &InstanceRow, ask: &Ask) -> Approval {
-    Approval { ask: AskDocument::of(ask), chart: row.new.chart_id.to_string(), since_ms: ask.since_ms }
+    Approval { ask: AskDocument::of(ask), chart: row.new.chart_id.to_string() }
 }

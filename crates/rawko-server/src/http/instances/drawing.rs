@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use rawko_chart::draw::{self, SvgOptions, Theme};
+use rawko_core::TransitionId;
 use rawko_view::ViewError;
 use rawko_view::document::active_nodes;
 use serde::Deserialize;
@@ -22,6 +23,9 @@ pub(crate) struct DrawingQuery {
     #[serde(default)]
     #[param(inline, required = false)]
     theme: ThemeWord,
+    /// Numbers of transitions as in the journal, separated by commas: draws only these, with their states and the active
+    /// ones, and without guards and actions.
+    transitions: Option<String>,
 }
 
 /// Colours; `auto` follows the viewer's setting.
@@ -44,20 +48,28 @@ enum ThemeWord {
 pub(super) async fn drawing(
     State(app): State<App>,
     Path(id): Path<String>,
-    Query(DrawingQuery { at, theme }): Query<DrawingQuery>,
+    Query(query): Query<DrawingQuery>,
 ) -> Result<Response, Problem> {
-    let svg = app.compute(move |app| draw(app, &id, at, theme)).await?;
+    let svg = app.compute(move |app| draw(app, &id, &query)).await?;
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], svg).into_response())
 }
 
-fn draw(app: &App, id: &str, at: Option<u64>, theme: ThemeWord) -> Result<String, ViewError> {
+fn draw(app: &App, id: &str, query: &DrawingQuery) -> Result<String, ViewError> {
     let row = app.reader().find(id)?;
-    let restored = app.reader().snapshot(&row, at)?;
-    let theme = match theme {
+    let restored = app.reader().snapshot(&row, query.at)?;
+    let theme = match query.theme {
         ThemeWord::Auto => Theme::Auto,
         ThemeWord::Light => Theme::Light,
         ThemeWord::Dark => Theme::Dark,
     };
     let active = active_nodes(&restored.chart, restored.snapshot.configuration());
-    Ok(draw::svg(&restored.chart, &SvgOptions { theme, active: &active, ..SvgOptions::default() }))
+    let options = SvgOptions { theme, active: &active, ..SvgOptions::default() };
+    Ok(match &query.transitions {
+        Some(numbers) => {
+            let numbers =
+                numbers.split(',').filter_map(|number| number.trim().parse().ok().map(TransitionId));
+            draw::svg_of_path(&restored.chart, &options, &numbers.collect::<Vec<_>>())
+        }
+        None => draw::svg(&restored.chart, &options),
+    })
 }

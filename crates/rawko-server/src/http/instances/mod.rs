@@ -10,6 +10,7 @@ mod files;
 mod journal;
 mod listing;
 mod migrating;
+mod pruning;
 mod reading;
 mod receipt;
 mod search;
@@ -37,6 +38,7 @@ pub(crate) fn routes() -> Routes {
         .routes(routes!(acting::resume))
         .routes(routes!(acting::fork))
         .routes(routes!(migrating::migrate))
+        .routes(routes!(pruning::prune))
         .routes(routes!(answering::answer))
         .routes(routes!(journal::journal))
         .routes(routes!(drawing::drawing))

@@ -21,7 +21,7 @@ pub(crate) struct ReceiptBody {
     step: u64,
     /// True if a transition handled the event.
     handled: bool,
-    /// True if the instance is paused: the event is stored and applied when it is resumed.
+    /// True if it is stored for later: the instance is paused, or the task is in the queue.
     queued: bool,
     #[schema(value_type = StatusWord)]
     status: Status,
@@ -35,8 +35,17 @@ impl From<Receipt> for ReceiptBody {
 
 /// Responds with the URL of a new instance.
 pub(super) fn created(receipt: Receipt) -> Response {
+    located(StatusCode::CREATED, receipt)
+}
+
+/// Responds with the URL of an instance that starts later.
+pub(super) fn accepted(receipt: Receipt) -> Response {
+    located(StatusCode::ACCEPTED, receipt)
+}
+
+fn located(status: StatusCode, receipt: Receipt) -> Response {
     let place = format!("/v1/instances/{}", encoded(&receipt.instance));
-    let mut response = (StatusCode::CREATED, axum::Json(ReceiptBody::from(receipt))).into_response();
+    let mut response = (status, axum::Json(ReceiptBody::from(receipt))).into_response();
     if let Ok(place) = HeaderValue::from_str(&place) {
         response.headers_mut().insert(header::LOCATION, place);
     }

@@ -8,7 +8,7 @@ use rawko_view::tasks::TaskDocument;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::receipt::{ReceiptBody, check_id, created};
+use super::receipt::{ReceiptBody, accepted, check_id, created};
 use crate::http::app::App;
 use crate::http::extract::{Json, Query};
 use crate::http::paging::{PageQuery, cursor};
@@ -52,15 +52,20 @@ fn tasks(app: &App, filter: &Filter) -> Result<TaskList, ViewError> {
     })
 }
 
-/// Start a task
+/// Start or queue a task
 ///
-/// Responds once the task has started.
+/// Responds once the task has started, or is stored in the queue (202): its instance exists once it starts.
 #[utoipa::path(post, path = "/v1/tasks", tag = "tasks", request_body = NewTask,
-    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
+    responses((status = 201, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance."))),
+        (status = 202, body = ReceiptBody, headers(("Location" = String, description = "Path of the instance.")))))]
 pub(super) async fn start(State(app): State<App>, Json(task): Json<NewTask>) -> Result<Response, Problem> {
     check_id(task.id.as_deref())?;
     if task.task.trim().is_empty() {
         return Err(Problem::new(ProblemCode::InvalidBody, "the task is empty; describe what to do"));
     }
-    app.project().start_task(task).await.map(created)
+    if task.priority.is_some() && !task.queue {
+        return Err(Problem::new(ProblemCode::InvalidBody, "`priority` needs `queue: true`"));
+    }
+    let respond = if task.queue { accepted } else { created };
+    app.project().start_task(task).await.map(respond)
 }

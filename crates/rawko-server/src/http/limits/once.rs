@@ -75,12 +75,12 @@ pub(crate) async fn once(
     let uri = request.uri().to_string();
     let place = (caller.name, request.method().clone(), uri, key);
     match app.answers().join(&place, blake3::hash(&whole.0)) {
-        Joined::Conflict => {
+        JoinOutcome::Conflict => {
             let detail = "this key was used with another body; use a new key for each request";
             Problem::new(ProblemCode::IdempotencyConflict, detail).into_response()
         }
-        Joined::Again(answer) => wait(&app, &place, answer).await,
-        Joined::First(tell, answer) => {
+        JoinOutcome::Again(answer) => wait(&app, &place, answer).await,
+        JoinOutcome::First(tell, answer) => {
             // Runs in a separate task, so that the operation completes even if the client disconnects.
             let (its_app, its_place) = (app.clone(), place.clone());
             tokio::spawn(async move {
@@ -95,7 +95,7 @@ pub(crate) async fn once(
     }
 }
 
-enum Joined {
+enum JoinOutcome {
     First(watch::Sender<Option<Answer>>, watch::Receiver<Option<Answer>>),
     Again(watch::Receiver<Option<Answer>>),
     Conflict,
@@ -106,10 +106,14 @@ impl Answers {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn join(&self, place: &Place, body: blake3::Hash) -> Joined {
+    fn join(&self, place: &Place, body: blake3::Hash) -> JoinOutcome {
         let mut kept = self.lock();
         if let Some(entry) = kept.answers.get(place) {
-            return if entry.body == body { Joined::Again(entry.answer.clone()) } else { Joined::Conflict };
+            return if entry.body == body {
+                JoinOutcome::Again(entry.answer.clone())
+            } else {
+                JoinOutcome::Conflict
+            };
         }
         if kept.order.len() >= ANSWERS_MAX
             && let Some(oldest) = kept.order.pop_front()
@@ -119,7 +123,7 @@ impl Answers {
         let (tell, answer) = watch::channel(None);
         kept.answers.insert(place.clone(), Entry { body, answer: answer.clone() });
         kept.order.push_back(place.clone());
-        Joined::First(tell, answer)
+        JoinOutcome::First(tell, answer)
     }
 
     fn forget(&self, place: &Place) {

@@ -11,12 +11,12 @@ use crate::serving::Serving;
 
 /// Watches channels until dropped.
 #[derive(Default)]
-pub(super) struct Watching {
+pub(super) struct ChannelWatch {
     names: HashSet<String>,
     tasks: JoinSet<()>,
 }
 
-impl Watching {
+impl ChannelWatch {
     /// Watches all existing channels.
     pub(super) fn all(&mut self, serving: &Arc<Serving>, hub: &mpsc::UnboundedSender<Command>) {
         // If the names cannot be read, a channel is added at its next event.

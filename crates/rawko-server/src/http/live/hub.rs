@@ -3,15 +3,14 @@
 
 use std::time::Duration;
 
-use rawko_host::Progress;
+use rawko_host::{Partials, Progress};
 use rawko_store::StoreError;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::channels::Watching;
+use super::channels::ChannelWatch;
 use super::frames;
 use super::members::{Bundle, Group, Interest, Matters, Member, Members};
-use super::partial::Partials;
 use super::reader::RecordReader;
 use crate::http::app::App;
 
@@ -48,7 +47,7 @@ pub(super) struct Hub {
     /// Sequence number up to which everything was streamed.
     seq: u64,
     reader: Option<RecordReader>,
-    watching: Watching,
+    watching: ChannelWatch,
     /// Text of running calls so far.
     partials: Partials,
 }
@@ -71,7 +70,7 @@ impl Hub {
             members: Members::default(),
             joining: Vec::new(),
             seq: 0,
-            watching: Watching::default(),
+            watching: ChannelWatch::default(),
             partials: Partials::default(),
         };
         tokio::spawn(hub.run());
@@ -96,7 +95,7 @@ impl Hub {
                 }
             };
             let Some(first) = first else { return };
-            self.obey(first);
+            self.execute(first);
             // There were no clients before, so streaming starts at the end of the journal.
             let Ok(seq) = self.app.read(|app| app.reader().store().last_seq()).await else {
                 self.joining.clear();
@@ -119,11 +118,11 @@ impl Hub {
         self.watch_channels();
         loop {
             while let Ok(command) = self.commands.try_recv() {
-                self.obey(command);
+                self.execute(command);
             }
             self.admit().await;
             if self.members.is_empty() && self.joining.is_empty() {
-                self.watching = Watching::default();
+                self.watching = ChannelWatch::default();
                 return Some(());
             }
             changes.mark_unchanged();
@@ -156,7 +155,7 @@ impl Hub {
             biased;
             _ = closing.wait_for(|closing| *closing) => Woken::Closing,
             command = self.commands.recv() => {
-                command.into_iter().for_each(|command| self.obey(command));
+                command.into_iter().for_each(|command| self.execute(command));
                 Woken::Changed
             }
             // An error means that the host is gone; the store can still be polled.
@@ -166,7 +165,7 @@ impl Hub {
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn execute(&mut self, command: Command) {
         match command {
             Command::Join { group, member, at, reply } => self.joining.push((group, member, at, reply)),
             Command::Leave { group, id } => {

@@ -9,7 +9,6 @@ mod hangup;
 mod hub;
 mod listener;
 mod members;
-mod partial;
 mod path;
 mod reader;
 

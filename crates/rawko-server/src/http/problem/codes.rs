@@ -7,9 +7,16 @@ macro_rules! codes {
         /// Machine-readable kind of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
-        pub enum ProblemCode { $($(#[$doc])* $variant,)* }
+        pub enum ProblemCode {
+            $(
+                #[doc = concat!("HTTP status ", $status, ": ", $title, ".")]
+                $(#[$doc])*
+                $variant,
+            )*
+        }
 
         impl ProblemCode {
+            /// All codes, for the API's description.
             pub const ALL: &[ProblemCode] = &[$(ProblemCode::$variant,)*];
 
             /// Returns the last word of the code.
@@ -47,10 +54,15 @@ codes! {
     MethodNotAllowed 405 "method_not_allowed" "method not allowed";
     SlowBody 408 "slow_body" "timeout while reading the body";
     Exists 409 "exists" "already exists";
+    /// The file is not as the editor read it.
+    Changed 409 "changed" "changed in the meantime";
     Over 409 "over" "the instance has ended";
     NothingAsked 409 "nothing_asked" "the instance has no pending request";
     SeveralAsked 409 "several_asked" "the instance has several pending requests";
     NotAsked 409 "not_asked" "the instance has no such pending request";
+    /// An answer names a request that is over.
+    Superseded 409 "superseded" "the request is over, and a later one is pending";
+    NotRemovable 409 "not_removable" "the instance cannot be removed";
     NotFailed 409 "not_failed" "the instance has not failed";
     Paused 409 "paused" "the instance is paused";
     /// The turn rules of a channel reject it; `reason` names the rule.
@@ -79,6 +91,7 @@ codes! {
 }
 
 impl ProblemCode {
+    /// Returns the HTTP status of the code.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.number()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }

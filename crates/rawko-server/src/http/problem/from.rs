@@ -45,6 +45,8 @@ fn code_of(error: &HostError) -> Code {
         HostError::NothingAsked { .. } => Code::NothingAsked,
         HostError::SeveralAsked { .. } => Code::SeveralAsked,
         HostError::NotAsked { .. } => Code::NotAsked,
+        HostError::Superseded { .. } => Code::Superseded,
+        HostError::NotRemovable { .. } => Code::NotRemovable,
         HostError::EventRefused { .. } => Code::EventRefused,
         HostError::AnswerRefused { .. } => Code::AnswerRefused,
         HostError::NoStep { .. } => Code::NoStep,

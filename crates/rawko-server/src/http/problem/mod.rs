@@ -50,6 +50,7 @@ pub(crate) struct ProblemBody {
 }
 
 impl Problem {
+    /// Creates a problem; the detail must not contain a secret.
     pub fn new(code: ProblemCode, detail: impl Into<String>) -> Problem {
         Problem { code, detail: detail.into().into(), more: Map::new(), retry_after_s: None, cause: None }
     }
@@ -67,22 +68,26 @@ impl Problem {
         self
     }
 
+    /// Adds a field beside the standard ones.
     #[must_use]
     pub fn with(mut self, key: &str, value: Json) -> Problem {
         self.more.insert(key.to_owned(), value);
         self
     }
 
+    /// Sets the `Retry-After` header, in seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Problem {
         self.retry_after_s = Some(seconds);
         self
     }
 
+    /// Returns the code for programs.
     pub fn code(&self) -> ProblemCode {
         self.code
     }
 
+    /// Returns the sentence for people.
     pub fn detail(&self) -> &str {
         &self.detail
     }

@@ -30,6 +30,7 @@ const QUERY_CHARS_MAX: usize = 400;
 /// A model whose service searches the web itself.
 #[derive(Clone)]
 pub struct SearchModel {
+    /// The provider of the model.
     pub provider: Arc<dyn Provider>,
     /// The provider's name of the model.
     pub model: String,

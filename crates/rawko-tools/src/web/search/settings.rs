@@ -19,9 +19,12 @@ const DOCUMENTATION: [&str; 8] = [
     "learn.microsoft.com",
 ];
 
+/// Settings of WebSearch.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
+    /// The engine that is asked.
     pub engine: SearchEngine,
+    /// Number of results per search.
     pub results_max: usize,
     /// Hosts that `source: docs` is limited to.
     pub documentation: Vec<String>,
@@ -30,24 +33,34 @@ pub struct SearchSettings {
 /// A search service. Keys are never printed.
 #[derive(Clone, Debug)]
 pub enum SearchEngine {
+    /// A SearXNG server.
     Searxng {
+        /// The address of the service.
         base_url: String,
     },
+    /// The Brave Search API.
     Brave {
+        /// The address of the service.
         base_url: String,
+        /// The API key.
         key: Secret,
     },
+    /// The Tavily API.
     Tavily {
+        /// The address of the service.
         base_url: String,
+        /// The API key.
         key: Secret,
     },
     /// The model provider's own search; `None` uses the default model.
     Model {
+        /// `provider/model`.
         model: Option<String>,
     },
 }
 
 impl SearchEngine {
+    /// Returns the name in the settings.
     pub fn name(&self) -> &'static str {
         match self {
             SearchEngine::Searxng { .. } => "SearXNG",

@@ -15,7 +15,7 @@ use rawko_store::{Filter, InstanceRow, RecordKind};
 use crate::console::Console;
 use crate::failure::{Failure, Verdict};
 use crate::files;
-use crate::hosting::{self, Access, Answer, ChartText, NoAnswer, Place, Request, StoreArgs};
+use crate::hosting::{self, Access, Answer, ChartText, NoAnswer, ProjectContext, Request, StoreArgs};
 use crate::known;
 use crate::times;
 use report::Outcome;
@@ -95,7 +95,7 @@ pub(crate) struct Args {
 const PER_REQUEST: usize = 2_000;
 
 pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure> {
-    let place = Place::here(&args.store)?;
+    let place = ProjectContext::here(&args.store)?;
     let migrator = match &args.to {
         Some(to) => Some(migrator(to, args, &place)?),
         None => None,
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     finish(args, &place, outcome, console)
 }
 
-fn migrator(to: &str, args: &Args, place: &Place) -> Result<Migrator, Failure> {
+fn migrator(to: &str, args: &Args, place: &ProjectContext) -> Result<Migrator, Failure> {
     let edition = target::edition(to, place)?;
     let map = args.map.as_ref().map(|path| Ok::<_, Failure>((files::shown(path), files::read_text(path)?)));
     let map = map.transpose()?;
@@ -142,7 +142,7 @@ fn migrator(to: &str, args: &Args, place: &Place) -> Result<Migrator, Failure> {
 /// Returns the instances of the command.
 fn rows(
     args: &Args,
-    place: &Place,
+    place: &ProjectContext,
     reader: &Reader,
     migrator: Option<&Migrator>,
 ) -> Result<Vec<InstanceRow>, Failure> {
@@ -214,7 +214,7 @@ fn preview_back(reader: &Reader, row: &InstanceRow) -> Result<MigrationReport, F
 /// Migrates if asked to, and prints the outcome.
 fn finish(
     args: &Args,
-    place: &Place,
+    place: &ProjectContext,
     mut outcome: Outcome,
     console: &mut Console,
 ) -> Result<Verdict, Failure> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rawko_chart::{Registry, Source};
 use rawko_core::{Chart, Now, World};
 use rawko_host::{Migrator, Reader};
-use rawko_verify::{Limits, Model, reachable};
+use rawko_verify::{Limits, Model, Storage, reachable};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ pub(super) fn prove(
         *known = known.take().or(reasons);
     };
     let end = Instant::now() + TIME;
-    let limits = Limits { states_max: STATES_MAX, stop: &|| Instant::now() >= end };
+    let limits = Limits { states_max: STATES_MAX, stop: &|_| Instant::now() >= end, storage: Storage::Exact };
     let reached = model.and_then(|model| reachable(&[model], world, &limits, &visit));
     let found = found.into_inner();
     let configurations = found.len();

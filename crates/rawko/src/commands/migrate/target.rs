@@ -8,13 +8,13 @@ use rawko_host::Edition;
 use crate::commands::run::is_name;
 use crate::failure::Failure;
 use crate::files;
-use crate::hosting::Place;
+use crate::hosting::ProjectContext;
 use crate::known;
 use crate::loading;
 use crate::walk;
 
 /// Returns the chart of `--to`: a file, `file@version`, or `id@version` of the project, the store or this directory.
-pub(super) fn edition(reference: &str, place: &Place) -> Result<Edition, Failure> {
+pub(super) fn edition(reference: &str, place: &ProjectContext) -> Result<Edition, Failure> {
     let (name, version) = split(reference);
     if !is_name(Path::new(name)) {
         let edition = loading::runnable(Path::new(name))?.edition();
@@ -76,7 +76,7 @@ fn split(reference: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns the chart files of the project, or of this directory.
-fn chart_files(place: &Place) -> Result<Vec<PathBuf>, Failure> {
+fn chart_files(place: &ProjectContext) -> Result<Vec<PathBuf>, Failure> {
     if let Some(charts) = place.chart_files() {
         return Ok(charts.to_vec());
     }
@@ -107,7 +107,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn read(from: &str, place: &Place) -> Result<Selection, Failure> {
+    pub(super) fn read(from: &str, place: &ProjectContext) -> Result<Selection, Failure> {
         let (name, range) = split(from);
         if is_name(Path::new(name)) {
             if range.is_some_and(|range| version_in(range, "1.0.0").is_none()) {
@@ -123,7 +123,7 @@ impl Selection {
     }
 
     /// A chart that was never run is a typing error, not an empty selection.
-    fn insist_on_chart(&self, place: &Place) -> Result<(), Failure> {
+    fn insist_on_chart(&self, place: &ProjectContext) -> Result<(), Failure> {
         let charts = known::reader(place)?.store().charts()?;
         let is_known = charts.iter().any(|row| row.id == self.id) || place.named(&self.id).is_ok();
         match is_known {

@@ -7,9 +7,9 @@ use rawko_host::Receipt;
 use rawko_restate::RestateEngine;
 
 use super::super::client::NoAnswer;
-use super::super::desk::Desk;
-use super::super::obey::{obey, obey_engine};
-use super::super::place::Place;
+use super::super::execute::{execute, execute_on_engine};
+use super::super::local_client::LocalClient;
+use super::super::project_context::ProjectContext;
 use super::super::protocol::{Answer, Request};
 use super::Access;
 use crate::console::Console;
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 
 pub(crate) enum Messenger {
     Here {
-        desk: Box<Desk>,
+        local_client: Box<LocalClient>,
         operator: String,
     },
     /// The connection of the access is busy, so each request has its own.
@@ -34,7 +34,7 @@ impl Access {
     pub(crate) fn messenger(&self) -> Messenger {
         match self {
             Access::Here(hosting) => Messenger::Here {
-                desk: Box::new(hosting.desk.clone()),
+                local_client: Box::new(hosting.local_client.clone()),
                 operator: hosting.operator.name().to_owned(),
             },
             Access::There { .. } => Messenger::There,
@@ -49,13 +49,15 @@ impl Messenger {
     /// Sends a request that is answered with a receipt.
     pub(crate) async fn ask(
         &self,
-        place: &Place,
+        place: &ProjectContext,
         request: Request,
         console: &mut Console,
     ) -> Result<Receipt, Failure> {
         let answer = match self {
-            Messenger::Here { desk, operator } => obey(desk, operator, request).await?,
-            Messenger::Elsewhere { engine, operator } => obey_engine(&**engine, operator, request).await?,
+            Messenger::Here { local_client, operator } => execute(local_client, operator, request).await?,
+            Messenger::Elsewhere { engine, operator } => {
+                execute_on_engine(&**engine, operator, request).await?
+            }
             Messenger::There => {
                 let mut access = Access::open(place, &[], console).await?;
                 let receipt = asked(&mut access, request).await;
@@ -69,7 +71,8 @@ impl Messenger {
             | Answer::Migrated(_)
             | Answer::Channel(_)
             | Answer::Pong { .. }
-            | Answer::Link { .. } => {
+            | Answer::Link { .. }
+            | Answer::Progress(_) => {
                 Err(NoAnswer::Refused(Failure::Failed("unexpected response from the host".to_owned())).into())
             }
         }

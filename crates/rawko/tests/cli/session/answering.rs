@@ -39,13 +39,16 @@ const QUESTION: &str = r#"
 fn a_permission_is_asked_for_and_given() {
     let dir = one_worker(ASKS, TOUCH);
     let mut pty = task(&dir, &[]);
-    let shown = pty.wait_for("deny with a reason");
-    for wanted in ["? Run `touch made.txt`", "› y  allow once", "  n  deny", "● worker", "I make the file."]
-    {
-        assert!(shown.contains(wanted), "{wanted}\n{shown}");
-    }
+    pty.wait_for("deny with a reason");
+    pty.wait_for_all(&[
+        "? Run `touch made.txt`",
+        "  y  allow once",
+        "  n  deny",
+        "● worker",
+        "I make the file.",
+    ]);
     assert!(!dir.path().join("made.txt").exists());
-    pty.press("y");
+    pty.choose("y");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(dir.path().join("made.txt").exists());
@@ -60,7 +63,7 @@ fn a_denial_with_a_reason_is_read_by_the_model() {
     let dir = one_worker(ASKS, DENIED);
     let mut pty = task(&dir, &[]);
     pty.wait_for("deny with a reason");
-    pty.press("r");
+    pty.choose("r");
     pty.wait_for("reason:");
     pty.press("use the folder out\r");
     let (code, text) = pty.end();
@@ -74,7 +77,7 @@ fn always_writes_a_rule_that_the_person_can_see() {
     let dir = one_worker(ASKS, TOUCH);
     let mut pty = task(&dir, &[]);
     pty.wait_for("always allow");
-    pty.press("a");
+    pty.choose("a");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     let settings = fs::read_to_string(dir.path().join(".config/rawko/config.yaml")).unwrap();
@@ -86,9 +89,9 @@ fn questions_are_answered_with_a_choice_or_a_text() {
     let dir = one_worker("", QUESTION);
     let mut pty = task(&dir, &[]);
     pty.wait_for("2  blue");
-    pty.press("2");
+    pty.choose("2");
     pty.wait_for("And which name?");
-    pty.press("Ada L.\r");
+    pty.reply("Ada L.");
     let (code, text) = pty.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Blue it is."), "{text}");
@@ -124,9 +127,8 @@ fn a_prompt_that_is_open_when_the_terminal_dies_is_open_after_resume() {
     pty.wait_for("deny with a reason");
     pty.kill();
     let mut again = Pty::start(dir.path(), &["resume", "t"], SIZE);
-    let shown = again.wait_for("deny with a reason");
-    assert!(shown.contains("? Run `touch made.txt`"), "{shown}");
-    again.press("y");
+    again.wait_for_all(&["deny with a reason", "? Run `touch made.txt`"]);
+    again.choose("y");
     let (code, text) = again.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(dir.path().join("made.txt").exists());

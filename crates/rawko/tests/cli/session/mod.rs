@@ -3,7 +3,9 @@
 mod answering;
 mod hosts;
 mod steering;
+mod streaming;
 mod terminals;
+mod typing;
 mod undoing;
 
 use std::path::Path;

@@ -24,9 +24,8 @@ fn a_second_terminal_sees_the_same_and_answers() {
     let mut first = task(&dir, &[]);
     first.wait_for("deny with a reason");
     let mut second = Pty::start(dir.path(), &["attach", "t"], SIZE);
-    let shown = second.wait_for("deny with a reason");
-    assert!(shown.contains("I make the file") && shown.contains("? Run `touch made.txt`"), "{shown}");
-    second.press("y");
+    second.wait_for_all(&["deny with a reason", "I make the file", "? Run `touch made.txt`"]);
+    second.choose("y");
     let (code, text) = first.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("It is there."), "{text}");
@@ -40,10 +39,10 @@ fn a_terminal_of_twenty_columns_shows_the_prompt() {
     let dir = one_worker(ASKS, TOUCH);
     let args = ["task", "Do it", "--id", "t", "--agent", "worker"];
     let mut pty = Pty::start(dir.path(), &args, (20, 24));
-    let shown = pty.wait_for("allow once");
+    pty.wait_for_all(&["allow once", "touch"]);
+    let shown = pty.text();
     assert!(shown.lines().all(|line| line.chars().count() <= 20), "{shown}");
-    assert!(shown.contains("touch"), "{shown}");
-    pty.press("y");
+    pty.choose("y");
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -101,8 +100,8 @@ fn ctrl_z_suspends_and_fg_continues() {
     pty.press("\u{1a}");
     pty.wait_for("Stopped");
     pty.press("stty -a | grep -o ' icanon'; echo $((40 + 2))\r");
-    let shown = pty.wait_for("42");
-    assert!(shown.contains(" icanon\n"), "the shell has its terminal back\n{shown}");
+    // The shell has its terminal back.
+    pty.wait_for_all(&["42", " icanon\n"]);
     pty.press("fg\r");
     pty.wait_until("the session is drawn again", |pty| pty.screen().contains("› half a sen"));
     pty.press("\u{15}/cancel\r");
@@ -120,7 +119,7 @@ fn a_terminal_that_hangs_up_leaves_the_task_resumable() {
     pty.wait_for_end();
     let mut again = Pty::start(dir.path(), &["resume", "t"], SIZE);
     again.wait_for("deny with a reason");
-    again.press("y");
+    again.choose("y");
     let (code, text) = again.end();
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("✓ Bash touch made.txt"), "a call from before the resume is shown\n{text}");
@@ -144,7 +143,7 @@ fn top_pauses_resumes_and_sends_questions_to_the_session() {
     top.wait_for("this is a question; press Enter to answer it");
     top.press("\r");
     top.wait_for("answer:");
-    top.press("blue\r");
+    top.reply("blue");
     assert_eq!(first.end().0, Some(0));
     top.wait_for("succeeded");
     top.press("\u{3}");
@@ -157,9 +156,15 @@ fn top_lists_tasks_answers_and_opens_them() {
     let mut first = task(&dir, &[]);
     first.wait_for("deny with a reason");
     let mut top = Pty::start(dir.path(), &["top"], SIZE);
-    let shown = top.wait_for("? Run `touch made.txt`");
-    assert!(shown.contains("› t   Do it") && shown.contains("person"), "{shown}");
+    top.wait_for_all(&["? Run `touch made.txt`", "› t   Do it", "person"]);
     top.press("y");
+    top.wait_for("approve: Run `touch made.txt` (t.");
+    // Any other key takes it back.
+    top.press("x");
+    top.wait_while("Enter: confirm");
+    top.press("y");
+    top.wait_for("Enter: confirm");
+    top.press("\r");
     assert_eq!(first.end().0, Some(0));
     top.wait_for("succeeded");
     top.press("\r");
@@ -173,7 +178,7 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     let dir = tempfile::TempDir::new().unwrap();
     let mut pty = Pty::start(dir.path(), &["demo", "--interactive", "slugs"], (100, 40));
     pty.wait_for("1  hello-2, then hello-3");
-    pty.press("1");
+    pty.choose("1");
     pty.wait_for("answered by");
     pty.wait_for("● planner");
     // The developer thinks for some seconds.
@@ -186,11 +191,11 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.press("\r");
     pty.wait_for("? Write slugs.py");
     pty.wait_for("+import re");
-    pty.press("y");
+    pty.choose("y");
     pty.wait_for("always allow Bash(python3 -m unittest)");
-    pty.press("a");
+    pty.choose("a");
     pty.wait_for("? Edit slugs.py");
-    pty.press("y");
+    pty.choose("y");
     pty.wait_for("Press Enter to see what the task changed.");
     pty.press("\r");
     pty.wait_for("diff --git a/slugs.py b/slugs.py");
@@ -202,8 +207,7 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.wait_for("Press Enter to restore it.");
     assert!(!has_change());
     pty.press("\r");
-    let text = pty.wait_for("The task is complete.");
+    pty.wait_for_all(&["The task is complete.", "added `Bash(python3 -m unittest)`"]);
     assert!(has_change());
-    assert!(text.contains("added `Bash(python3 -m unittest)`"), "{text}");
     assert_eq!(pty.end().0, Some(0));
 }

@@ -138,7 +138,7 @@ const NOT_IN_THIS_STORY: [&str; 11] = [
 ];
 
 /// States of the task that nothing holds it in: they only read files, or a person was asked.
-const NOT_HELD: [&str; 3] = ["verifying", "closing", "asking"];
+const NOT_HELD: [&str; 4] = ["verifying", "closing", "cancelling", "asking"];
 
 fn chart(name: &str) -> Chart {
     let path = repository().join("charts").join(name);

@@ -1,7 +1,11 @@
 //! A task succeeds only if the project's checks pass: models that claim success, change what judges them or hide a change
 //! end without it, and honest work succeeds.
 
-use super::project::{agent, project};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::project::{agent, project, running};
 use crate::support::run;
 
 const SETTINGS: &str = "\
@@ -73,5 +77,61 @@ fn a_task_succeeds_only_if_the_checks_pass() {
         assert!(ran.stdout.contains(words), "{name}: {}{}", ran.stdout, ran.stderr);
         let rounds = ran.stdout.matches("worker     says").count();
         assert!(rounds <= ROUNDS, "{name}: {rounds} rounds\n{}", ran.stdout);
+    }
+}
+
+/// Waits until a file has this text.
+fn wait_for(file: &Path, text: &str) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while fs::read_to_string(file).is_ok_and(|now| now != text) {
+        assert!(Instant::now() < deadline, "{} stays as it is", file.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_killed_task_leaves_no_changed_check_to_the_next() {
+    const CHECK: &str = "test -e solved\n";
+    let own = format!("{SETTINGS}phases: {{validate: {{checks: [{{name: own, command: sh check.sh}}]}}}}\n");
+    for is_cancelled in [false, true] {
+        let waiting = script(&[CONTINUE], &[&write("check.sh", "exit 0"), "{delay_ms: 600000, text: never}"]);
+        let dir = project(&own, &[agent("worker", "")], &waiting);
+        let check = dir.path().join("check.sh");
+        fs::write(&check, CHECK).unwrap();
+        let (mut child, _out) = running(dir.path(), &["task", "Make the tests pass", "--id", "t"], 1);
+        wait_for(&check, "exit 0");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(fs::read_to_string(&check).unwrap(), "exit 0", "killed while it is changed");
+        if is_cancelled {
+            let cancelled = run(dir.path(), &["cancel", "t"], "");
+            assert_eq!(cancelled.code, Some(0), "{}", cancelled.stderr);
+            assert!(cancelled.stderr.contains("put back: check.sh"), "{}", cancelled.stderr);
+            assert_eq!(fs::read_to_string(&check).unwrap(), CHECK);
+        }
+        fs::write(dir.path().join(".rawko/script.yaml"), script(&[COMPLETE], &[DONE])).unwrap();
+        let next = run(dir.path(), &["task", "Make the tests pass", "--id", "u"], "");
+        assert_eq!(next.code, Some(54), "{}{}", next.stdout, next.stderr);
+        assert_eq!(fs::read_to_string(&check).unwrap(), CHECK);
+    }
+}
+
+#[test]
+fn a_task_that_waits_for_a_person_is_answered_and_not_resumed() {
+    let asking = "- agent: worker\n  steps:\n    - tool_calls: [{name: AskUser, input: {question: Which one?}}]\n    - {text: Done.}\n";
+    let projects = [
+        (agent("worker", "kind: human\n"), script(&[COMPLETE], &[DONE])),
+        (agent("worker", ""), script(&["{data: {type: ASK, reason: Which one?}}"], &[DONE])),
+        (agent("worker", ""), asking.to_owned()),
+    ];
+    for (worker, script) in projects {
+        let dir = project(SETTINGS, &[worker], &script);
+        let ran = run(dir.path(), &["task", "Do it", "--id", "t"], "");
+        assert_eq!(ran.code, Some(55), "{}{}", ran.stdout, ran.stderr);
+        for args in [&["show", "t"][..], &["show", "t", "--verbose"], &["ps"]] {
+            let shown = run(dir.path(), args, "");
+            assert!(!shown.stdout.contains("rawko resume"), "{args:?}: {}", shown.stdout);
+        }
+        assert!(run(dir.path(), &["show", "t"], "").stdout.contains("rawko approve"));
     }
 }

@@ -50,7 +50,7 @@ fn within_a_call(table: &mut Table) {
     let exported = scene.run(&["instance", "export", "o-1", "o-1.jsonl"]);
     assert!(exported.status.success(), "{}", said(&exported));
     assert!(scene.run(&["backup", "copy.db"]).status.success());
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 20] = [
         &["approve", "o-1"],
         &["approve", "o-1", "--as", "ada"],
         &["deny", "o-1"],
@@ -62,6 +62,9 @@ fn within_a_call(table: &mut Table) {
         &["run", "order", "--id", "evil"],
         &["run", "evil.yaml", "--id", "evil", "--store", "own.db"],
         &["serve", "--listen", "127.0.0.1:0"],
+        &["mcp"],
+        &["mcp", "login", "crm"],
+        &["mcp", "logout", "crm"],
         &["channels", "create", "evil"],
         &["chat", "evil"],
         &["restore", "copy.db"],

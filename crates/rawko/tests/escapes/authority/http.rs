@@ -30,7 +30,7 @@ const CHART: &str = r#"{"text":"id: evil\nversion: 1.0.0\ninitial: a\nstates: {a
 const ANSWER: (&str, &str, &str) = ("POST", "/v1/instances/o-1/answer", r#"{"approved":true,"by":"ada"}"#);
 
 /// Requests that need a token, with a body that is accepted with one.
-const REQUESTS: [(&str, &str, &str); 20] = [
+const REQUESTS: [(&str, &str, &str); 24] = [
     ANSWER,
     ("POST", "/v1/instances/o-1/events", r#"{"type":"WITHDRAWN"}"#),
     ("POST", "/v1/instances/o-1/cancel", "{}"),
@@ -42,10 +42,18 @@ const REQUESTS: [(&str, &str, &str); 20] = [
     ("POST", "/v1/charts", CHART),
     ("POST", "/v1/charts/check", CHART),
     ("POST", "/v1/channels", r#"{"name":"den"}"#),
+    (
+        "POST",
+        "/mcp",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":{}}}"#,
+    ),
+    ("GET", "/mcp", ""),
+    ("DELETE", "/mcp", ""),
     ("GET", "/v1/instances", ""),
     ("GET", "/v1/instances/o-1/journal", ""),
     ("GET", "/v1/approvals", ""),
     ("GET", "/v1/audit", ""),
+    ("GET", "/v1/triggers", ""),
     ("GET", "/v1/stream", ""),
     ("GET", "/v1/agents", ""),
     ("GET", "/v1/openapi.json", ""),

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::table::TABLE;
+use super::classes::{self, CLASSES};
+use super::table::{Attempt, TABLE};
 
 const NOBODY: &str = "65534";
 /// Every kind of program that an agent can influence.
@@ -205,7 +206,11 @@ impl Scene {
             "into=results/$1\n\
              : > $into\n",
         );
-        for (number, row) in TABLE.iter().enumerate() {
+        for (number, row) in TABLE.iter().chain(CLASSES).enumerate() {
+            if number == TABLE.len() {
+                let kinds = classes::KINDS.join("|");
+                script.push_str(&format!("case $1 in {kinds}) ;; *) echo '== end' >> $into; exit;; esac\n"));
+            }
             for (what, line) in [("attempt", row.attempt), ("control", row.control)] {
                 let quoted = line.replace('\'', r"'\''");
                 script.push_str(&format!(
@@ -265,7 +270,7 @@ impl Scene {
             if !text.contains("== end") {
                 wrong.push(format!("{kind} as {:?} did not run to its end: {said}{text}", self.user));
             }
-            for (number, row) in TABLE.iter().enumerate() {
+            for (number, row) in attempts(kind).enumerate() {
                 tried += 1;
                 let of = |what: &str| results.get(&format!("{number} {what}")).cloned().unwrap_or_default();
                 let (attempt, control) = (of("attempt"), of("control"));
@@ -288,7 +293,11 @@ impl Scene {
 
     fn is_on_host(&self, mark: &str) -> bool {
         let cache = self.home.join(".cargo/registry");
-        let files = [&self.home, &self.out, &cache].map(|directory| directory.join(mark));
+        let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+        let places = [&self.home, &self.out, &cache].into_iter().chain(&shared);
+        let files: Vec<PathBuf> = places.map(|directory| directory.join(mark)).collect();
+        let obeyed = ["AGENTS.md", ".vscode"].map(|name| self.root.join(format!("sub-{mark}")).join(name));
+        let files: Vec<PathBuf> = files.into_iter().chain(obeyed).collect();
         let start = fs::read_to_string(self.home.join(".bashrc")).unwrap_or_default();
         files.iter().any(|file| file.symlink_metadata().is_ok()) || start.contains(mark)
     }
@@ -309,6 +318,12 @@ impl Scene {
         }
         found
     }
+}
+
+/// The attempts that a kind of program makes.
+fn attempts(kind: &str) -> impl Iterator<Item = &'static Attempt> {
+    let more = if classes::KINDS.contains(&kind) { CLASSES } else { &[] };
+    TABLE.iter().chain(more)
 }
 
 fn collect(path: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {

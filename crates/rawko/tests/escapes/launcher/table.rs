@@ -8,7 +8,7 @@ pub(crate) struct Attempt {
     pub(crate) control: &'static str,
 }
 
-const fn row(name: &'static str, attempt: &'static str, control: &'static str) -> Attempt {
+pub(super) const fn row(name: &'static str, attempt: &'static str, control: &'static str) -> Attempt {
     Attempt { name, attempt, control }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     let review = yard.run(&["trust"]);
     tally.row("trust", is_clean(&review.stdout) && is_clean(&review.stderr), review.code == Some(52));
     yard.trust();
-    let commands: [(&[&str], bool); 34] = [
+    let commands: [(&[&str], bool); 45] = [
         (&["run", "probe.yaml", "--id", "p"], true),
         (&["run", "probe.yaml", "--id", "q", "-v"], true),
         (&["run", "probe.yaml", "--id", "r", "--output-format", "json"], true),
@@ -94,6 +94,18 @@ pub(super) fn attempt(tally: &mut Tally) {
         (&["charts"], false),
         (&["trust", "--json"], false),
         (&["--color", "never", "simulate", "probe.yaml"], true),
+        (&["replay", "p"], true),
+        (&["task", EVIL_TASK, "--id", "u", "--queue"], true),
+        (&["queue"], true),
+        (&["mcp", "login", EVIL_TASK], true),
+        (&["channels", "create", EVIL_TASK], true),
+        // Errors of the command line repeat the argument.
+        (&["serve", "--listen", EVIL_TASK], true),
+        (&["run", "probe.yaml", "--host", EVIL_TASK], true),
+        (&["completions", EVIL_TASK], true),
+        (&["schema", EVIL_TASK], true),
+        (&[EVIL_TASK], true),
+        (&["show", "p", EVIL_TASK], true),
     ];
     for (args, shows) in commands {
         let run = yard.run(args);

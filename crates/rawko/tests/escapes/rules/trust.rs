@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+use super::server;
 use super::support::{CHART, SETTINGS, Tally, Yard};
 
 /// Leaves a file if the project's own MCP server is started.
@@ -34,7 +35,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     by_agents(tally);
     programs(tally);
     grants(tally);
-    tokens(tally);
+    server::attempt(tally);
     stores(tally);
 }
 
@@ -56,11 +57,14 @@ fn yard() -> Yard {
 
 /// Every command that acts stops in an untrusted project.
 fn commands(tally: &mut Tally) {
-    let acting: [&[&str]; 14] = [
+    let acting: [&[&str]; 17] = [
         &["run", "probe.yaml", "--id", "a"],
         &["run", "-"],
         &["run", "extra"],
         &["task", "Do it", "--id", "t"],
+        &["task", "Do it", "--id", "u", "--queue"],
+        &["mcp"],
+        &["mcp", "login", "own"],
         &["serve", "--listen", "127.0.0.1:0"],
         &["send", "p", "X"],
         &["resume", "p"],
@@ -303,6 +307,9 @@ fn grants(tally: &mut Tally) {
         ("a path to read", "tools: {extra_read_paths: [/opt/other]}", "may read: /opt/other"),
         ("a path to write", "tools: {extra_write_paths: [/opt/other]}", "may write: /opt/other"),
         ("a variable", "tools: {bash: {env: [CORP_KEY]}}", "get: CORP_KEY"),
+        ("completions for a server", "tools: {sampling: {servers: [notes]}}", "may use the model: notes"),
+        ("a listening address", "server: {listen: '0.0.0.0:7411'}", "listens on: 0.0.0.0:7411"),
+        ("names of the server", "server: {hosts: [a.example]}", "answers to the names: a.example"),
         (
             "a service without a sandbox",
             "services: {own: {command: [ls], sandbox: off}}",
@@ -329,29 +336,6 @@ fn grants(tally: &mut Tally) {
         git(&["config", key, "!touch owned"]);
         let run = yard.run(&["run", "probe.yaml", "--id", "b"]);
         tally.row(format!("git's key {key} unseen"), run.code == Some(52), control);
-    }
-}
-
-/// A project defines a token that acts as a person.
-fn tokens(tally: &mut Tally) {
-    let of = |from: &str| format!("server: {{tokens: [{{name: ci, role: admin, {from}}}]}}\n");
-    let serve: &[&str] = &["serve", "--listen", "127.0.0.1:0"];
-    for (name, from) in [
-        ("a file of the project", "file: ci.token"),
-        ("a file that everyone reads", "file: /etc/hostname"),
-        ("a short variable", "env: SHORT"),
-    ] {
-        let files = [("ci.token", "0123456789abcdef0123")];
-        let mut project = Yard::with_calls(&[], &files);
-        project.env = vec![("SHORT", "1".to_owned())];
-        project.write(".rawko/config.yaml", &format!("{SETTINGS}{}", of(from)));
-        let held = project.trust().run(serve);
-        let mut user = Yard::with_calls(&[], &files);
-        user.env = vec![("SHORT", "1".to_owned())];
-        user.write_user(&of(from));
-        let control = user.trust().run(serve);
-        let is_up = control.code.is_none() || !control.says("cannot define");
-        tally.row(format!("a token from {name}"), held.code == Some(52) && held.says("cannot define"), is_up);
     }
 }
 

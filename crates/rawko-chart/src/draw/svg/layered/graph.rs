@@ -1,4 +1,4 @@
-//! `Graph`: one composite as the layered algorithm sees it. Every link runs from an upper node to a lower one; labels,
+//! `LayeredGraph`: one composite as the layered algorithm sees it. Every link runs from an upper node to a lower one; labels,
 //! bends of long links and the places where links leave the composite are nodes too.
 
 use rawko_core::NodeId;
@@ -6,7 +6,7 @@ use rawko_core::NodeId;
 /// A node of the graph; `x` and `y` are its top left corner once it is placed.
 #[derive(Clone, Debug)]
 pub(super) struct Vertex {
-    pub(super) kind: Kind,
+    pub(super) kind: VertexKind,
     /// Of the box alone.
     pub(super) w: f64,
     pub(super) h: f64,
@@ -18,7 +18,7 @@ pub(super) struct Vertex {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum VertexKind {
     State(NodeId),
     /// The initial dot of the composite.
     Dot,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 }
 
 impl Vertex {
-    pub(super) fn new(kind: Kind, w: f64, h: f64) -> Self {
+    pub(super) fn new(kind: VertexKind, w: f64, h: f64) -> Self {
         Self { kind, w, h, margin: 0.0, layer: 0, x: 0.0, y: 0.0 }
     }
 
@@ -42,18 +42,18 @@ impl Vertex {
 
     /// A line through it has no choice where to pass.
     pub(super) fn is_point(&self) -> bool {
-        matches!(self.kind, Kind::Bend | Kind::Top | Kind::Bottom | Kind::Dot)
+        matches!(self.kind, VertexKind::Bend | VertexKind::Top | VertexKind::Bottom | VertexKind::Dot)
     }
 
     /// Only part of a line, not something that lines end at.
     pub(super) fn is_line(&self) -> bool {
-        matches!(self.kind, Kind::Bend | Kind::Label | Kind::Top | Kind::Bottom)
+        matches!(self.kind, VertexKind::Bend | VertexKind::Label | VertexKind::Top | VertexKind::Bottom)
     }
 }
 
 /// A piece of an arrow between two vertices; in neighbouring layers once `layers` is done.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct LayerLink {
     pub(super) arrow: usize,
     pub(super) upper: usize,
     pub(super) lower: usize,
@@ -65,23 +65,23 @@ pub(super) struct Link {
     pub(super) lower_x: f64,
 }
 
-impl Link {
+impl LayerLink {
     pub(super) fn new(arrow: usize, upper: usize, lower: usize) -> Self {
         Self { arrow, upper, lower, upper_port: None, lower_port: None, upper_x: 0.0, lower_x: 0.0 }
     }
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
+pub(super) struct LayeredGraph {
     pub(super) vertices: Vec<Vertex>,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<LayerLink>,
     /// Vertices by layer, from left to right.
     pub(super) layers: Vec<Vec<usize>>,
     /// Room between two states of a layer.
     pub(super) apart: f64,
 }
 
-impl Graph {
+impl LayeredGraph {
     pub(super) fn add(&mut self, vertex: Vertex) -> usize {
         self.vertices.push(vertex);
         self.vertices.len() - 1

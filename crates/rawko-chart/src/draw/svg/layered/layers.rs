@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::graph::{Graph, Kind, Link, Vertex};
+use super::graph::{LayerLink, LayeredGraph, Vertex, VertexKind};
 
 /// More rounds than any real chart needs.
 const ROUNDS_MAX: usize = 64;
 
-pub(super) fn assign(graph: &mut Graph, one_row: bool) {
+pub(super) fn assign(graph: &mut LayeredGraph, one_row: bool) {
     let ranks = if one_row { row(graph) } else { ranks(graph) };
     for (vertex, rank) in graph.vertices.iter_mut().zip(&ranks) {
         vertex.layer = *rank;
@@ -22,15 +22,16 @@ pub(super) fn assign(graph: &mut Graph, one_row: bool) {
 }
 
 /// Regions of a parallel state stand side by side; labels of arrows between them and its border above or below.
-fn row(graph: &Graph) -> Vec<usize> {
-    let is_above =
-        |at: usize| graph.links.iter().any(|l| l.lower == at && graph.vertices[l.upper].kind == Kind::Top);
+fn row(graph: &LayeredGraph) -> Vec<usize> {
+    let is_above = |at: usize| {
+        graph.links.iter().any(|l| l.lower == at && graph.vertices[l.upper].kind == VertexKind::Top)
+    };
     let rank = |(at, vertex): (usize, &Vertex)| match vertex.kind {
-        Kind::Top => 0,
-        Kind::Label if is_above(at) => 1,
-        Kind::State(_) | Kind::Dot | Kind::Bend => 2,
-        Kind::Label => 3,
-        Kind::Bottom => 4,
+        VertexKind::Top => 0,
+        VertexKind::Label if is_above(at) => 1,
+        VertexKind::State(_) | VertexKind::Dot | VertexKind::Bend => 2,
+        VertexKind::Label => 3,
+        VertexKind::Bottom => 4,
     };
     let ranks: Vec<usize> = graph.vertices.iter().enumerate().map(rank).collect();
     // Without gaps where a rank is empty.
@@ -39,7 +40,7 @@ fn row(graph: &Graph) -> Vec<usize> {
 }
 
 /// Longest paths from above, then every vertex moves towards the side where it has more links.
-fn ranks(graph: &Graph) -> Vec<usize> {
+fn ranks(graph: &LayeredGraph) -> Vec<usize> {
     let count = graph.vertices.len();
     let mut ranks = vec![0_usize; count];
     // As many rounds as the longest path has links; without cycles it ends.
@@ -67,13 +68,13 @@ fn ranks(graph: &Graph) -> Vec<usize> {
 
 /// A label of a long arrow goes into the narrowest of the layers that it can be in; of equals, into the middle one. A
 /// state with many arrows would otherwise have all labels in one wide row.
-fn spread_labels(graph: &Graph, ranks: &mut [usize]) {
+fn spread_labels(graph: &LayeredGraph, ranks: &mut [usize]) {
     let count = ranks.iter().max().map_or(0, |most| most + 1);
     let mut widths = vec![0.0; count];
     for (vertex, rank) in graph.vertices.iter().zip(ranks.iter()) {
         widths[*rank] += vertex.w + vertex.margin + graph.apart;
     }
-    for (label, vertex) in graph.vertices.iter().enumerate().filter(|(_, v)| v.kind == Kind::Label) {
+    for (label, vertex) in graph.vertices.iter().enumerate().filter(|(_, v)| v.kind == VertexKind::Label) {
         let above = graph.links.iter().find(|l| l.lower == label).map(|l| ranks[l.upper] + 1);
         let below = graph.links.iter().find(|l| l.upper == label).and_then(|l| ranks[l.lower].checked_sub(1));
         let (Some(first), Some(last)) = (above, below) else { continue };
@@ -90,7 +91,7 @@ fn spread_labels(graph: &Graph, ranks: &mut [usize]) {
     }
 }
 
-fn tighten(graph: &Graph, ranks: &mut [usize]) -> bool {
+fn tighten(graph: &LayeredGraph, ranks: &mut [usize]) -> bool {
     let mut moved = false;
     for vertex in 0..ranks.len() {
         let above = graph.links.iter().filter(|l| l.lower == vertex).map(|l| ranks[l.upper] + 1);
@@ -108,36 +109,39 @@ fn tighten(graph: &Graph, ranks: &mut [usize]) -> bool {
 }
 
 /// Moves points on the upper border above all other vertices, and points on the lower border below them.
-fn pin_borders(graph: &Graph, ranks: &mut [usize]) {
-    let of = |kind: Kind| graph.vertices.iter().enumerate().filter(move |(_, v)| v.kind == kind);
+fn pin_borders(graph: &LayeredGraph, ranks: &mut [usize]) {
+    let of = |kind: VertexKind| graph.vertices.iter().enumerate().filter(move |(_, v)| v.kind == kind);
     let inner = |ranks: &[usize]| {
-        let ranks =
-            graph.vertices.iter().zip(ranks).filter(|(v, _)| !matches!(v.kind, Kind::Top | Kind::Bottom));
+        let ranks = graph
+            .vertices
+            .iter()
+            .zip(ranks)
+            .filter(|(v, _)| !matches!(v.kind, VertexKind::Top | VertexKind::Bottom));
         ranks.map(|(_, rank)| *rank).collect::<Vec<_>>()
     };
-    let shift = usize::from(of(Kind::Top).next().is_some());
+    let shift = usize::from(of(VertexKind::Top).next().is_some());
     let first = inner(ranks).into_iter().min().unwrap_or(0);
     for (vertex, rank) in graph.vertices.iter().zip(ranks.iter_mut()) {
-        *rank = if vertex.kind == Kind::Top { 0 } else { (*rank + shift).saturating_sub(first) };
+        *rank = if vertex.kind == VertexKind::Top { 0 } else { (*rank + shift).saturating_sub(first) };
     }
     let last = inner(ranks).into_iter().max().unwrap_or(0);
-    for (at, _) in of(Kind::Bottom) {
+    for (at, _) in of(VertexKind::Bottom) {
         ranks[at] = last + 1;
     }
 }
 
-fn split_long_links(graph: &mut Graph) {
+fn split_long_links(graph: &mut LayeredGraph) {
     for link in std::mem::take(&mut graph.links) {
         let (from, to) = (graph.vertices[link.upper].layer, graph.vertices[link.lower].layer);
         let mut upper = link.upper;
         for layer in from + 1..to {
-            let bend = graph.add(Vertex { layer, ..Vertex::new(Kind::Bend, 0.0, 0.0) });
-            let mut piece = Link::new(link.arrow, upper, bend);
+            let bend = graph.add(Vertex { layer, ..Vertex::new(VertexKind::Bend, 0.0, 0.0) });
+            let mut piece = LayerLink::new(link.arrow, upper, bend);
             piece.upper_port = if upper == link.upper { link.upper_port } else { None };
             graph.links.push(piece);
             upper = bend;
         }
         let upper_port = if upper == link.upper { link.upper_port } else { None };
-        graph.links.push(Link { upper, upper_port, ..link });
+        graph.links.push(LayerLink { upper, upper_port, ..link });
     }
 }

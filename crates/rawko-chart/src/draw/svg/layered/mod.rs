@@ -15,12 +15,16 @@ use std::collections::BTreeMap;
 
 use rawko_core::NodeId;
 
-use super::layout::{Layout, Plan};
+use super::layout::{Layout, LayoutInput};
 use requests::RouteRequests;
 
 /// The children of `scope`, and `scope` itself where it has a box. `block` gives the composites that are laid out
 /// already.
-pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> Option<Layout>) -> Layout {
+pub(crate) fn layout(
+    plan: &LayoutInput<'_>,
+    scope: NodeId,
+    block: impl Fn(NodeId) -> Option<Layout>,
+) -> Layout {
     let mut blocks = BTreeMap::new();
     find_blocks(plan, scope, &block, &mut blocks);
     let wanted = RouteRequests::of(plan, scope, &blocks);
@@ -37,7 +41,7 @@ pub(crate) fn layout(plan: &Plan<'_>, scope: NodeId, block: impl Fn(NodeId) -> O
 }
 
 fn find_blocks(
-    plan: &Plan<'_>,
+    plan: &LayoutInput<'_>,
     id: NodeId,
     block: &impl Fn(NodeId) -> Option<Layout>,
     blocks: &mut BTreeMap<NodeId, Layout>,

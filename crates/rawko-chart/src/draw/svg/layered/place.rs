@@ -1,11 +1,11 @@
 //! From left to right: every vertex is drawn towards what it is linked to, as far as its neighbours in the layer allow;
 //! then lines that can be straight are made so.
 
-use super::graph::Graph;
+use super::graph::LayeredGraph;
 
 const ROUNDS: usize = 40;
 
-pub(super) fn place(graph: &mut Graph) {
+pub(super) fn place(graph: &mut LayeredGraph) {
     for layer in graph.layers.clone() {
         let mut x = 0.0;
         for (at, vertex) in layer.iter().enumerate() {
@@ -44,7 +44,7 @@ struct Neighbour {
     weight: f64,
 }
 
-fn neighbours(graph: &Graph) -> Vec<Vec<Neighbour>> {
+fn neighbours(graph: &LayeredGraph) -> Vec<Vec<Neighbour>> {
     let mut all = vec![Vec::new(); graph.vertices.len()];
     for link in &graph.links {
         let (upper, lower) = (&graph.vertices[link.upper], &graph.vertices[link.lower]);
@@ -74,7 +74,7 @@ fn neighbours(graph: &Graph) -> Vec<Vec<Neighbour>> {
 }
 
 /// Moves a layer as close to its neighbours as its order allows.
-fn relax(graph: &mut Graph, neighbours: &[Vec<Neighbour>], layer: usize, both: bool, down: bool) {
+fn relax(graph: &mut LayeredGraph, neighbours: &[Vec<Neighbour>], layer: usize, both: bool, down: bool) {
     let vertices = graph.layers[layer].clone();
     let wish = |vertex: usize| {
         let seen: Vec<&Neighbour> =
@@ -117,7 +117,7 @@ pub(super) fn closest(wishes: &[(f64, f64)], apart: &[f64]) -> Vec<f64> {
 }
 
 /// Gives all bends and labels of a line the same middle where their neighbours leave room for that.
-fn straighten(graph: &mut Graph) {
+fn straighten(graph: &mut LayeredGraph) {
     let places = graph.places();
     for chain in chains(graph) {
         let (mut low, mut high) = (f64::MIN, f64::MAX);
@@ -143,7 +143,7 @@ fn straighten(graph: &mut Graph) {
 }
 
 /// Runs of bends and labels that belong to one line, from the top.
-fn chains(graph: &Graph) -> Vec<Vec<usize>> {
+fn chains(graph: &LayeredGraph) -> Vec<Vec<usize>> {
     let is_line = |vertex: usize| graph.vertices[vertex].is_line();
     let mut next = vec![None; graph.vertices.len()];
     let mut has_previous = vec![false; graph.vertices.len()];

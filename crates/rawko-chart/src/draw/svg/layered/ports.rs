@@ -1,7 +1,7 @@
 //! Attachment points of links on boxes: straight above or below the other end if possible, in the order of the other
 //! ends, and never on top of each other.
 
-use super::graph::{Graph, Kind, Link};
+use super::graph::{LayerLink, LayeredGraph, VertexKind};
 use super::place::closest;
 
 /// Room between two links at one side of a box, and between a link and the box's corner.
@@ -12,7 +12,7 @@ const PASS: f64 = 8.0;
 /// Weight of a link with a fixed attachment point: the other links give way.
 const FIXED: f64 = 1e6;
 
-pub(super) fn attach(graph: &mut Graph) {
+pub(super) fn attach(graph: &mut LayeredGraph) {
     // Points first: boxes follow them. Twice, because two boxes that are linked directly follow each other.
     for at in 0..graph.links.len() {
         let link = graph.links[at];
@@ -24,8 +24,8 @@ pub(super) fn attach(graph: &mut Graph) {
     for _ in 0..2 {
         for vertex in 0..graph.vertices.len() {
             if !graph.vertices[vertex].is_point() {
-                share(graph, vertex, Side::Lower);
-                share(graph, vertex, Side::Upper);
+                share(graph, vertex, BoxSide::Lower);
+                share(graph, vertex, BoxSide::Upper);
             }
         }
     }
@@ -33,12 +33,18 @@ pub(super) fn attach(graph: &mut Graph) {
 
 /// The side of a box that links attach to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum BoxSide {
     Upper,
     Lower,
 }
 
-fn first_guess(graph: &Graph, own: usize, port: Option<f64>, other: usize, other_port: Option<f64>) -> f64 {
+fn first_guess(
+    graph: &LayeredGraph,
+    own: usize,
+    port: Option<f64>,
+    other: usize,
+    other_port: Option<f64>,
+) -> f64 {
     let (own, other) = (&graph.vertices[own], &graph.vertices[other]);
     if let Some(port) = port {
         return own.x + port;
@@ -60,12 +66,13 @@ fn first_guess(graph: &Graph, own: usize, port: Option<f64>, other: usize, other
 }
 
 /// Links of one side of a box get places of their own.
-fn share(graph: &mut Graph, vertex: usize, side: Side) {
-    let own = |link: &Link| if side == Side::Lower { link.upper == vertex } else { link.lower == vertex };
-    let other = |link: &Link| if side == Side::Lower { link.lower_x } else { link.upper_x };
-    let port = |link: &Link| if side == Side::Lower { link.upper_port } else { link.lower_port };
+fn share(graph: &mut LayeredGraph, vertex: usize, side: BoxSide) {
+    let own =
+        |link: &LayerLink| if side == BoxSide::Lower { link.upper == vertex } else { link.lower == vertex };
+    let other = |link: &LayerLink| if side == BoxSide::Lower { link.lower_x } else { link.upper_x };
+    let port = |link: &LayerLink| if side == BoxSide::Lower { link.upper_port } else { link.lower_port };
     let mut here: Vec<usize> = (0..graph.links.len()).filter(|at| own(&graph.links[*at])).collect();
-    let Room { left, right, count } = room(graph, vertex, here.len());
+    let PortSpace { left, right, count } = room(graph, vertex, here.len());
     if count == 0 {
         return;
     }
@@ -76,7 +83,7 @@ fn share(graph: &mut Graph, vertex: usize, side: Side) {
     });
     // The middle part of a label or box; closer together where there are many.
     let apart = APART.min((right - left) / count as f64);
-    let is_label = graph.vertices[vertex].kind == Kind::Label;
+    let is_label = graph.vertices[vertex].kind == VertexKind::Label;
     let middle = graph.vertices[vertex].middle();
     let wish = |at: &usize| match fixed_x(*at) {
         Some(x) => (x, FIXED),
@@ -94,8 +101,8 @@ fn share(graph: &mut Graph, vertex: usize, side: Side) {
     for (at, x) in here.into_iter().zip(places) {
         let link = &mut graph.links[at];
         match side {
-            Side::Lower => link.upper_x = x,
-            Side::Upper => link.lower_x = x,
+            BoxSide::Lower => link.upper_x = x,
+            BoxSide::Upper => link.lower_x = x,
         }
     }
 }
@@ -105,19 +112,21 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
     x.min(high).max(low)
 }
 
-struct Room {
+struct PortSpace {
     left: f64,
     right: f64,
     count: usize,
 }
 
-fn room(graph: &Graph, vertex: usize, count: usize) -> Room {
+fn room(graph: &LayeredGraph, vertex: usize, count: usize) -> PortSpace {
     let own = &graph.vertices[vertex];
     let corner = match own.kind {
         // A line passes a label near its middle: further out it would seem to belong to something else.
-        Kind::Label => own.w / 2.0 - PASS,
-        Kind::State(_) | Kind::Dot | Kind::Bend | Kind::Top | Kind::Bottom => CORNER,
+        VertexKind::Label => own.w / 2.0 - PASS,
+        VertexKind::State(_) | VertexKind::Dot | VertexKind::Bend | VertexKind::Top | VertexKind::Bottom => {
+            CORNER
+        }
     };
     let corner = corner.clamp(0.0, own.w / 2.0);
-    Room { left: own.x + corner, right: own.x + own.w - corner, count }
+    PortSpace { left: own.x + corner, right: own.x + own.w - corner, count }
 }

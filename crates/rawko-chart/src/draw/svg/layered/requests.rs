@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rawko_core::{NodeId, NodeKind};
 
 use crate::draw::picture::Picture;
-use crate::draw::svg::layout::{Arrow, End, Layout, Plan};
+use crate::draw::svg::layout::{ArrowAnchor, Layout, LayoutArrow, LayoutInput};
 
 /// An end of an arrow, as the composite sees it that the arrow runs through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub(super) enum ArrowEnd {
 
 /// An arrow, or the piece of one, inside a composite.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct ArrowPiece {
     pub(super) arrow: usize,
     pub(super) upper: ArrowEnd,
     pub(super) lower: ArrowEnd,
@@ -31,7 +31,7 @@ pub(super) struct Piece {
 
 #[derive(Default)]
 pub(super) struct RouteRequests {
-    pieces: BTreeMap<NodeId, Vec<Piece>>,
+    pieces: BTreeMap<NodeId, Vec<ArrowPiece>>,
     loops: BTreeMap<NodeId, Vec<usize>>,
     reversed: BTreeSet<usize>,
 }
@@ -44,24 +44,24 @@ struct SiblingArrow {
 }
 
 impl RouteRequests {
-    pub(super) fn of(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>) -> Self {
+    pub(super) fn of(plan: &LayoutInput<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>) -> Self {
         let mut wanted = RouteRequests::default();
         let mut between: BTreeMap<NodeId, Vec<SiblingArrow>> = BTreeMap::new();
         for (at, arrow) in plan.arrows.iter().enumerate().filter(|(_, a)| sees(plan, scope, blocks, a)) {
             let (from, to) = (arrow.from, arrow.to);
-            if from == End::Node(to) {
+            if from == ArrowAnchor::Node(to) {
                 wanted.loops.entry(to).or_default().push(at);
                 continue;
             }
             let level = level(plan.picture, from, to);
             // Regions stand side by side: an arrow from one to another is routed around them, later.
             let is_across = plan.picture.node(level).kind == NodeKind::Parallel
-                && from != End::Node(level)
+                && from != ArrowAnchor::Node(level)
                 && to != level;
             if !is_across && plan.picture.contains(scope, level) {
                 let (from, to) = (
                     place(plan.picture, level, from, ArrowEnd::Top),
-                    place(plan.picture, level, End::Node(to), ArrowEnd::Bottom),
+                    place(plan.picture, level, ArrowAnchor::Node(to), ArrowEnd::Bottom),
                 );
                 between.entry(level).or_default().push(SiblingArrow { arrow: at, from, to });
             }
@@ -72,7 +72,7 @@ impl RouteRequests {
         wanted
     }
 
-    pub(super) fn pieces(&self, composite: NodeId) -> &[Piece] {
+    pub(super) fn pieces(&self, composite: NodeId) -> &[ArrowPiece] {
         self.pieces.get(&composite).map_or(&[], Vec::as_slice)
     }
 
@@ -86,28 +86,33 @@ impl RouteRequests {
     }
 
     /// Decides which arrows of a level point up, and hands their pieces to the composites inside.
-    fn settle(&mut self, plan: &Plan<'_>, level: NodeId, arrows: &[SiblingArrow]) {
+    fn settle(&mut self, plan: &LayoutInput<'_>, level: NodeId, arrows: &[SiblingArrow]) {
         let backward = backward(plan.picture, level, arrows);
         for (SiblingArrow { arrow, from, to }, is_backward) in arrows.iter().zip(backward) {
             if is_backward {
                 self.reversed.insert(*arrow);
             }
             let (upper, lower) = if is_backward { (*to, *from) } else { (*from, *to) };
-            self.push(level, Piece { arrow: *arrow, upper, lower, is_labelled: true });
-            let (source, target) = (plan.arrows[*arrow].from, End::Node(plan.arrows[*arrow].to));
+            self.push(level, ArrowPiece { arrow: *arrow, upper, lower, is_labelled: true });
+            let (source, target) = (plan.arrows[*arrow].from, ArrowAnchor::Node(plan.arrows[*arrow].to));
             let (above, below) = if is_backward { (target, source) } else { (source, target) };
             self.descend(
                 plan.picture,
                 (level, upper),
                 above,
-                |arrow, inside| Piece { arrow, upper: inside, lower: ArrowEnd::Bottom, is_labelled: false },
+                |arrow, inside| ArrowPiece {
+                    arrow,
+                    upper: inside,
+                    lower: ArrowEnd::Bottom,
+                    is_labelled: false,
+                },
                 *arrow,
             );
             self.descend(
                 plan.picture,
                 (level, lower),
                 below,
-                |arrow, inside| Piece { arrow, upper: ArrowEnd::Top, lower: inside, is_labelled: false },
+                |arrow, inside| ArrowPiece { arrow, upper: ArrowEnd::Top, lower: inside, is_labelled: false },
                 *arrow,
             );
         }
@@ -118,12 +123,12 @@ impl RouteRequests {
         &mut self,
         picture: &Picture,
         (_, start): (NodeId, ArrowEnd),
-        end: End,
-        piece: impl Fn(usize, ArrowEnd) -> Piece,
+        end: ArrowAnchor,
+        piece: impl Fn(usize, ArrowEnd) -> ArrowPiece,
         arrow: usize,
     ) {
         let ArrowEnd::Child(mut composite) = start else { return };
-        while end != End::Node(composite) {
+        while end != ArrowAnchor::Node(composite) {
             let inside = place(picture, composite, end, ArrowEnd::Top);
             self.push(composite, piece(arrow, inside));
             match inside {
@@ -133,32 +138,37 @@ impl RouteRequests {
         }
     }
 
-    fn push(&mut self, composite: NodeId, piece: Piece) {
+    fn push(&mut self, composite: NodeId, piece: ArrowPiece) {
         self.pieces.entry(composite).or_default().push(piece);
     }
 }
 
 /// Returns true if both ends are in scope and neither is hidden in a block.
-fn sees(plan: &Plan<'_>, scope: NodeId, blocks: &BTreeMap<NodeId, Layout>, arrow: &Arrow) -> bool {
+fn sees(
+    plan: &LayoutInput<'_>,
+    scope: NodeId,
+    blocks: &BTreeMap<NodeId, Layout>,
+    arrow: &LayoutArrow,
+) -> bool {
     let picture = plan.picture;
     let visible = |id: NodeId| {
         picture.contains(scope, id)
             && !blocks.keys().any(|block| *block != id && picture.contains(*block, id))
     };
     let from = match arrow.from {
-        End::Node(id) => visible(id),
-        End::Dot(id) => visible(id) && !blocks.contains_key(&id),
+        ArrowAnchor::Node(id) => visible(id),
+        ArrowAnchor::Dot(id) => visible(id) && !blocks.contains_key(&id),
     };
-    let outside = arrow.from == End::Node(scope) && arrow.to == scope;
+    let outside = arrow.from == ArrowAnchor::Node(scope) && arrow.to == scope;
     from && visible(arrow.to) && !outside
 }
 
 /// The innermost composite that an arrow runs through as a whole; an end of the arrow, where that holds the other end.
-fn level(picture: &Picture, from: End, to: NodeId) -> NodeId {
+fn level(picture: &Picture, from: ArrowAnchor, to: NodeId) -> NodeId {
     let mut level = match from {
-        End::Node(id) | End::Dot(id) => id,
+        ArrowAnchor::Node(id) | ArrowAnchor::Dot(id) => id,
     };
-    while !picture.contains(level, to) || (from == End::Node(level) && level == to) {
+    while !picture.contains(level, to) || (from == ArrowAnchor::Node(level) && level == to) {
         match picture.node(level).parent {
             Some(parent) => level = parent,
             None => break,
@@ -168,11 +178,11 @@ fn level(picture: &Picture, from: End, to: NodeId) -> NodeId {
 }
 
 /// An end as `composite` sees it; `border` where the end is the composite itself.
-fn place(picture: &Picture, composite: NodeId, end: End, border: ArrowEnd) -> ArrowEnd {
+fn place(picture: &Picture, composite: NodeId, end: ArrowAnchor, border: ArrowEnd) -> ArrowEnd {
     let id = match end {
-        End::Dot(id) if id == composite => return ArrowEnd::Dot,
-        End::Node(id) if id == composite => return border,
-        End::Dot(id) | End::Node(id) => id,
+        ArrowAnchor::Dot(id) if id == composite => return ArrowEnd::Dot,
+        ArrowAnchor::Node(id) if id == composite => return border,
+        ArrowAnchor::Dot(id) | ArrowAnchor::Node(id) => id,
     };
     let inside = std::iter::successors(Some(id), |id| picture.node(*id).parent);
     let child = inside.take_while(|id| *id != composite).last();
@@ -182,8 +192,12 @@ fn place(picture: &Picture, composite: NodeId, end: End, border: ArrowEnd) -> Ar
 /// Which arrows close a cycle: those that lead back to where a walk in depth is just coming from. The walk begins where
 /// the composite begins.
 fn backward(picture: &Picture, level: NodeId, arrows: &[SiblingArrow]) -> Vec<bool> {
-    let mut walk =
-        Walk { arrows, backward: vec![false; arrows.len()], open: BTreeSet::new(), seen: BTreeSet::new() };
+    let mut walk = BackwardWalk {
+        arrows,
+        backward: vec![false; arrows.len()],
+        open: BTreeSet::new(),
+        seen: BTreeSet::new(),
+    };
     let node = picture.node(level);
     let starts =
         [ArrowEnd::Top, ArrowEnd::Dot].into_iter().chain(node.children.iter().map(|c| ArrowEnd::Child(*c)));
@@ -193,14 +207,14 @@ fn backward(picture: &Picture, level: NodeId, arrows: &[SiblingArrow]) -> Vec<bo
     walk.backward
 }
 
-struct Walk<'a> {
+struct BackwardWalk<'a> {
     arrows: &'a [SiblingArrow],
     backward: Vec<bool>,
     open: BTreeSet<ArrowEnd>,
     seen: BTreeSet<ArrowEnd>,
 }
 
-impl Walk<'_> {
+impl BackwardWalk<'_> {
     /// Without recursion: a chart may be a chain of thousands of states.
     fn visit(&mut self, start: ArrowEnd) {
         let mut stack = vec![(start, 0_usize)];

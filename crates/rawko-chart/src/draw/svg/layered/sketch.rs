@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use rawko_core::{NodeId, NodeKind};
 
-use super::graph::{Graph, Kind, Link, Vertex};
-use super::requests::{ArrowEnd, Piece, RouteRequests};
+use super::graph::{LayerLink, LayeredGraph, Vertex, VertexKind};
+use super::requests::{ArrowEnd, ArrowPiece, RouteRequests};
 use super::{layers, order, place, ports, tracks};
 use crate::draw::svg::boxes::{DOT, REGION_GAP};
-use crate::draw::svg::layout::{Layout, Plan, Point, Rect, Route};
+use crate::draw::svg::layout::{ArrowRoute, Layout, LayoutInput, LayoutPoint, Rect};
 
 const APART: f64 = 28.0;
 const SIDE: f64 = 18.0;
@@ -28,10 +28,10 @@ pub(super) struct Block {
 
 /// Working state while a composite is laid out.
 struct Sketch<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a LayoutInput<'a>,
     id: NodeId,
     wanted: &'a RouteRequests,
-    graph: Graph,
+    graph: LayeredGraph,
     by_place: BTreeMap<ArrowEnd, usize>,
     inside: BTreeMap<NodeId, Block>,
     /// Vertices of labels and of border crossings, by arrow.
@@ -41,7 +41,7 @@ struct Sketch<'a> {
 }
 
 pub(super) fn composite(
-    plan: &Plan<'_>,
+    plan: &LayoutInput<'_>,
     id: NodeId,
     wanted: &RouteRequests,
     blocks: &BTreeMap<NodeId, Layout>,
@@ -51,7 +51,7 @@ pub(super) fn composite(
         plan,
         id,
         wanted,
-        graph: Graph { apart: APART, ..Graph::default() },
+        graph: LayeredGraph { apart: APART, ..LayeredGraph::default() },
         by_place: BTreeMap::new(),
         inside: BTreeMap::new(),
         labels: BTreeMap::new(),
@@ -75,7 +75,7 @@ pub(super) fn composite(
 impl Sketch<'_> {
     fn children(&mut self, blocks: &BTreeMap<NodeId, Layout>) {
         if self.plan.has_dot(self.id) {
-            let dot = self.graph.add(Vertex::new(Kind::Dot, DOT, DOT));
+            let dot = self.graph.add(Vertex::new(VertexKind::Dot, DOT, DOT));
             self.by_place.insert(ArrowEnd::Dot, dot);
         }
         for child in self.plan.picture.node(self.id).children.clone() {
@@ -88,7 +88,7 @@ impl Sketch<'_> {
             };
             let (w, h) = (block.layout.width, block.layout.height);
             let (margin, least) = self.room_for_loops(child);
-            let vertex = Vertex { margin, ..Vertex::new(Kind::State(child), w, h.max(least)) };
+            let vertex = Vertex { margin, ..Vertex::new(VertexKind::State(child), w, h.max(least)) };
             let at = self.graph.add(vertex);
             self.by_place.insert(ArrowEnd::Child(child), at);
             self.inside.insert(child, block);
@@ -111,22 +111,22 @@ impl Sketch<'_> {
     }
 
     /// A piece of an arrow: through a label where it has one here.
-    fn link(&mut self, piece: &Piece) {
+    fn link(&mut self, piece: &ArrowPiece) {
         let (Some(upper), Some(lower)) = (self.end(piece, piece.upper), self.end(piece, piece.lower)) else {
             return;
         };
         let label = self.plan.arrows[piece.arrow].label.as_ref().filter(|_| piece.is_labelled);
-        let mut first = Link::new(piece.arrow, upper, lower);
+        let mut first = LayerLink::new(piece.arrow, upper, lower);
         first.upper_port = self.port(piece.upper, |block| block.bottom.get(&piece.arrow).copied());
         first.lower_port = self.port(piece.lower, |block| block.top.get(&piece.arrow).copied());
         let Some(label) = label else {
             self.graph.links.push(first);
             return;
         };
-        let vertex = self.graph.add(Vertex::new(Kind::Label, label.width, label.height));
+        let vertex = self.graph.add(Vertex::new(VertexKind::Label, label.width, label.height));
         self.labels.insert(piece.arrow, vertex);
-        self.graph.links.push(Link { lower: vertex, lower_port: None, ..first });
-        self.graph.links.push(Link { upper: vertex, upper_port: None, ..first });
+        self.graph.links.push(LayerLink { lower: vertex, lower_port: None, ..first });
+        self.graph.links.push(LayerLink { upper: vertex, upper_port: None, ..first });
     }
 
     fn port(&self, place: ArrowEnd, of: impl Fn(&Block) -> Option<f64>) -> Option<f64> {
@@ -136,23 +136,23 @@ impl Sketch<'_> {
         }
     }
 
-    fn end(&mut self, piece: &Piece, place: ArrowEnd) -> Option<usize> {
+    fn end(&mut self, piece: &ArrowPiece, place: ArrowEnd) -> Option<usize> {
         match place {
             ArrowEnd::Child(_) | ArrowEnd::Dot => self.by_place.get(&place).copied(),
             ArrowEnd::Top => {
-                let at = self.graph.add(Vertex::new(Kind::Top, 0.0, 0.0));
+                let at = self.graph.add(Vertex::new(VertexKind::Top, 0.0, 0.0));
                 self.tops.insert(piece.arrow, at);
                 Some(at)
             }
             ArrowEnd::Bottom => {
-                let at = self.graph.add(Vertex::new(Kind::Bottom, 0.0, 0.0));
+                let at = self.graph.add(Vertex::new(VertexKind::Bottom, 0.0, 0.0));
                 self.bottoms.insert(piece.arrow, at);
                 Some(at)
             }
         }
     }
 
-    fn finish(self, points: &[Vec<Point>], height: f64, bare: bool) -> Block {
+    fn finish(self, points: &[Vec<LayoutPoint>], height: f64, bare: bool) -> Block {
         let writing = &self.plan.writings[self.id.index()];
         let side = if self.plan.picture.is_region(self.id) { REGION_SIDE } else { SIDE };
         let inner = self.graph.vertices.iter().map(|v| v.x + v.w + v.margin).fold(0.0, f64::max);
@@ -165,12 +165,12 @@ impl Sketch<'_> {
         let mut out = Layout::empty(self.plan);
         for vertex in &self.graph.vertices {
             match vertex.kind {
-                Kind::State(child) => self.put(&mut out, child, vertex, (left, top)),
-                Kind::Dot => {
+                VertexKind::State(child) => self.put(&mut out, child, vertex, (left, top)),
+                VertexKind::Dot => {
                     let dot = (left + vertex.middle(), top + vertex.y + vertex.h / 2.0);
                     out.dots[self.id.index()] = Some(dot);
                 }
-                Kind::Label | Kind::Bend | Kind::Top | Kind::Bottom => {}
+                VertexKind::Label | VertexKind::Bend | VertexKind::Top | VertexKind::Bottom => {}
             }
         }
         (out.width, out.height) = (width, height);
@@ -188,7 +188,7 @@ impl Sketch<'_> {
     }
 
     /// A child where its vertex is, with its loops.
-    fn put(&self, out: &mut Layout, child: NodeId, vertex: &Vertex, (left, top): Point) {
+    fn put(&self, out: &mut Layout, child: NodeId, vertex: &Vertex, (left, top): LayoutPoint) {
         let Some(block) = self.inside.get(&child) else { return };
         // Loops may need more height than the box has.
         let y = top + vertex.y + (vertex.h - block.layout.height) / 2.0;
@@ -219,21 +219,21 @@ impl Sketch<'_> {
                 h: label.height,
             });
             let points = vec![(right, y - half), (line, y - half), (line, y + half), (right, y + half)];
-            out.routes[*arrow] = Route { points, label };
+            out.routes[*arrow] = ArrowRoute { points, label };
         }
     }
 
     /// Returns the points of a piece from top to bottom, joined with the routes inside the boxes at its ends.
     fn route(
         &self,
-        piece: &Piece,
-        points: &[Vec<Point>],
-        (left, top): Point,
+        piece: &ArrowPiece,
+        points: &[Vec<LayoutPoint>],
+        (left, top): LayoutPoint,
         height: f64,
         out: &Layout,
-    ) -> Route {
-        let moved = |(x, y): Point| (x + left, y + top);
-        let mut all: Vec<Point> = Vec::new();
+    ) -> ArrowRoute {
+        let moved = |(x, y): LayoutPoint| (x + left, y + top);
+        let mut all: Vec<LayoutPoint> = Vec::new();
         let mut label = None;
         if let ArrowEnd::Child(child) = piece.upper {
             self.extend_inner(&mut all, &mut label, piece.arrow, child, out);
@@ -267,13 +267,13 @@ impl Sketch<'_> {
         if let ArrowEnd::Child(child) = piece.lower {
             self.extend_inner(&mut all, &mut label, piece.arrow, child, out);
         }
-        Route { points: all, label }
+        ArrowRoute { points: all, label }
     }
 
     /// Extends the line to a box that is lower than its vertex.
     fn reach_box(
         &self,
-        all: &mut Vec<Point>,
+        all: &mut Vec<LayoutPoint>,
         place: ArrowEnd,
         x: f64,
         out: &Layout,
@@ -288,7 +288,7 @@ impl Sketch<'_> {
 
     fn extend_inner(
         &self,
-        all: &mut Vec<Point>,
+        all: &mut Vec<LayoutPoint>,
         label: &mut Option<Rect>,
         arrow: usize,
         child: NodeId,

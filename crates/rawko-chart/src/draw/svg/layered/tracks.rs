@@ -1,8 +1,8 @@
 //! From top to bottom: how high layers and the gaps between them are, and at which height a link that has to go sideways
 //! does so. Two of them never run over each other, and cross as little as the order of heights allows.
 
-use super::graph::{Graph, Kind};
-use crate::draw::svg::layout::Point;
+use super::graph::{LayeredGraph, VertexKind};
+use crate::draw::svg::layout::LayoutPoint;
 
 const TRACK: f64 = 11.0;
 /// From a layer to the first track, which leaves room for an arrowhead, and to a layer without a track between.
@@ -15,13 +15,13 @@ const NEAR: f64 = 6.0;
 
 /// A link that goes sideways.
 #[derive(Clone, Copy)]
-struct Step {
+struct SidewaysLink {
     link: usize,
     upper_x: f64,
     lower_x: f64,
 }
 
-impl Step {
+impl SidewaysLink {
     fn left(&self) -> f64 {
         self.upper_x.min(self.lower_x)
     }
@@ -31,13 +31,13 @@ impl Step {
     fn covers(&self, x: f64) -> bool {
         self.left() - NEAR < x && x < self.right() + NEAR
     }
-    fn meets(&self, other: &Step) -> bool {
+    fn meets(&self, other: &SidewaysLink) -> bool {
         self.left() - NEAR < other.right() && other.left() - NEAR < self.right()
     }
 }
 
 /// Heights for everything; gives the points of each link, from its upper end to its lower one, and the whole height.
-pub(super) fn route(graph: &mut Graph, top_aligned: bool) -> (Vec<Vec<Point>>, f64) {
+pub(super) fn route(graph: &mut LayeredGraph, top_aligned: bool) -> (Vec<Vec<LayoutPoint>>, f64) {
     let count = graph.layers.len();
     let mut heights = vec![0.0; graph.links.len()];
     let mut y = 0.0;
@@ -73,26 +73,26 @@ pub(super) fn route(graph: &mut Graph, top_aligned: bool) -> (Vec<Vec<Point>>, f
 }
 
 /// Beside something much higher, a state stands near what it is linked to: 0 is the top of the layer, 1 its bottom.
-fn alignment(graph: &Graph, vertex: usize) -> f64 {
+fn alignment(graph: &LayeredGraph, vertex: usize) -> f64 {
     let has_above = graph.links.iter().any(|link| link.lower == vertex);
     let has_below = graph.links.iter().any(|link| link.upper == vertex);
     match (graph.vertices[vertex].kind, has_above, has_below) {
-        (Kind::State(_), true, false) => 0.0,
-        (Kind::State(_) | Kind::Dot, false, true) => 1.0,
+        (VertexKind::State(_), true, false) => 0.0,
+        (VertexKind::State(_) | VertexKind::Dot, false, true) => 1.0,
         _ => 0.5,
     }
 }
 
 /// Between two layers of which one is only borders, there is nothing to keep apart.
-fn straight_gap(graph: &Graph, layer: usize) -> f64 {
-    let only = |layer: usize, kinds: &[Kind]| {
+fn straight_gap(graph: &LayeredGraph, layer: usize) -> f64 {
+    let only = |layer: usize, kinds: &[VertexKind]| {
         graph.layers[layer].iter().all(|v| kinds.contains(&graph.vertices[*v].kind))
     };
-    if only(layer, &[Kind::Top]) || only(layer + 1, &[Kind::Bottom]) {
+    if only(layer, &[VertexKind::Top]) || only(layer + 1, &[VertexKind::Bottom]) {
         return 6.0;
     }
     let passes = |layer: usize| graph.layers[layer].iter().all(|v| graph.vertices[*v].is_line());
-    if passes(layer) || only(layer, &[Kind::Dot]) {
+    if passes(layer) || only(layer, &[VertexKind::Dot]) {
         GAP - 4.0
     } else if passes(layer + 1) {
         GAP_OF_LABELS
@@ -101,19 +101,19 @@ fn straight_gap(graph: &Graph, layer: usize) -> f64 {
     }
 }
 
-fn steps(graph: &mut Graph, layer: usize) -> Vec<Step> {
+fn steps(graph: &mut LayeredGraph, layer: usize) -> Vec<SidewaysLink> {
     let mut steps = Vec::new();
     for at in 0..graph.links.len() {
         let link = graph.links[at];
         if graph.vertices[link.upper].layer == layer && (link.upper_x - link.lower_x).abs() >= 0.5 {
-            steps.push(Step { link: at, upper_x: link.upper_x, lower_x: link.lower_x });
+            steps.push(SidewaysLink { link: at, upper_x: link.upper_x, lower_x: link.lower_x });
         }
     }
     steps
 }
 
 /// The track of each step, counted from the top.
-fn tracks(steps: &[Step]) -> Vec<usize> {
+fn tracks(steps: &[SidewaysLink]) -> Vec<usize> {
     let order = by_crossings(steps);
     let mut tracks = vec![0; steps.len()];
     for (place, at) in order.iter().enumerate() {
@@ -124,7 +124,7 @@ fn tracks(steps: &[Step]) -> Vec<usize> {
 }
 
 /// From the top: always the step that is best above all that are left.
-fn by_crossings(steps: &[Step]) -> Vec<usize> {
+fn by_crossings(steps: &[SidewaysLink]) -> Vec<usize> {
     let mut left: Vec<usize> = (0..steps.len()).collect();
     let mut order = Vec::with_capacity(steps.len());
     while !left.is_empty() {
@@ -141,7 +141,7 @@ fn by_crossings(steps: &[Step]) -> Vec<usize> {
 }
 
 /// Returns the cost of placing `a` above `b`: crossings, and a penalty if one line hides the other.
-fn above(a: &Step, b: &Step) -> f64 {
+fn above(a: &SidewaysLink, b: &SidewaysLink) -> f64 {
     let crossings = f64::from(u8::from(a.covers(b.upper_x))) + f64::from(u8::from(b.covers(a.lower_x)));
     let hidden = if (a.lower_x - b.upper_x).abs() < NEAR { 10.0 } else { 0.0 };
     crossings + hidden

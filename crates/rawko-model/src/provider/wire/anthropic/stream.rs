@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ANSWER_TOOL;
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::Gathering;
+use crate::provider::wire::gather::CompletionBuilder;
 
 /// State of the tool call that carries the structured response.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub(in crate::provider::wire) struct AnswerTool {
 /// Handles one event and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_event(
     event: &Value,
-    gathering: &mut Gathering,
+    gathering: &mut CompletionBuilder,
     answer: &mut AnswerTool,
 ) -> bool {
     let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -47,7 +47,7 @@ pub(in crate::provider::wire) fn handle_event(
     false
 }
 
-fn start_block(index: u64, block: &Value, gathering: &mut Gathering, answer: &mut AnswerTool) {
+fn start_block(index: u64, block: &Value, gathering: &mut CompletionBuilder, answer: &mut AnswerTool) {
     // Usually empty or absent; a server that does not stream inputs puts the whole input here.
     let whole = block.get("input").filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
     let whole = whole.map(Value::to_string).unwrap_or_default();
@@ -74,7 +74,7 @@ fn start_block(index: u64, block: &Value, gathering: &mut Gathering, answer: &mu
     }
 }
 
-fn handle_delta(index: u64, delta: &Value, gathering: &mut Gathering, answer: &AnswerTool) {
+fn handle_delta(index: u64, delta: &Value, gathering: &mut CompletionBuilder, answer: &AnswerTool) {
     let piece = text(delta, "partial_json");
     match text(delta, "type") {
         "text_delta" => gathering.text(text(delta, "text")),
@@ -109,7 +109,7 @@ fn stop_reason(reason: &str, answer: &AnswerTool) -> StopReason {
 
 /// Records token counts. They arrive at the start, at the end or both, and a zero means that the count is not known
 /// yet.
-fn count(usage: Option<&Value>, gathering: &mut Gathering) {
+fn count(usage: Option<&Value>, gathering: &mut CompletionBuilder) {
     let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64).unwrap_or(0);
     let (cached, written) = (number("cache_read_input_tokens"), number("cache_creation_input_tokens"));
     let input = number("input_tokens") + cached + written;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::{Counted, Gathering};
+use crate::provider::wire::gather::{CompletionBuilder, Counted};
 
-pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) {
+pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut CompletionBuilder) {
     if let Some(usage) = chunk.get("usageMetadata") {
         gathering.counted = counted(usage);
     }
@@ -28,7 +28,7 @@ pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gat
 
 /// Handles a part. Calls arrive whole, one per part. A signature belongs to the call after it; the signature of a text
 /// follows the text, because it arrives with the last piece.
-fn handle_part(part: &Value, gathering: &mut Gathering) {
+fn handle_part(part: &Value, gathering: &mut CompletionBuilder) {
     let said = part.get("text").and_then(Value::as_str).unwrap_or_default();
     if part.get("thought").and_then(Value::as_bool) == Some(true) {
         return gathering.reasoning(said);

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::message::StopReason;
-use crate::provider::wire::gather::{Counted, Gathering};
+use crate::provider::wire::gather::{CompletionBuilder, Counted};
 
 /// Handles one line and returns true if it was the last.
-pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gathering) -> bool {
+pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut CompletionBuilder) -> bool {
     let message = chunk.get("message").unwrap_or(&Value::Null);
     gathering.reasoning(message.get("thinking").and_then(Value::as_str).unwrap_or_default());
     gathering.text(message.get("content").and_then(Value::as_str).unwrap_or_default());
@@ -21,7 +21,7 @@ pub(in crate::provider::wire) fn handle_chunk(chunk: &Value, gathering: &mut Gat
     is_done
 }
 
-fn handle_call(call: &Value, gathering: &mut Gathering) {
+fn handle_call(call: &Value, gathering: &mut CompletionBuilder) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let input = match call.pointer("/function/arguments") {
         Some(Value::String(json)) => json.clone(),

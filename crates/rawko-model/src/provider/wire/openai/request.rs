@@ -9,6 +9,7 @@ use crate::provider::{CompletionRequest, OutputSchema};
 /// The differences between compatible services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiTraits {
+    /// Support for structured responses.
     pub schema: SchemaSupport,
     /// OpenAI's newer models reject `max_tokens`; most others support nothing else.
     pub is_original: bool,
@@ -23,6 +24,7 @@ pub enum ReasoningReturn {
     Never,
     /// With tool calls: some services reject a call without its reasoning, others use it; none needs it later.
     WithTools,
+    /// With every message.
     Always,
 }
 

@@ -4,12 +4,12 @@
 use serde_json::Value;
 
 use crate::message::StopReason;
-use crate::provider::wire::gather::{Counted, Gathering};
+use crate::provider::wire::gather::{CompletionBuilder, Counted};
 use crate::provider::{ErrorCode, ProviderError};
 
 pub(in crate::provider::wire) fn handle_chunk(
     chunk: &Value,
-    gathering: &mut Gathering,
+    gathering: &mut CompletionBuilder,
 ) -> Result<(), ProviderError> {
     if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
         gathering.counted = counted(usage);
@@ -43,7 +43,7 @@ pub(in crate::provider::wire) fn handle_chunk(
 }
 
 /// Handles text, null, or a list of pieces.
-fn handle_content(content: &Value, gathering: &mut Gathering) {
+fn handle_content(content: &Value, gathering: &mut CompletionBuilder) {
     match content {
         Value::String(said) => gathering.text(said),
         Value::Array(pieces) => pieces.iter().for_each(|piece| gathering.text(text(piece, "text"))),
@@ -51,7 +51,7 @@ fn handle_content(content: &Value, gathering: &mut Gathering) {
     }
 }
 
-fn handle_call(call: &Value, position: u64, gathering: &mut Gathering) {
+fn handle_call(call: &Value, position: u64, gathering: &mut CompletionBuilder) {
     let key = call.get("index").and_then(Value::as_u64).unwrap_or(position);
     let function = call.get("function").unwrap_or(&Value::Null);
     let arguments = match function.get("arguments") {

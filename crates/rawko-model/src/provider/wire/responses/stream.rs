@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::message::{Reasoning, StopReason};
-use crate::provider::wire::gather::{Counted, Gathering};
+use crate::provider::wire::gather::{CompletionBuilder, Counted};
 use crate::provider::{ProviderError, classify};
 
 /// Handles one event and returns true if it was the last.
 pub(in crate::provider::wire) fn handle_event(
     event: &Value,
-    gathering: &mut Gathering,
+    gathering: &mut CompletionBuilder,
 ) -> Result<bool, ProviderError> {
     let index = number(event, "output_index");
     let item = event.get("item").unwrap_or(&Value::Null);
@@ -53,7 +53,7 @@ pub(in crate::provider::wire) fn handle_event(
     Ok(false)
 }
 
-fn start_item(index: u64, item: &Value, gathering: &mut Gathering) {
+fn start_item(index: u64, item: &Value, gathering: &mut CompletionBuilder) {
     match text(item, "type") {
         "function_call" => gathering.tool(index, text(item, "call_id"), text(item, "name"), ""),
         "reasoning" => gathering.new_reasoning(Reasoning::default()),
@@ -61,7 +61,7 @@ fn start_item(index: u64, item: &Value, gathering: &mut Gathering) {
     }
 }
 
-fn end_item(index: u64, item: &Value, gathering: &mut Gathering) {
+fn end_item(index: u64, item: &Value, gathering: &mut CompletionBuilder) {
     match text(item, "type") {
         "function_call" => gathering.close_tool(index),
         "reasoning" => gathering.edit_reasoning(|it| {
@@ -72,7 +72,7 @@ fn end_item(index: u64, item: &Value, gathering: &mut Gathering) {
     }
 }
 
-fn whole_item(index: u64, item: &Value, gathering: &mut Gathering) {
+fn whole_item(index: u64, item: &Value, gathering: &mut CompletionBuilder) {
     start_item(index, item, gathering);
     let pieces = |key: &str| item.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     match text(item, "type") {
@@ -84,7 +84,7 @@ fn whole_item(index: u64, item: &Value, gathering: &mut Gathering) {
     end_item(index, item, gathering);
 }
 
-fn end(response: &Value, gathering: &mut Gathering) {
+fn end(response: &Value, gathering: &mut CompletionBuilder) {
     if let Some(usage) = response.get("usage").filter(|usage| usage.is_object()) {
         gathering.counted = counted(usage);
     }

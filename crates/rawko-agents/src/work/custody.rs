@@ -1,0 +1,171 @@
+//! The custody of checks: from the base of a task until the task is closed. A task that ends in another way, or never
+//! ends, leaves its custody to the next one. Separate from the evidence, which is the business of a task that runs.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rawko_core::ServiceClass;
+use rawko_host::{Category, ServiceError};
+use rawko_programs::changes::Snapshot;
+use rawko_programs::checkpoints::{Author, EntryKind};
+use rawko_programs::checks::{Base, Closing, Custodies, Custody, Doubts};
+
+use super::evidence::{SNAPSHOTS, blocking, state_folder};
+use super::{AgentServices, control};
+
+/// Time for the calls of an instance that has ended to stop.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// Settles what unfinished tasks left behind. Returns the files that were put back. What cannot be settled stops the task:
+/// a changed check could judge it.
+pub(super) async fn settle_all(agent_services: &AgentServices) -> Result<Vec<String>, ServiceError> {
+    control::recover(agent_services).await?;
+    let Some(all) = custodies(agent_services) else { return Ok(Vec::new()) };
+    let mut restored = Vec::new();
+    for custody in all.all() {
+        let is_over = custody.passed || custody.closing.is_some();
+        let (mut settled, custody) = settle(agent_services, custody).await?;
+        restored.append(&mut settled);
+        let kept = if is_over { all.remove(&custody.owner) } else { all.keep(&custody) };
+        kept.map_err(|error| not_kept(&error))?;
+    }
+    restored.sort();
+    restored.dedup();
+    Ok(restored)
+}
+
+/// Settles one of them. The history must be up to date.
+async fn settle(
+    agent_services: &AgentServices,
+    mut custody: Custody,
+) -> Result<(Vec<String>, Custody), ServiceError> {
+    let entries = agent_services
+        .history()
+        .and_then(|history| history.entries_since(custody.since).map_err(|error| error.to_string()));
+    let (root, state) = (agent_services.root.clone(), state_folder(agent_services));
+    let settled = blocking(move || {
+        // Without its history a changed file has no known author, so it becomes a doubt.
+        let settled = custody.settle(&root, &entries.unwrap_or_default());
+        if let Some(folder) = state.ok().filter(|_| !settled.doubts.is_empty()) {
+            Doubts::read(&folder).and(settled.doubts).keep(&folder).map_err(|error| not_kept(&error))?;
+        }
+        Ok((settled.restored, custody))
+    });
+    settled.await?
+}
+
+fn not_kept(error: &io::Error) -> ServiceError {
+    let message = format!("the record of the project's checks cannot be written: {error}");
+    ServiceError::new(Category::Failed, message)
+}
+
+/// Begins the custody of a task.
+pub(super) fn open(agent_services: &AgentServices, owner: &str, base: &Base) -> Result<(), ServiceError> {
+    let Some(all) = custodies(agent_services) else { return Ok(()) };
+    let since = agent_services.history().ok().and_then(|history| history.last_number().ok()).unwrap_or(0);
+    let custody = Custody { owner: owner.to_owned(), since, base: base.clone(), ..Custody::default() };
+    all.keep(&custody).map_err(|error| not_kept(&error))
+}
+
+/// Notes a round: the checks decided that all is well, or the task continues. A fork begins its custody here.
+pub(super) fn judged(
+    agent_services: &AgentServices,
+    owner: &str,
+    base: &Base,
+    passed: bool,
+) -> Result<(), ServiceError> {
+    let Some(all) = custodies(agent_services) else { return Ok(()) };
+    match all.find(owner) {
+        Some(custody) if custody.passed == passed => Ok(()),
+        Some(custody) => all.keep(&Custody { passed, ..custody }).map_err(|error| not_kept(&error)),
+        None if passed => Ok(()),
+        None => open(agent_services, owner, base),
+    }
+}
+
+/// Ends the custody of a task that was closed.
+pub(super) fn closed(agent_services: &AgentServices, owner: &str) {
+    if let Some(all) = custodies(agent_services) {
+        // One that stays is settled by the next task, which finds nothing to put back.
+        let _ = all.remove(owner);
+    }
+}
+
+/// One closing at a time: a late answer ends an instance again, and two closings would overwrite each other's record.
+static CLOSING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// Closes a task that ended without closing itself: cancelled, or by a chart that has no such state.
+pub(super) async fn ended(agent_services: Arc<AgentServices>, owner: Arc<str>) {
+    let _alone = CLOSING.lock().await;
+    let Some(all) = custodies(&agent_services) else { return };
+    let Some(custody) = all.find(&owner) else { return };
+    if custody.passed {
+        closed(&agent_services, &owner);
+        return;
+    }
+    if let Ok(history) = agent_services.history() {
+        // A call that does not stop in time is settled by the next task.
+        let _ = tokio::time::timeout(STOPPING, history.quiet(|instance| custody.is_own(instance))).await;
+    }
+    recorded(&agent_services, &owner, close(&agent_services, &all, custody)).await;
+}
+
+/// Records what settling changes as the work of the owner: not a person's.
+async fn recorded<T>(agent_services: &AgentServices, owner: &str, settling: impl Future<Output = T>) -> T {
+    let (instance, call) = (owner.to_owned(), format!("{owner}/settled"));
+    let author = Author { kind: EntryKind::Call, instance, call, label: ServiceClass::Checks.named("close") };
+    let history = agent_services.history().ok();
+    let is_recorded = match history {
+        Some(history) => history.begin(&author).await.is_ok(),
+        None => false,
+    };
+    let settled = settling.await;
+    if let Some(history) = history.filter(|_| is_recorded) {
+        let _ = history.end(&author).await;
+    }
+    settled
+}
+
+/// The end of an instance has no result. On a failure the custody stays, and the next task settles it.
+async fn close(agent_services: &AgentServices, all: &Custodies, custody: Custody) {
+    let Ok((restored, mut custody)) = settle(agent_services, custody).await else { return };
+    let (root, state, name) =
+        (agent_services.root.clone(), state_folder(agent_services), custody.base.snapshot.clone());
+    let changed = blocking(move || {
+        let snapshot = Snapshot::open(&state.ok()?.join(SNAPSHOTS), &name?).ok().flatten()?;
+        Some(snapshot.changes(&root).into_iter().map(|change| change.path).collect::<Vec<_>>())
+    });
+    let changed = changed.await.ok().flatten().unwrap_or_default();
+    // A step after the end, such as a late answer, ends it again.
+    let earlier = custody.closing.take().unwrap_or_default().restored;
+    let restored = earlier.into_iter().chain(restored).collect();
+    custody.closing = Some(Closing { restored, changed });
+    let _ = all.keep(&custody);
+}
+
+/// Returns the base of a channel, from before its agents worked. What a person changed since then is accepted, and what
+/// the agents changed is put back.
+pub(super) async fn of_channel(agent_services: &AgentServices, owner: &str, checks: Base) -> Base {
+    let Some(all) = custodies(agent_services) else { return checks };
+    if let Ok(history) = agent_services.history() {
+        let _ = history.refresh().await;
+    }
+    // A channel decides nothing by its checks: it keeps its base, and the next round settles.
+    let Some(custody) = all.find(owner) else {
+        let _ = open(agent_services, owner, &checks);
+        return checks;
+    };
+    let base = custody.base.clone();
+    let Ok((_, custody)) = recorded(agent_services, owner, settle(agent_services, custody)).await else {
+        return base;
+    };
+    let _ = all.keep(&custody);
+    custody.base
+}
+
+/// `None` in a worktree, which is merged or removed as a whole, and without a state directory.
+fn custodies(agent_services: &AgentServices) -> Option<Custodies> {
+    let folder = state_folder(agent_services).ok().filter(|_| agent_services.worktree.is_none())?;
+    Some(Custodies::new(&folder))
+}

@@ -1,0 +1,262 @@
+//! `Control`: the changes of a task that could turn a check green without fixing anything, taken back for one more run.
+//! Tests and settings of test runners are as before the task, and no changed file ends the check with success. What
+//! passes only with such a change is not fixed.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::definition::Check;
+use super::exits;
+use super::influence::{self, Influence};
+use crate::changes::{ChangeStatus, FileChange, Snapshot};
+
+const MANIFEST: &str = "swapped.json";
+
+/// Files as they are in the control run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Control {
+    swaps: Vec<Swap>,
+}
+
+/// One file of the project; without a text it is absent in the control run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Swap {
+    path: String,
+    text: Option<String>,
+}
+
+impl Control {
+    /// Collects the changes that a control run takes back. Files that a check lists as `sources` stay.
+    pub fn of(root: &Path, snapshot: &Snapshot, changes: &[FileChange], checks: &[Check]) -> Self {
+        let sources: Vec<String> = checks.iter().flat_map(|check| check.sources.clone()).collect();
+        let sources = super::base::globs(&sources);
+        let catches_exits = tests_judge_exits(root, changes, snapshot);
+        let mut swaps = Vec::new();
+        for change in changes.iter().filter(|change| !sources.is_match(&change.path)) {
+            let (path, before) = (&change.path, snapshot.text_before(&change.path));
+            let is_influence = influence::of(path).is_some();
+            let is_former_test = change.is_test || influence::is_expectation(path);
+            let swap = match change.status {
+                ChangeStatus::Added if is_influence => Some(None),
+                ChangeStatus::Modified | ChangeStatus::Deleted if is_influence || is_former_test => {
+                    before.map(Some)
+                }
+                ChangeStatus::Added | ChangeStatus::Modified => {
+                    let now = fs::read_to_string(root.join(path)).ok();
+                    now.and_then(|now| exits::refused(path, before.as_deref(), &now, catches_exits)).map(Some)
+                }
+                ChangeStatus::Deleted => None,
+            };
+            swaps.extend(swap.map(|text| Swap { path: path.clone(), text }));
+        }
+        // Git ignores what an agent lists in `.gitignore`; Python and the runners do not.
+        for path in influence::unlisted(root) {
+            let is_known = snapshot.has(&path) || swaps.iter().any(|swap| swap.path == path);
+            if !is_known && !sources.is_match(&path) && influence::of(&path) == Some(Influence::Everywhere) {
+                swaps.push(Swap { path, text: None });
+            }
+        }
+        swaps.sort_by(|one, other| one.path.cmp(&other.path));
+        Self { swaps }
+    }
+
+    /// Returns true if there is nothing to take back.
+    pub fn is_empty(&self) -> bool {
+        self.swaps.is_empty()
+    }
+
+    /// Returns the files that differ in the control run.
+    pub fn paths(&self) -> Vec<String> {
+        self.swaps.iter().map(|swap| swap.path.clone()).collect()
+    }
+
+    /// Takes the changes back, until [`Control::recover`]. The present files are kept in `folder` first, so that a kill
+    /// loses none of them.
+    pub fn apply(&self, root: &Path, folder: &Path) -> io::Result<()> {
+        Self::recover(root, folder)?;
+        rawko_settings::make_private(folder)?;
+        for (number, swap) in self.swaps.iter().enumerate() {
+            let place = root.join(&swap.path);
+            let Ok(about) = place.symlink_metadata() else { continue };
+            if about.is_symlink() {
+                symlink(fs::read_link(&place)?, kept(folder, number))?;
+            } else {
+                fs::copy(&place, kept(folder, number))?;
+            }
+        }
+        fs::write(folder.join(MANIFEST), serde_json::to_vec(&self.swaps)?)?;
+        for swap in &self.swaps {
+            let place = root.join(&swap.path);
+            match &swap.text {
+                None => remove(&place)?,
+                Some(text) => {
+                    fs::create_dir_all(place.parent().unwrap_or(root))?;
+                    if place.is_symlink() {
+                        remove(&place)?;
+                    }
+                    fs::write(&place, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the present files back, if a control run took them away; also one of a process that was killed.
+    pub fn recover(root: &Path, folder: &Path) -> io::Result<()> {
+        let manifest = match fs::read(folder.join(MANIFEST)) {
+            Ok(manifest) => manifest,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return remove_folder(folder),
+            Err(error) => return Err(error),
+        };
+        let swaps: Vec<Swap> = serde_json::from_slice(&manifest)?;
+        for (number, swap) in swaps.iter().enumerate() {
+            let (place, kept) = (root.join(&swap.path), kept(folder, number));
+            remove(&place)?;
+            match kept.symlink_metadata() {
+                Ok(about) if about.is_symlink() => symlink(fs::read_link(&kept)?, &place)?,
+                Ok(_) => drop(fs::copy(&kept, &place)?),
+                Err(_) => remove_empty_folders(root, &place),
+            }
+        }
+        remove_folder(folder)
+    }
+}
+
+/// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
+fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &Snapshot) -> bool {
+    let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status"];
+    let is_about = |text: String| words.iter().any(|word| text.contains(word));
+    let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
+    let tests = snapshot.paths().filter(|path| crate::changes::is_test(path)).chain(changed);
+    tests.filter_map(|path| fs::read_to_string(root.join(path)).ok()).any(is_about)
+}
+
+fn kept(folder: &Path, number: usize) -> PathBuf {
+    folder.join(number.to_string())
+}
+
+fn remove(place: &Path) -> io::Result<()> {
+    match fs::remove_file(place) {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A file that agents deleted with its folder leaves an empty folder behind.
+fn remove_empty_folders(root: &Path, place: &Path) {
+    for folder in place.ancestors().skip(1).take_while(|folder| *folder != root) {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let place = root.join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+
+    /// Files before the task, and after it.
+    fn control(before: &[(&str, &str)], after: &[(&str, Option<&str>)]) -> (tempfile::TempDir, Control) {
+        let (project, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = project.path();
+        before.iter().for_each(|(path, text)| write(root, path, text));
+        let snapshot = Snapshot::take(root, state.path(), "t").unwrap();
+        for (path, text) in after {
+            match text {
+                Some(text) => write(root, path, text),
+                None => fs::remove_file(root.join(path)).unwrap(),
+            }
+        }
+        let control = Control::of(root, &snapshot, &snapshot.changes(root), &[]);
+        (project, control)
+    }
+
+    #[test]
+    fn what_could_turn_a_check_green_is_taken_back() {
+        let before = [
+            ("app.py", "x = 1\n"),
+            ("tests/test_a.py", "assert False\n"),
+            ("testdata/a.golden", "1\n"),
+            ("setup.cfg", "[flake8]\n"),
+        ];
+        type Row<'a> = (&'a str, Option<&'a str>, &'a [&'a str]);
+        let table: [Row<'_>; 17] = [
+            ("app.py", Some("x = 2\n"), &[]),
+            ("new.py", Some("y = 2\n"), &[]),
+            ("tests/test_b.py", Some("assert True\n"), &[]),
+            ("src/conftest.txt", Some("x"), &[]),
+            ("tests/test_a.py", Some("assert True\n"), &["tests/test_a.py"]),
+            ("tests/test_a.py", None, &["tests/test_a.py"]),
+            ("testdata/a.golden", Some("2\n"), &["testdata/a.golden"]),
+            ("setup.cfg", Some("[tool:pytest]\n"), &["setup.cfg"]),
+            ("conftest.py", Some("x"), &["conftest.py"]),
+            ("sub/conftest.py", Some("x"), &["sub/conftest.py"]),
+            ("sitecustomize.py", Some("x"), &["sitecustomize.py"]),
+            ("a.pth", Some("import os"), &["a.pth"]),
+            ("tests/pluggy.py", Some("x"), &["tests/pluggy.py"]),
+            ("queue.py", Some("x"), &[]),
+            ("jest.config.js", Some("x"), &["jest.config.js"]),
+            ("app.py", Some("x = 1\nimport os; os._exit(0)\n"), &["app.py"]),
+            ("app.js", Some("process.exit(0)\n"), &["app.js"]),
+        ];
+        for (path, text, expected) in table {
+            let (_project, control) = control(&before, &[(path, text)]);
+            assert_eq!(control.paths(), expected, "{path}: {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_gitignore_hides_nothing() {
+        let before = [("tests/test_a.py", "assert False\n")];
+        let after = [
+            (".gitignore", Some("conftest.py\ntests/\n")),
+            ("conftest.py", Some("x")),
+            ("tests/test_a.py", Some("assert True\n")),
+        ];
+        let (_project, control) = control(&before, &after);
+        assert_eq!(control.paths(), ["conftest.py", "tests/test_a.py"]);
+    }
+
+    #[test]
+    fn the_present_files_come_back_also_after_a_kill() {
+        let before = [("tests/test_a.py", "1\n"), ("tests/old/test_b.py", "2\n")];
+        let after = [
+            ("tests/test_a.py", Some("changed\n")),
+            ("tests/old/test_b.py", None),
+            ("conftest.py", Some("x\n")),
+        ];
+        let (project, control) = control(&before, &after);
+        let (root, state) = (project.path(), tempfile::tempdir().unwrap());
+        fs::remove_dir(root.join("tests/old")).unwrap();
+        let folder = state.path().join("control");
+        let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+        control.apply(root, &folder).unwrap();
+        let during = ["tests/test_a.py", "tests/old/test_b.py", "conftest.py"].map(read);
+        assert_eq!(during, [Some("1\n".to_owned()), Some("2\n".to_owned()), None]);
+        Control::recover(root, &folder).unwrap();
+        let now = ["tests/test_a.py", "tests/old/test_b.py", "conftest.py"].map(read);
+        assert_eq!(now, [Some("changed\n".to_owned()), None, Some("x\n".to_owned())]);
+        assert!(!root.join("tests/old").exists() && !folder.exists());
+        Control::recover(root, &folder).unwrap();
+        assert_eq!(read("conftest.py").as_deref(), Some("x\n"));
+    }
+}

@@ -1,0 +1,199 @@
+//! Command hooks of Claude Code's settings, run around the tool calls of rawko's own agents, so that a project's rules
+//! hold for both. Only PreToolUse and PostToolUse: the others are about a session of Claude Code.
+
+mod read;
+mod reply;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rawko_core::Value;
+use rawko_process::{Confinement, Launch, Profile, ProjectAccess};
+use rawko_settings::Environment;
+use regex::Regex;
+use serde_json::{Map, Value as Json, json};
+
+use crate::checks::process::{Ending, run_with};
+use reply::Reply;
+
+/// The hooks of all settings files.
+#[derive(Clone, Debug, Default)]
+pub struct CommandHooks {
+    hooks: Vec<CommandHook>,
+}
+
+#[derive(Clone, Debug)]
+struct CommandHook {
+    moment: Moment,
+    /// `None` matches every tool.
+    matcher: Option<Regex>,
+    command: String,
+    timeout: Duration,
+    /// The file that contains it, as messages name it.
+    file: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    PreToolUse,
+    PostToolUse,
+}
+
+impl Moment {
+    fn name(self) -> &'static str {
+        match self {
+            Moment::PreToolUse => "PreToolUse",
+            Moment::PostToolUse => "PostToolUse",
+        }
+    }
+}
+
+/// A tool call of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct HookedCall<'c> {
+    /// The tool by its own name.
+    pub tool: &'c str,
+    /// The tool's input.
+    pub input: &'c Value,
+    /// The instance of the agent, as the id of the session.
+    pub instance: &'c str,
+    /// Id of the call.
+    pub id: &'c str,
+}
+
+/// Where hooks run.
+#[derive(Clone, Copy)]
+pub struct HookScene<'s> {
+    /// The root of the project.
+    pub root: &'s Path,
+    /// The environment of the hooks.
+    pub environment: &'s Environment,
+    /// The bounds of the hooks.
+    pub confinement: &'s Confinement,
+    /// A hook may write what the agent may.
+    pub access: ProjectAccess,
+}
+
+/// The decision of the hooks before a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookDecision {
+    /// No hook objects.
+    Pass,
+    /// The call must not run: the reason, and the file of the hook.
+    Deny {
+        /// The reason.
+        why: String,
+        /// The settings file of the hook.
+        file: String,
+    },
+}
+
+impl CommandHooks {
+    /// Returns true if there are no hooks.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// Runs the hooks before a call, in order; the first refusal counts. Rules of rawko's own decide as well, so that
+    /// "allow" means nothing here, and "ask" refuses: the call is on its way already.
+    pub async fn before(&self, call: HookedCall<'_>, scene: HookScene<'_>) -> HookDecision {
+        for hook in self.of(Moment::PreToolUse, call.tool) {
+            let input = message(hook.moment, call, None, scene.root);
+            let deny = |why: String| HookDecision::Deny { why, file: hook.file.clone() };
+            match hook.run(&input, scene).await {
+                Reply::Pass | Reply::Context(_) => {}
+                Reply::Block(why) => return deny(why),
+            }
+        }
+        HookDecision::Pass
+    }
+
+    /// Runs the hooks after a call. Returns their text for the model.
+    pub async fn after(&self, call: HookedCall<'_>, response: &str, scene: HookScene<'_>) -> Option<String> {
+        let mut words = Vec::new();
+        for hook in self.of(Moment::PostToolUse, call.tool) {
+            let input = message(hook.moment, call, Some(response), scene.root);
+            match hook.run(&input, scene).await {
+                Reply::Pass => {}
+                Reply::Context(text) | Reply::Block(text) => words.push(format!("[{}] {text}", hook.file)),
+            }
+        }
+        (!words.is_empty()).then(|| words.join("\n"))
+    }
+
+    fn of<'h>(&'h self, moment: Moment, tool: &'h str) -> impl Iterator<Item = &'h CommandHook> + 'h {
+        let names = theirs(tool);
+        self.hooks.iter().filter(move |hook| {
+            let matches = |pattern: &Regex| names.iter().any(|name| pattern.is_match(name));
+            hook.moment == moment && hook.matcher.as_ref().is_none_or(matches)
+        })
+    }
+}
+
+impl CommandHook {
+    async fn run(&self, input: &Json, scene: HookScene<'_>) -> Reply {
+        let HookScene { root, environment, confinement, access } = scene;
+        let profile = confinement.profile_of("hooks", "", Profile::Program(access));
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let launch = Launch {
+            args: vec!["-c".to_owned(), self.command.clone()],
+            inherited: environment.all(),
+            set: vec![("CLAUDE_PROJECT_DIR".to_owned(), root.display().to_string())],
+            ..Launch::new("sh", profile, confinement.clone())
+        };
+        match run_with(launch, Some(input.to_string()), self.timeout).await {
+            Ok(Ending::Exited { status, stdout, stderr }) => reply::read(status.code(), &stdout, &stderr),
+            // A hook that cannot decide refuses: it may have been meant to.
+            Ok(Ending::TimedOut) => self.unknown(&format!("it took longer than {:?}", self.timeout)),
+            Ok(Ending::TooMuchOutput) => self.unknown("it printed too much"),
+            Err(error) => self.unknown(&error.to_string()),
+        }
+    }
+
+    fn unknown(&self, why: &str) -> Reply {
+        Reply::Block(format!("the hook `{}` did not answer: {why}", self.command))
+    }
+}
+
+/// Returns the names that Claude Code has for a tool, for matchers.
+fn theirs(tool: &str) -> Vec<&str> {
+    match tool {
+        "PlanWrite" | "PlanUpdate" => vec![tool, "TodoWrite"],
+        "AskUser" => vec![tool, "AskUserQuestion"],
+        "Task" => vec![tool, "Agent"],
+        _ => vec![tool],
+    }
+}
+
+/// Returns the input of a hook, in Claude Code's format.
+fn message(moment: Moment, call: HookedCall<'_>, response: Option<&str>, root: &Path) -> Json {
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let mut all = json!({
+        "session_id": call.instance,
+        "transcript_path": "",
+        "cwd": root,
+        "permission_mode": "default",
+        "hook_event_name": moment.name(),
+        "tool_name": theirs(call.tool).last().copied().unwrap_or(call.tool),
+        "tool_input": input(call, &root),
+        "tool_use_id": call.id,
+    });
+    if let (Some(all), Some(response)) = (all.as_object_mut(), response) {
+        all.insert("tool_response".to_owned(), json!({"content": response}));
+    }
+    all
+}
+
+/// Adds the key under which Claude Code names a file, with an absolute path.
+fn input(call: HookedCall<'_>, root: &Path) -> Json {
+    let mut input: Map<String, Json> = match call.input.to_json() {
+        Json::Object(map) => map,
+        other => return other,
+    };
+    let is_file_tool = ["Read", "Write", "Edit"].contains(&call.tool);
+    let path = input.get("path").and_then(Json::as_str).filter(|_| is_file_tool).map(PathBuf::from);
+    if let Some(path) = path {
+        input.insert("file_path".to_owned(), json!(root.join(path)));
+    }
+    Json::Object(input)
+}

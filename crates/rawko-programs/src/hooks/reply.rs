@@ -1,0 +1,83 @@
+//! The answer of a hook: its exit code, or JSON on standard output.
+
+use serde_json::Value as Json;
+
+/// Longest text of a hook that reaches a model.
+const TEXT_CHARS_MAX: usize = 4_000;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    Pass,
+    /// The call is refused, or its result is not acceptable.
+    Block(String),
+    /// Text for the model.
+    Context(String),
+}
+
+/// Reads an answer. Exit code 2 blocks with the text of standard error; other failures are no objection, as in Claude
+/// Code; without an exit code a signal ended it.
+pub(super) fn read(code: Option<i32>, stdout: &str, stderr: &str) -> Reply {
+    match code {
+        Some(0) => {}
+        Some(2) => return Reply::Block(words(stderr, "a hook refuses it")),
+        None => return Reply::Block(words(stderr, "a hook was ended by a signal")),
+        Some(_) => return Reply::Pass,
+    }
+    let Ok(answer) = serde_json::from_str::<Json>(stdout.trim()) else { return Reply::Pass };
+    let own = &answer["hookSpecificOutput"];
+    let text = |value: &Json| value.as_str().map(|text| words(text, ""));
+    if answer["continue"].as_bool() == Some(false) {
+        return Reply::Block(
+            text(&answer["stopReason"]).unwrap_or_else(|| "a hook stops the work".to_owned()),
+        );
+    }
+    let decision = own["permissionDecision"].as_str().or_else(|| answer["decision"].as_str());
+    let reason = text(&own["permissionDecisionReason"]).or_else(|| text(&answer["reason"]));
+    match decision {
+        Some("deny" | "block") => Reply::Block(reason.unwrap_or_else(|| "a hook refuses it".to_owned())),
+        Some("ask") => {
+            let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            Reply::Block(format!("a hook asks for the approval of a person{why}"))
+        }
+        _ => text(&own["additionalContext"])
+            .filter(|text| !text.is_empty())
+            .map_or(Reply::Pass, Reply::Context),
+    }
+}
+
+fn words(text: &str, otherwise: &str) -> String {
+    let text = text.trim();
+    match text.is_empty() {
+        true => otherwise.to_owned(),
+        false => text.chars().take(TEXT_CHARS_MAX).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_mean_what_they_mean_in_claude_code() {
+        let block = |why: &str| Reply::Block(why.to_owned());
+        let deny = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}"#;
+        let allow =
+            r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}"#;
+        let more =
+            r#"{"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": "run make"}}"#;
+        for (code, stdout, stderr, expected) in [
+            (Some(0), "", "", Reply::Pass),
+            (Some(0), "formatted", "", Reply::Pass),
+            (Some(1), deny, "oops", Reply::Pass),
+            (Some(2), "", "not on Fridays\n", block("not on Fridays")),
+            (None, "", "", block("a hook was ended by a signal")),
+            (Some(0), deny, "", block("no")),
+            (Some(0), allow, "", Reply::Pass),
+            (Some(0), more, "", Reply::Context("run make".to_owned())),
+            (Some(0), r#"{"decision": "block", "reason": "bad"}"#, "", block("bad")),
+            (Some(0), r#"{"continue": false, "stopReason": "enough"}"#, "", block("enough")),
+        ] {
+            assert_eq!(read(code, stdout, stderr), expected, "{code:?} {stdout}");
+        }
+    }
+}

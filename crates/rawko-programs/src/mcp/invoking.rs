@@ -1,0 +1,174 @@
+//! One call of a server's tool: attempts, answers of the person, and what the model reads in the end. Separate from the
+//! supervision of the server.
+
+use std::sync::Arc;
+
+use rawko_core::Value;
+use rmcp::model::JsonObject;
+use tokio::time::timeout;
+
+use super::asking::{Question, Reply};
+use super::calls::{Progress, RunningCall};
+use super::connection::Connection;
+use super::fault::{Fault, WasSent, unauthorized};
+use super::result::outcome;
+use super::server::{ParkedCall, Patience, Server};
+use super::servers::failure;
+use super::watched::WatchedCall;
+use crate::program::in_time;
+use rawko_tools::{Occasion, ToolOutcome};
+
+impl Server {
+    pub(super) async fn call(&self, full: &str, input: Value, occasion: Occasion<'_>) -> ToolOutcome {
+        let mut outcome = self.outcome(full, input, occasion).await;
+        outcome.content = self.config.secrets.hide(outcome.content);
+        outcome
+    }
+
+    async fn outcome(&self, full: &str, input: Value, occasion: Occasion<'_>) -> ToolOutcome {
+        let name = &self.config.name;
+        let arguments = match input.to_json() {
+            serde_json::Value::Object(arguments) => arguments,
+            serde_json::Value::Null => JsonObject::new(),
+            _ => return failure(format!("the input of `{full}` must be a map")),
+        };
+        let parked = occasion.reply.and_then(|_| self.parked().remove(occasion.key));
+        let first = match parked {
+            Some(ParkedCall { connection, call, answer }) => {
+                let _watched = self.watched().await;
+                let _ = answer.send(reply(occasion).into_result());
+                self.proceed(&connection, call, occasion, None).await
+            }
+            None => self.attempt(full, arguments.clone(), occasion).await,
+        };
+        let lost = match first {
+            // Repeats only if the first attempt cannot have reached the server.
+            Err((WasSent::No, _)) => self.attempt(full, arguments, occasion).await,
+            settled => settled,
+        };
+        lost.unwrap_or_else(|(was_sent, why)| {
+            let took_effect = match was_sent {
+                WasSent::No => "it has not taken effect",
+                WasSent::Perhaps => "whether it took effect is not known",
+            };
+            failure(format!(
+                "the MCP server `{name}` was lost during this call: {took_effect}. The server is started again for the next call ({why})"
+            ))
+        })
+    }
+
+    /// Makes one attempt. An error means that the server was lost.
+    async fn attempt(
+        &self,
+        full: &str,
+        arguments: JsonObject,
+        occasion: Occasion<'_>,
+    ) -> Result<ToolOutcome, (WasSent, String)> {
+        let name = &self.config.name;
+        let connection = match self.connection(Patience::Wait).await {
+            Ok(connection) => connection,
+            Err(why) => return Ok(failure(format!("the MCP server `{name}` is not available: {why}"))),
+        };
+        let tool = match self.original(&connection, full).await {
+            Ok(tool) => tool,
+            Err(outcome) => return Ok(outcome),
+        };
+        let _watched = self.watched().await;
+        let call = connection.call(&tool, arguments);
+        // Without the parked call, as after a restart, the answer is for the question that comes again.
+        let given = occasion.reply.map(|_| reply(occasion));
+        self.proceed(&connection, call, occasion, given).await
+    }
+
+    async fn watched(&self) -> Option<WatchedCall> {
+        WatchedCall::begin(&self.settings.confinement.root, &self.config.transport).await
+    }
+
+    /// Continues a call until it ends or the server asks the person.
+    async fn proceed(
+        &self,
+        connection: &Arc<Connection>,
+        mut call: RunningCall,
+        occasion: Occasion<'_>,
+        mut given: Option<Reply>,
+    ) -> Result<ToolOutcome, (WasSent, String)> {
+        let name = &self.config.name;
+        let within = self.config.timeout.unwrap_or(self.settings.call_timeout);
+        loop {
+            let question = match timeout(within, call.proceed()).await {
+                Ok(Progress::Done(Ok(result))) => {
+                    self.facts().supervision.answered();
+                    return Ok(call.sampled.report(outcome(result, &self.settings)));
+                }
+                Ok(Progress::Done(Err(error))) => {
+                    let failed = self.failed(connection, &error).await;
+                    return failed.map(|outcome| call.sampled.report(outcome));
+                }
+                Ok(Progress::Asked(question)) => question,
+                Err(_) => return Ok(call.sampled.report(self.timed_out(within))),
+            };
+            match given.take() {
+                Some(reply) => drop(question.answer.send(reply.into_result())),
+                None if occasion.can_ask => {
+                    let asked = asked(name, &question);
+                    let parked =
+                        ParkedCall { connection: Arc::clone(connection), call, answer: question.answer };
+                    self.parked().insert(occasion.key.to_owned(), parked);
+                    return Ok(asked);
+                }
+                None => drop(question.answer.send(Reply::Declined.into_result())),
+            }
+        }
+    }
+
+    async fn failed(
+        &self,
+        connection: &Arc<Connection>,
+        error: &rmcp::ServiceError,
+    ) -> Result<ToolOutcome, (WasSent, String)> {
+        let name = &self.config.name;
+        match connection.fault(error) {
+            Fault::Refused(why) => {
+                self.facts().supervision.answered();
+                Ok(failure(format!("the MCP server `{name}` answered with an error: {why}")))
+            }
+            Fault::TimedOut => Ok(self.timed_out(self.settings.call_timeout)),
+            Fault::Unauthorized { challenge } => {
+                let why = unauthorized(&self.config, &self.settings, &challenge);
+                if self.config.oauth.is_without_person {
+                    // The next connection gets a new token.
+                    return Err((WasSent::No, self.lost(connection, &why).await));
+                }
+                Ok(failure(format!("the MCP server `{name}` refused the call: {why}")))
+            }
+            Fault::Lost { was_sent, why } => Err((was_sent, self.lost(connection, &why).await)),
+        }
+    }
+
+    fn timed_out(&self, within: std::time::Duration) -> ToolOutcome {
+        failure(format!(
+            "the MCP server `{}` did not answer within {}; rawko cancelled the call, but it may have taken effect",
+            self.config.name,
+            in_time(within)
+        ))
+    }
+}
+
+/// Returns the person's reply to a question of an earlier attempt.
+fn reply(occasion: Occasion<'_>) -> Reply {
+    occasion.reply.map_or(Reply::Declined, |reply| Reply::Accepted(reply.to_json()))
+}
+
+/// Returns the outcome that makes an agent's chart ask the person.
+fn asked(server: &str, question: &Question) -> ToolOutcome {
+    let form = question.schema.clone().map_or(Value::Null, Value::from_json);
+    let page = question.url.as_deref().map_or(Value::Null, Value::str);
+    let question_parts = [
+        ("by", Value::str(server)),
+        ("message", Value::str(&question.message)),
+        ("form", form),
+        ("url", page),
+    ];
+    let content = format!("the MCP server `{server}` asks the person: {}", question.message);
+    ToolOutcome::ok(content).with_data(Value::map([("question", Value::map(question_parts))]))
+}

@@ -1,0 +1,124 @@
+//! The interface that serves a program during its turn: tools, permission decisions and the project's files. Uses our own
+//! types, so that the gate need not know a protocol.
+
+use std::future::{Future, pending, ready};
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use rawko_core::Value;
+use rawko_model::provider::StreamEvent;
+use rawko_model::{ToolUse, Usage};
+use rawko_tools::Running;
+
+/// Resolves when the turn is cancelled.
+pub type Cancelling<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+/// A pending permission decision.
+pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+/// A pending file read: the text or an error message.
+pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+/// A pending file write.
+pub type Writing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+
+const NO_FILES: &str = "files are available through tools only";
+
+/// Serves a program during its turn. Its requests come unchecked: the host confines them.
+pub trait ProgramHost: Send + Sync {
+    /// Runs one of our tools, through the gate like any other call.
+    fn tool(&self, tool_use: ToolUse) -> Running<'_>;
+
+    /// Receives stream events of the program.
+    fn heard(&self, event: StreamEvent);
+
+    /// Receives the turn's usage so far, on every update.
+    fn spent(&self, _so_far: Usage) {}
+
+    /// When it resolves, the program is asked to stop, and terminated if it does not. Dropping the turn terminates it at
+    /// once.
+    fn cancelled(&self) -> Cancelling<'_> {
+        Box::pin(pending())
+    }
+
+    /// Decides if a program with tools of its own may use one.
+    fn permit(&self, _asked: AgentOperation) -> Deciding<'_> {
+        Box::pin(ready(Verdict::Deny))
+    }
+
+    /// Reads a file. `line` is the first line, counted from 1; `limit` is the number of lines.
+    fn read_file(&self, _path: PathBuf, _line: Option<u32>, _limit: Option<u32>) -> Reading<'_> {
+        Box::pin(ready(Err(NO_FILES.to_owned())))
+    }
+
+    /// Writes a file.
+    fn write_file(&self, _path: PathBuf, _content: String) -> Writing<'_> {
+        Box::pin(ready(Err(NO_FILES.to_owned())))
+    }
+
+    /// Receives a call that the program ran by itself, when it reports its end.
+    fn returned(&self, _result: CallResult) {}
+}
+
+/// A call that has ended, as the program reports it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallResult {
+    /// Id of the call.
+    pub id: String,
+    /// The program's own name of the tool.
+    pub name: String,
+    /// The tool's input.
+    pub input: Value,
+    /// Text of the result; changed files by name.
+    pub content: String,
+    /// True if the call failed.
+    pub is_error: bool,
+}
+
+/// An operation that an agent requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentOperation {
+    /// Id of the tool call.
+    pub id: String,
+    /// What it would do.
+    pub kind: AskedKind,
+    /// The agent's own name of the tool, if it sends one.
+    pub tool: Option<String>,
+    /// For people: ``run `cargo test` ``.
+    pub title: String,
+    /// The tool's input, as the agent sends it.
+    pub input: Value,
+    /// The affected files.
+    pub paths: Vec<PathBuf>,
+}
+
+/// The kind of an operation, as the program classifies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedKind {
+    /// Reads files.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Deletes files.
+    Delete,
+    /// Moves files.
+    Move,
+    /// Searches files.
+    Search,
+    /// Runs a command.
+    Execute,
+    /// Changes nothing.
+    Think,
+    /// Reads from the network.
+    Fetch,
+    /// Changes the mode of the program.
+    SwitchMode,
+    /// Anything else.
+    Other,
+}
+
+/// A decision on an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The program may do it.
+    Allow,
+    /// The program must not do it.
+    Deny,
+}

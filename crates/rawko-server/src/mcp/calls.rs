@@ -1,0 +1,224 @@
+//! One `tools/call`: starts or continues an instance and follows it until it ends or waits. The instance is durable: it
+//! continues if the client disconnects.
+
+use std::time::Duration;
+
+use rawko_core::{NamedEvent, Status, Value as Data};
+use rawko_host::Settled;
+use rawko_store::InstanceStatus;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorData,
+    ProgressNotificationParam, ProgressToken,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use super::charts::{SEND, WAIT};
+use super::people::AskOutcome;
+use super::{InstanceView, McpServer, not_found};
+
+/// Timers within this time are waited for.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+impl McpServer {
+    pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(state) = &request.request_state {
+            let (id, seen) = self.opened(state)?;
+            let view = self.view(&id).await?;
+            self.answers(&view, seen, request.input_responses.unwrap_or_default(), context).await?;
+            return self.follow(id, context).await;
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let name = request.name.as_ref();
+        let (id, is_new) = match name {
+            SEND => (self.send(&arguments).await?, false),
+            WAIT => (instance_of(&arguments)?, false),
+            _ => match self.start(name, Value::Object(arguments)).await? {
+                Ok(id) => (id, true),
+                Err(why) => return Ok(refused(why).into()),
+            },
+        };
+        let has_tasks =
+            context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        if is_new && has_tasks {
+            let view = self.view(&id).await?;
+            return Ok(CallToolResponse::Task(CreateTaskResult::new(view.task())));
+        }
+        self.follow(id, context).await
+    }
+
+    /// Starts an instance; the reason of a refusal is for the model.
+    async fn start(&self, tool: &str, input: Value) -> Result<Result<String, String>, ErrorData> {
+        let edition = self.edition(tool).ok_or_else(|| not_found(&format!("there is no tool `{tool}`")))?;
+        let started = self.engine().start(edition, input.into(), None, Data::Null).await;
+        Ok(started.map(|receipt| receipt.instance.to_string()).map_err(|error| error.to_string()))
+    }
+
+    async fn send(&self, arguments: &serde_json::Map<String, Value>) -> Result<String, ErrorData> {
+        let id = instance_of(arguments)?;
+        let event =
+            arguments.get("event").and_then(Value::as_str).ok_or_else(|| not_found("`event` is required"))?;
+        let data: Data = arguments.get("data").cloned().unwrap_or_default().into();
+        let event = NamedEvent::new(event, data);
+        self.engine().send(id.clone(), event, None).await.map_err(|error| not_found(&error.to_string()))?;
+        Ok(id)
+    }
+
+    /// Follows an instance until it is over or waits for something that the client's person cannot give.
+    async fn follow(
+        &self,
+        id: String,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        loop {
+            let settled = self.settled(&id, context).await?;
+            let view = self.view(&id).await?;
+            if matches!(settled, Settled::Waiting(_)) && !view.asks.is_empty() {
+                match self.ask(&id, &view, context).await? {
+                    AskOutcome::Answered => continue,
+                    AskOutcome::Later(required) => return Ok(CallToolResponse::InputRequired(required)),
+                    AskOutcome::Open => {}
+                }
+            }
+            return Ok(view.result().into());
+        }
+    }
+
+    /// Waits until an instance settles, and reports its steps meanwhile.
+    async fn settled(&self, id: &str, context: &RequestContext<RoleServer>) -> Result<Settled, ErrorData> {
+        let token = context.meta.get_progress_token();
+        let mut changes = self.engine().changes();
+        let mut told = None;
+        let settled = self.engine().settled(id.to_owned(), PATIENCE);
+        tokio::pin!(settled);
+        loop {
+            tokio::select! {
+                biased;
+                settled = &mut settled => {
+                    self.report(id, token.as_ref(), &mut told, context).await;
+                    return settled.map_err(|error| not_found(&error.to_string()));
+                }
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("the call was cancelled; the workflow continues", None));
+                }
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        return Err(ErrorData::internal_error("the host closes", None));
+                    }
+                    self.report(id, token.as_ref(), &mut told, context).await;
+                }
+            }
+        }
+    }
+
+    /// Sends the number of the step and the active states, if they changed.
+    async fn report(
+        &self,
+        id: &str,
+        token: Option<&ProgressToken>,
+        told: &mut Option<u64>,
+        context: &RequestContext<RoleServer>,
+    ) {
+        let Some(token) = token else { return };
+        let Ok(view) = self.view(id).await else { return };
+        let step = view.document.row.step;
+        if *told == Some(step) {
+            return;
+        }
+        *told = Some(step);
+        let states = view.document.row.configuration.unwrap_or_default().join(", ");
+        // Small numbers of steps are exact.
+        let progress = u32::try_from(step).map_or(f64::MAX, f64::from);
+        let note = ProgressNotificationParam::new(token.clone(), progress).with_message(states);
+        let _ = context.peer.notify_progress(note).await;
+    }
+}
+
+fn instance_of(arguments: &serde_json::Map<String, Value>) -> Result<String, ErrorData> {
+    let id = arguments.get("instance").and_then(Value::as_str);
+    id.map(str::to_owned).ok_or_else(|| not_found("`instance` is required"))
+}
+
+fn refused(why: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(why)])
+}
+
+impl InstanceView {
+    /// Returns the result of a call: the output of the chart, or what the instance waits for.
+    pub(super) fn result(&self) -> CallToolResult {
+        let document = &self.document;
+        let status = document.row.outcome.is_some();
+        match (status, self.is_cancelled()) {
+            (true, true) => refused(format!("the workflow `{}` was cancelled", document.row.id)),
+            (true, false) => self.output(),
+            (false, _) => self.unfinished(),
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        document_status(self) == Some(Status::Cancelled)
+    }
+
+    /// A chart whose output has `content` with MCP's own blocks decides itself what the client shows.
+    fn output(&self) -> CallToolResult {
+        let output = &self.document.output;
+        if let Some(Ok(content)) =
+            output.get("content").map(|content| serde_json::from_value(content.clone()))
+        {
+            let content: Vec<ContentBlock> = content;
+            let is_error = output.get("isError").and_then(Value::as_bool).unwrap_or(false);
+            return if is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
+        }
+        let text = match output {
+            Value::Null => "done".to_owned(),
+            Value::String(text) => text.clone(),
+            other => serde_json::to_string_pretty(other).unwrap_or_default(),
+        };
+        let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        result.structured_content = Some(json!({"instance": self.document.row.id, "output": output}));
+        result
+    }
+
+    fn unfinished(&self) -> CallToolResult {
+        let row = &self.document.row;
+        let waits = &self.document.waits;
+        let id = &row.id;
+        let words = match (row.status, waits.asks.is_empty()) {
+            (InstanceStatus::Stalled, _) => {
+                let why = row.reason.clone().unwrap_or_else(|| "a step failed".to_owned());
+                format!(
+                    "the workflow `{id}` failed: {why}. A person can continue it with `rawko resume {id}`."
+                )
+            }
+            (_, false) => {
+                format!(
+                    "the workflow `{id}` waits for a person: answer with `rawko answer {id}`, then call {WAIT}."
+                )
+            }
+            (_, true) if !waits.events.is_empty() => {
+                format!(
+                    "the workflow `{id}` waits for an event: {}. Send one with {SEND}.",
+                    waits.events.join(", ")
+                )
+            }
+            (_, true) => format!("the workflow `{id}` is not done yet; call {WAIT} to wait for it."),
+        };
+        let mut result = match row.status {
+            InstanceStatus::Stalled => refused(words),
+            _ => CallToolResult::success(vec![ContentBlock::text(words)]),
+        };
+        let waits = serde_json::to_value(waits).unwrap_or_default();
+        result.structured_content = Some(json!({"instance": id, "status": row.status, "waits": waits}));
+        result
+    }
+}
+
+fn document_status(view: &InstanceView) -> Option<Status> {
+    let outcome = view.document.row.outcome.as_ref().map(serde_json::to_value)?.ok()?;
+    (outcome == json!("cancelled")).then_some(Status::Cancelled)
+}

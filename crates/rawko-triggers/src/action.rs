@@ -1,0 +1,155 @@
+//! Rules: which deliveries start an instance or a task, or send an event, and with which values.
+
+use rawko_core::Value;
+use rawko_core::expr::EvalError;
+
+use crate::expression::{Expression, Template};
+
+/// Characters of an instance id.
+const ID_CHARS_MAX: usize = 200;
+
+/// One rule of a trigger. The first rule that holds decides.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub when: Option<Expression>,
+    pub action: Action,
+}
+
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Starts an instance of a chart.
+    Start { chart: String, id: Option<Expression>, input: Option<Template> },
+    /// Sends an event to an instance.
+    Send { instance: Expression, event: String, data: Option<Template> },
+    /// Starts a task of the project's agents.
+    Task { text: Expression, id: Option<Expression>, agent: Option<String>, queue: bool },
+}
+
+/// What expressions see.
+#[derive(Clone, Debug)]
+pub struct Facts<'f> {
+    pub trigger: &'f str,
+    /// The delivery's key, or the due time as in instance ids.
+    pub key: &'f str,
+    pub kind: &'f str,
+    pub payload: &'f Value,
+    pub headers: &'f Value,
+    /// Due time in the schedule's zone, and in milliseconds.
+    pub due: Option<(String, i64)>,
+    pub now_ms: i64,
+}
+
+/// A request to a host, with everything evaluated. The same delivery gives the same one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The instance that is started or receives the event.
+    pub instance: String,
+    /// True if the id is the trigger's own: then an instance that exists is this very run.
+    pub is_own_id: bool,
+    /// Idempotency key of an event.
+    pub key: String,
+    pub kind: CommandKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandKind {
+    Start { chart: String, input: Value },
+    Send { event: String, data: Value },
+    Task { text: String, agent: Option<String>, queue: bool },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecideError {
+    #[error("rule {rule}: {why}")]
+    Expression { rule: usize, why: String },
+    #[error("rule {rule}: `{what}` must be {expected}, not {found}")]
+    Type { rule: usize, what: &'static str, expected: &'static str, found: &'static str },
+    #[error(
+        "rule {rule}: `{id}` is not a valid instance id: 1 to 200 letters, digits, `-`, `_`, `.`, `:` and `@`"
+    )]
+    Id { rule: usize, id: String },
+}
+
+impl Facts<'_> {
+    /// Returns the values in the order of the names of expressions.
+    pub(crate) fn values(&self) -> [Value; 7] {
+        let due = |text: &dyn Fn(&(String, i64)) -> Value| self.due.as_ref().map_or(Value::Null, text);
+        [
+            self.payload.clone(),
+            self.headers.clone(),
+            Value::str(self.kind),
+            Value::str(self.key),
+            Value::str(self.trigger),
+            due(&|(text, _)| Value::str(text)),
+            due(&|(_, ms)| Value::Int(*ms)),
+        ]
+    }
+}
+
+/// Returns the command of the first rule that holds; `None` if no rule does.
+pub(crate) fn decide(rules: &[Rule], facts: &Facts<'_>) -> Result<Option<Command>, DecideError> {
+    for (rule, Rule { when, action }) in (1..).zip(rules) {
+        let failed = |error: EvalError| DecideError::Expression { rule, why: error.message };
+        let holds = when.as_ref().map_or(Ok(true), |when| when.holds(facts)).map_err(failed)?;
+        if holds {
+            return action.command(rule, facts).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+impl Action {
+    /// Returns the chart that it starts.
+    pub fn chart(&self) -> Option<&str> {
+        match self {
+            Action::Start { chart, .. } => Some(chart),
+            Action::Send { .. } | Action::Task { .. } => None,
+        }
+    }
+
+    fn command(&self, rule: usize, facts: &Facts<'_>) -> Result<Command, DecideError> {
+        let failed = |error: EvalError| DecideError::Expression { rule, why: error.message };
+        let own = format!("trigger:{}:{}", facts.trigger, facts.key);
+        let template = |value: &Option<Template>| {
+            value.as_ref().map_or(Ok(Value::Null), |value| value.eval(facts)).map_err(failed)
+        };
+        let text = |expression: &Expression, what| {
+            let value = expression.eval(facts).map_err(failed)?;
+            let found = value.type_name();
+            let wrong = DecideError::Type { rule, what, expected: "text", found };
+            value.as_str().map(str::to_owned).ok_or(wrong)
+        };
+        let id = |id: &Option<Expression>| match id {
+            Some(id) => valid(rule, text(id, "id")?),
+            None => Ok(own.clone()),
+        };
+        let (instance, kind) = match self {
+            Action::Start { chart, id: given, input } => {
+                let input = template(input)?;
+                if !input.is_null() && input.as_map().is_none() {
+                    let (expected, found) = ("a map", input.type_name());
+                    return Err(DecideError::Type { rule, what: "input", expected, found });
+                }
+                (id(given)?, CommandKind::Start { chart: chart.clone(), input })
+            }
+            Action::Send { instance, event, data } => {
+                let instance = valid(rule, text(instance, "instance")?)?;
+                (instance, CommandKind::Send { event: event.clone(), data: template(data)? })
+            }
+            Action::Task { text: task, id: given, agent, queue } => {
+                let task = text(task, "text")?;
+                (id(given)?, CommandKind::Task { text: task, agent: agent.clone(), queue: *queue })
+            }
+        };
+        Ok(Command { is_own_id: instance == own, instance, key: own, kind })
+    }
+}
+
+fn valid(rule: usize, id: String) -> Result<String, DecideError> {
+    let fits = |c: char| c.is_alphanumeric() || "-_.:@".contains(c);
+    let is_dots = id.chars().all(|c| c == '.');
+    match !is_dots && id.chars().count() <= ID_CHARS_MAX && id.chars().all(fits) {
+        true => Ok(id),
+        false => Err(DecideError::Id { rule, id: id.chars().take(ID_CHARS_MAX).collect() }),
+    }
+}

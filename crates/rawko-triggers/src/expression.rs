@@ -1,0 +1,102 @@
+//! Expressions of rules, in the language of charts, over a delivery instead of a context.
+
+use rawko_core::expr::{self, EvalError, Expr, Names, Scope};
+use rawko_core::{Active, Configuration, InstanceFacts, NodeId, Slot, Value, World};
+
+use crate::action::Facts;
+
+/// The names that expressions see, in the order of [`Facts::values`].
+pub(crate) const NAMES: [&str; 7] = ["payload", "headers", "kind", "delivery", "trigger", "due", "due_ms"];
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub struct Expression(Expr);
+
+/// A value with expressions in it: every text is one.
+#[derive(Clone, Debug)]
+pub enum Template {
+    Literal(Value),
+    Expression(Expression),
+    List(Vec<Template>),
+    Map(Vec<(String, Template)>),
+}
+
+impl Expression {
+    /// Returns the message and help of the first problem.
+    pub fn parse(text: &str) -> Result<Expression, (String, String)> {
+        let resolved = expr::parse(text).and_then(|ast| ast.resolve(&RuleNames));
+        resolved.map(Expression).map_err(|problems| {
+            let message = problems.first().map_or("invalid expression", |problem| &problem.message);
+            let names: Vec<String> = NAMES.iter().map(|name| format!("`{name}`")).collect();
+            let help = format!("an expression sees {}; quote text: \"'text'\"", names.join(", "));
+            (format!("invalid expression `{}`: {message}", shortened(text)), help)
+        })
+    }
+
+    pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
+        in_scope(facts, |scope| self.0.eval(scope))
+    }
+
+    pub fn holds(&self, facts: &Facts<'_>) -> Result<bool, EvalError> {
+        in_scope(facts, |scope| self.0.eval_guard(scope))
+    }
+}
+
+impl Template {
+    pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
+        Ok(match self {
+            Template::Literal(value) => value.clone(),
+            Template::Expression(expression) => expression.eval(facts)?,
+            Template::List(items) => {
+                Value::list(items.iter().map(|item| item.eval(facts)).collect::<Result<_, _>>()?)
+            }
+            Template::Map(fields) => {
+                let mut entries = Vec::with_capacity(fields.len());
+                for (name, value) in fields {
+                    entries.push((name.as_str(), value.eval(facts)?));
+                }
+                Value::map(entries)
+            }
+        })
+    }
+}
+
+fn in_scope<T>(facts: &Facts<'_>, eval: impl FnOnce(&Scope<'_>) -> T) -> T {
+    let (locals, world, instance) = (facts.values(), World::default(), InstanceFacts::default());
+    let configuration = Configuration::default();
+    eval(&Scope {
+        context: &[],
+        context_names: &[],
+        locals: &locals,
+        event: None,
+        input: &Value::Null,
+        now_ms: facts.now_ms,
+        world: &world,
+        instance: &instance,
+        configuration: Active::new(&configuration, &[]),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+struct RuleNames;
+
+impl Names for RuleNames {
+    fn context_key(&self, _: &str) -> Option<Slot> {
+        None
+    }
+
+    fn context_keys(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn local(&self, name: &str) -> Option<usize> {
+        NAMES.iter().position(|known| *known == name)
+    }
+
+    fn state(&self, _: &str) -> Option<NodeId> {
+        None
+    }
+}

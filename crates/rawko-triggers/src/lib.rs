@@ -1,0 +1,35 @@
+//! Triggers as data: when a schedule is due, whether a webhook is genuine, and what a rule makes of it. Pure: the time, the
+//! request and the secret are arguments. `rawko serve` drives it; the state of a trigger is an instance of the chart
+//! `trigger_log`, so that it lives wherever instances live.
+//!
+//! ```
+//! use rawko_triggers::{Missed, Schedule};
+//!
+//! let schedule = Schedule::new("30 2 * * *", "Europe/Zurich", Missed::Once)?;
+//! // 2026-03-29 has no 02:30 there: the run is at 03:30, an hour after midnight UTC and a half.
+//! let due = schedule.next_after(1_774_738_800_000).map(|due| due.to_string());
+//! assert_eq!(due.as_deref(), Some("2026-03-29T01:30:00Z"));
+//! # Ok::<(), rawko_triggers::ScheduleError>(())
+//! ```
+
+mod action;
+mod cron;
+mod delivery;
+mod expression;
+mod payload;
+mod schedule;
+mod settings;
+mod signature;
+mod state;
+mod trigger;
+
+pub use action::{Action, Command, CommandKind, DecideError, Facts, Rule};
+pub use cron::{Cron, CronError};
+pub use delivery::Delivery;
+pub use expression::{Expression, Template};
+pub use payload::{PayloadError, read_payload};
+pub use schedule::{Due, Missed, Plan, Schedule, ScheduleError};
+pub use settings::{Triggers, read_section};
+pub use signature::{Encoding, HmacOptions, Refusal, Secret, Signature};
+pub use state::{CHART, Entry, Outcome, State, instance_of};
+pub use trigger::{Source, Trigger, Webhook};

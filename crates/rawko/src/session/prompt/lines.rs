@@ -1,0 +1,136 @@
+//! How a prompt is drawn: the request with its command, diff or address, the choices, and what Enter does now.
+
+use std::time::Instant;
+
+use super::{Entry, OTHERS_MAX, Prompt, title_of};
+use crate::console::{Console, Style};
+use crate::live_area::wrapped;
+use crate::session::markdown::diff_line;
+use crate::standing::Ask;
+
+/// Narrower terminals get the short hint.
+const HINT_COLUMNS: usize = 56;
+
+/// What the input line holds while a request is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Empty,
+    /// A key of a choice, or words that answer the request.
+    Reply,
+    /// Text for the agents.
+    Message,
+}
+
+impl Prompt {
+    /// Returns the lines of the prompt, at most `rows`.
+    pub(crate) fn lines(
+        &self,
+        columns: usize,
+        rows: usize,
+        others: &[&Ask],
+        (line, typed): (Line, Option<Instant>),
+        console: &Console,
+    ) -> Vec<String> {
+        let is_ready = self.is_engaged() || self.is_ready(Instant::now(), typed);
+        let input = &self.ask.input;
+        let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
+        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
+            .into_iter()
+            .map(|line| {
+                format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
+            })
+            .collect();
+        let about = text("prompt").or_else(|| text("message"));
+        let about = about.unwrap_or_default().to_owned();
+        let dim = |line: &String| format!("  {}", console.paint(Style::Dim, line));
+        head.extend(
+            wrapped(&about, columns.saturating_sub(2)).iter().filter(|line| !line.is_empty()).map(dim),
+        );
+        let mut tail = Vec::new();
+        if self.has_choices() {
+            for (place, (key, words, _)) in self.choices.iter().enumerate() {
+                let is_selected = self.selected == Some(place);
+                let text = format!("{} {key}  {words}", if is_selected { "›" } else { " " });
+                tail.push(match is_selected {
+                    true => console.paint(Style::Bold, &text),
+                    false if is_ready => text,
+                    false => console.paint(Style::Dim, &text),
+                });
+            }
+        }
+        if let Entry::Field(place) = &self.entry
+            && let Some(field) = self.fields.get(*place)
+        {
+            let number = format!("  field {} of {}", place + 1, self.fields.len());
+            let choices = if field.choices.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", field.choices.join(", "))
+            };
+            tail.push(console.paint(Style::Dim, &format!("{number}{choices}")));
+        }
+        let hint = self.hint(line, is_ready, columns >= HINT_COLUMNS);
+        let indent = if columns >= HINT_COLUMNS { "  " } else { "" };
+        tail.push(console.paint(Style::Dim, &format!("{indent}{hint}")));
+        if !others.is_empty() {
+            let count = others.len();
+            tail.push(console.paint(Style::Notice, &format!("  {count} more waiting (Tab: next)")));
+            tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
+        }
+        let room = rows.saturating_sub(head.len() + tail.len());
+        head.extend(self.details(columns, room, console));
+        head.extend(tail);
+        head
+    }
+
+    /// Returns the lines of the command, the diff, or the address.
+    fn details(&self, columns: usize, rows: usize, console: &Console) -> Vec<String> {
+        let input = &self.ask.input;
+        let text = |key: &str| input.get(key).as_str().map(str::trim_end).filter(|text| !text.is_empty());
+        let mut lines: Vec<String> = Vec::new();
+        if let Some(diff) = text("diff") {
+            lines.extend(diff.lines().map(|line| format!("    {}", diff_line(line, console))));
+        } else if let Some(command) = text("command") {
+            let wide = columns.saturating_sub(6).max(10);
+            let runs = text("runs").map(|line| format!("runs: {line}"));
+            let all = std::iter::once(command.to_owned()).chain(runs);
+            lines.extend(
+                all.flat_map(|line| wrapped(&line, wide))
+                    .map(|line| format!("    {}", console.paint(Style::Accent, &line))),
+            );
+        } else {
+            let keys = ["url", "query", "task", "input", "path"];
+            let found = keys.iter().find_map(|key| text(key));
+            let wide = columns.saturating_sub(6).max(10);
+            lines.extend(
+                found.into_iter().flat_map(|line| wrapped(line, wide)).map(|line| format!("    {line}")),
+            );
+        }
+        if lines.len() > rows {
+            let more = lines.len() - rows.saturating_sub(1);
+            lines.truncate(rows.saturating_sub(1));
+            lines.push(
+                console
+                    .paint(Style::Dim, &format!("    … {more} more lines: rawko show {}", self.ask.instance)),
+            );
+        }
+        lines
+    }
+
+    /// Returns the effect of Enter, in words.
+    fn hint(&self, line: Line, is_ready: bool, is_wide: bool) -> &'static str {
+        match (&self.entry, line) {
+            (_, Line::Message) if is_wide => "Enter: send the text to the agent; the request stays open",
+            (_, Line::Message) => "Enter: send text",
+            _ if !is_ready => "ready in a moment",
+            (Entry::None, _) if self.selected.is_some() => "Enter: confirm",
+            (Entry::None, _) if is_wide => "choose with a letter or ↑↓, then Enter",
+            (Entry::None, _) => "choose, then Enter",
+            (Entry::Reason, _) => "Enter: deny and send the reason to the agent",
+            (Entry::Comment, _) => "Enter: send · Esc: back",
+            (Entry::Answer, _) if self.selected.is_some() => "Enter: send this answer · Esc: decline",
+            (Entry::Answer, _) => "Enter: send the answer · Esc: decline",
+            (Entry::Field(_), _) => "Enter: next · Esc: deny",
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! MCP with the real binary: a client drives a workflow over stdio, alone and beside `rawko serve`; and a server asks the
+//! person of an agent, who answers from another process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const RAWKO: &str = env!("CARGO_BIN_EXE_rawko");
+
+const REVIEW: &str = r#"
+statechart:
+  id: review
+  version: 1.0.0
+  description: A person approves an amount.
+  initial: asking
+  context: {amount: 0}
+  states:
+    asking:
+      invoke:
+        id: approval
+        src: human
+        input: "{title: 'Pay ' ~ context.amount ~ '?'}"
+        onDone: [{target: paid, guard: event.data.approved}, {target: refused}]
+        onError: refused
+    paid: {type: final, output: "{paid: context.amount}"}
+    refused: {type: final, output: "{paid: 0}"}
+"#;
+
+/// A server whose tool asks for a region and returns it.
+const ASKS: &str = r#"
+import json, sys
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+calling = None
+for line in sys.stdin:
+    message = json.loads(line)
+    number, method = message.get("id"), message.get("method")
+    if method == "initialize":
+        info = {"name": "crm", "version": "1"}
+        version = message["params"]["protocolVersion"]
+        send({"id": number, "result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}})
+    elif method == "tools/list":
+        send({"id": number, "result": {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}})
+    elif method == "tools/call":
+        calling = number
+        schema = {"type": "object", "properties": {"region": {"type": "string"}}, "required": ["region"]}
+        params = {"message": "Which region?", "requestedSchema": schema}
+        send({"id": "q1", "method": "elicitation/create", "params": params})
+    elif number == "q1":
+        result = message["result"]
+        words = result["action"] + " " + json.dumps(result.get("content"))
+        send({"id": calling, "result": {"content": [{"type": "text", "text": words}]}})
+    elif number is not None:
+        send({"id": number, "error": {"code": -32601, "message": "unknown"}})
+"#;
+
+struct Project {
+    dir: TempDir,
+    state: TempDir,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Project {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Project { dir, state: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(RAWKO);
+        command.args(args).current_dir(self.dir.path());
+        command.env("USER", "ada").env("HOME", self.dir.path()).env_remove("XDG_CONFIG_HOME");
+        command.env("RAWKO_STATE_DIR", self.state.path()).env_remove("RAWKO_CALL").env_remove("RAWKO_TOKEN");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).stdin(Stdio::null()).output().unwrap()
+    }
+}
+
+/// `rawko mcp` with a client that accepts every question.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+    asked: Vec<String>,
+}
+
+impl Client {
+    fn start(project: &Project) -> Client {
+        let mut command = project.command(&["mcp"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut client = Client { child, input, output, next: 0, asked: Vec::new() };
+        let info = json!({"name": "test", "version": "1"});
+        let capabilities = json!({"elicitation": {"form": {}}});
+        let params =
+            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
+        assert_eq!(client.request("initialize", params)["serverInfo"]["name"], "rawko");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["method"] == "elicitation/create" {
+                self.asked.push(message["params"]["message"].as_str().unwrap().to_owned());
+                let result = json!({"action": "accept", "content": {}});
+                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            } else if message["id"] == json!(id) {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn drives_a_workflow(project: &Project, amount: u64) {
+    let mut client = Client::start(project);
+    let tools = client.request("tools/list", json!({}));
+    let names: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"review"), "{names:?}");
+    let result = client.request("tools/call", json!({"name": "review", "arguments": {"amount": amount}}));
+    assert_eq!(result["structuredContent"]["output"], json!({"paid": amount}), "{result}");
+    assert_eq!(client.asked, [format!("Pay {amount}?")]);
+    let id = result["structuredContent"]["instance"].as_str().unwrap().to_owned();
+    let read = client.request("resources/read", json!({"uri": format!("rawko://instances/{id}/journal")}));
+    assert!(read["contents"][0]["text"].as_str().unwrap().contains("approval"), "{read}");
+    client.end();
+    let audit = project.run(&["logs", &id, "--audit"]);
+    let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
+    assert!(audit.contains("approved human "), "the answer has the name of the operator: {audit}");
+}
+
+#[test]
+fn a_client_drives_a_workflow_over_stdio() {
+    drives_a_workflow(&Project::new(&[(".rawko/charts/review.yaml", REVIEW)]), 7);
+}
+
+#[test]
+fn a_client_drives_a_workflow_of_a_running_server() {
+    let project = Project::new(&[(".rawko/charts/review.yaml", REVIEW)]);
+    let mut serve = project.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut serve = serve.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(serve.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    assert!(address.starts_with("http://"), "{address}");
+    drives_a_workflow(&project, 8);
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+}
+
+#[test]
+fn a_question_of_a_server_waits_for_a_person() {
+    let settings = "governance: {allow: ['agent:*']}\nproviders: {default: demo/x, demo: {kind: scripted, file: .rawko/script.yaml}}\n\
+                    memories: {remember: false}\nphases: {validate: {checks: []}}\n";
+    let agent = "---\nname: worker\nwhenToUse: Always.\ntransitions: {onSuccess: complete}\n---\nYou are the worker.\n";
+    let script = "- agent: worker\n  steps:\n    - tool_calls: [{name: mcp__crm__add, input: {}}]\n    \
+                  - expect: 'accept {\"region\": \"eu\"}'\n      text: It is in Europe.\n";
+    let servers =
+        json!({"mcpServers": {"crm": {"command": "python3", "args": ["-B", "crm.py"]}}}).to_string();
+    let project = Project::new(&[
+        (".rawko/config.yaml", settings),
+        (".rawko/agents/worker.md", agent),
+        (".rawko/script.yaml", script),
+        (".mcp.json", &servers),
+        ("crm.py", ASKS),
+    ]);
+    let words = |output: &Output| {
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let waits = project.run(&["task", "Do it", "--id", "t", "--agent", "worker"]);
+    assert_eq!(waits.status.code(), Some(55), "{}", words(&waits));
+    assert!(words(&waits).contains("Which region?"), "{}", words(&waits));
+    let wrong = project.run(&["approve", "t", "--data", "colour=red"]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", words(&wrong));
+    let answered = project.run(&["approve", "t", "--data", "region=eu"]);
+    assert_eq!(answered.status.code(), Some(0), "{}", words(&answered));
+    let shown = project.run(&["show", "t"]);
+    assert!(words(&shown).contains("complete") || words(&shown).contains("done"), "{}", words(&shown));
+}
