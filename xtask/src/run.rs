@@ -15,8 +15,11 @@ pub(crate) fn root() -> PathBuf {
 #[expect(clippy::print_stderr, reason = "progress of a terminal program")]
 pub(crate) fn run(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     eprintln!("\n── {program} {}", arguments.join(" "));
+    // CI builds everything once: incremental data would cost gigabytes of disk and save nothing.
+    let once = std::env::var_os("CI").map(|_| ("CARGO_INCREMENTAL", "0"));
     let status = Command::new(program)
         .args(arguments)
+        .envs(once)
         .envs(environment.iter().copied())
         .current_dir(root())
         .status()
