@@ -15,8 +15,12 @@ use rawko_programs::program::{ProgramAgent, TurnError, TurnRequest, TurnResult, 
 
 fn agent(arguments: &[&str]) -> ProgramAgent {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/acp/agent.py");
-    let mut agent =
-        ProgramAgent::new(WireFormat::acp(), "python3", std::env::temp_dir(), Environment::of_process());
+    let mut agent = ProgramAgent::new(
+        WireFormat::acp(),
+        "python3",
+        env!("CARGO_TARGET_TMPDIR"),
+        Environment::of_process(),
+    );
     agent.args = [script].iter().chain(arguments).map(|&word| word.to_owned()).collect();
     agent
 }
@@ -169,7 +173,7 @@ async fn stop_reasons() {
 #[tokio::test]
 async fn programs_that_are_no_agents() {
     let plain = |command: &str| {
-        ProgramAgent::new(WireFormat::acp(), command, std::env::temp_dir(), Environment::of_process())
+        ProgramAgent::new(WireFormat::acp(), command, env!("CARGO_TARGET_TMPDIR"), Environment::of_process())
     };
     let cases = [
         ("not there", plain("no-such-agent"), "the agent did not start: program `no-such-agent` not found"),

@@ -39,8 +39,15 @@ pub(crate) fn stdio(name: &str, command: &str, args: &[&str]) -> McpConfig {
 pub(crate) fn settings() -> McpSettings {
     McpSettings {
         pause_first: Duration::from_millis(10),
-        ..McpSettings::new(std::env::temp_dir(), Environment::of_process())
+        ..McpSettings::new(project(), Environment::of_process())
     }
+}
+
+/// A directory that no other test changes: files of authority that disappear during a start refuse it.
+fn project() -> std::path::PathBuf {
+    let project = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp");
+    std::fs::create_dir_all(&project).unwrap();
+    project
 }
 
 pub(crate) fn start(config: McpConfig) -> Arc<McpServers> {

@@ -18,7 +18,7 @@ use serde_json::json;
 /// An agent in shell; the script runs after the turn was read into `$turn`.
 fn shell(script: &str) -> ProgramAgent {
     let mut agent =
-        ProgramAgent::new(WireFormat::lines(), "sh", std::env::temp_dir(), Environment::of_process());
+        ProgramAgent::new(WireFormat::lines(), "sh", env!("CARGO_TARGET_TMPDIR"), Environment::of_process());
     agent.args = vec!["-c".into(), format!("read -r turn\n{script}")];
     agent
 }
@@ -219,7 +219,7 @@ async fn a_program_that_is_not_there() {
     let agent = ProgramAgent::new(
         WireFormat::lines(),
         "no-such-agent",
-        std::env::temp_dir(),
+        env!("CARGO_TARGET_TMPDIR"),
         Environment::of_process(),
     );
     let error = turn(&agent, &Host::default()).await.unwrap_err();
