@@ -2,7 +2,7 @@
 //! in it, and files that lead git out of the project.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::{git_config, names, regular};
@@ -28,7 +28,7 @@ const HOOKS: &str = "hooks";
 pub(crate) struct Inside {
     /// The git directory itself, those of its submodules and worktrees, and any other in it.
     pub(crate) directories: Vec<PathBuf>,
-    /// Links, pipes and sockets. Git makes none of them; it writes through them.
+    /// Links, pipes and sockets. Git makes none of them but one socket; it writes through them.
     pub(crate) special: Vec<PathBuf>,
 }
 
@@ -46,9 +46,15 @@ impl Inside {
             left -= below.len();
             open.extend(below.map(|name| directory.join(name)));
         }
-        inside.special.retain(|path| !is_old_head(path));
+        inside.special.retain(|path| !is_old_head(path) && !is_monitor(path));
         inside
     }
+}
+
+/// Returns true for the socket of git's own daemon, which the person's git may start at any time.
+fn is_monitor(path: &Path) -> bool {
+    path.ends_with("fsmonitor--daemon.ipc")
+        && path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// Returns true for the link by which git named the current branch in former times.
@@ -185,6 +191,7 @@ mod tests {
         fs::create_dir_all(git.join("a/b/c/d/e/f")).unwrap();
         let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, git.join(name)).unwrap();
         link("refs/heads/main", "HEAD");
+        let _monitor = std::os::unix::net::UnixListener::bind(git.join("fsmonitor--daemon.ipc")).unwrap();
         assert_eq!(Inside::of(&git).special, Vec::<PathBuf>::new());
         let names = ["FETCH_HEAD", "a/b/c/d/e/f/x", "objects/ab/cd"];
         names.iter().for_each(|name| link("/dev/null", name));

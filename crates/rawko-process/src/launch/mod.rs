@@ -13,6 +13,7 @@ mod git_state;
 pub(crate) mod guard;
 mod helper_file;
 mod home;
+mod kept;
 mod layers;
 mod links;
 mod names;

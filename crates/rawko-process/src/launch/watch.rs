@@ -14,8 +14,12 @@ use super::authority;
 use super::git;
 use super::git_state::{self, Inside};
 use super::guard::Guard;
+use super::kept::KeptFiles;
 use super::names::{self, Survey};
 use super::regular;
+
+/// The ending of files that were set aside.
+pub(super) const REFUSED: &str = ".refused";
 
 /// The state before a call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +39,8 @@ pub struct AuthorityWatch {
     special: BTreeMap<PathBuf, Content>,
     /// Files of authority at any depth, by device and inode.
     known: BTreeSet<(u64, u64)>,
+    /// Copies of them, if no mount protects them.
+    kept: KeptFiles,
     #[serde(skip)]
     guard: Option<Guard>,
 }
@@ -46,6 +52,20 @@ struct Target(#[serde(with = "any_path")] PathBuf);
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
     pub fn of_project(project: &Path) -> Self {
+        Self::new(project, false)
+    }
+
+    /// The same with copies of the files, for a program that no mount keeps from them.
+    pub(crate) fn with_copies(project: &Path) -> Self {
+        Self::new(project, true)
+    }
+
+    /// For a program that is kept from the files by mounts: a person may change them meanwhile.
+    pub(crate) fn drop_copies(&mut self) {
+        self.kept = KeptFiles::default();
+    }
+
+    fn new(project: &Path, has_copies: bool) -> Self {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let mut paths: Vec<PathBuf> = authority::top_names().map(|name| project.join(name)).collect();
         paths.extend(names::at_top(&project));
@@ -68,6 +88,7 @@ impl AuthorityWatch {
             obeyed: contents(obeyed),
             special: contents(git.special),
             known: survey.identities(),
+            kept: if has_copies { KeptFiles::of(&project, &survey) } else { KeptFiles::default() },
             project,
             absent: paths,
             links,
@@ -106,10 +127,12 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
+        lines.extend(self.kept.put_back(&self.project, set_aside));
         // A link that was put back is a new file.
         let survey = Survey::of(&self.project);
         let created = survey.created(&self.project, &self.known).into_iter();
-        lines.extend(created.filter(|path| !self.links.contains_key(path)).map(|path| set_aside(&path)));
+        let created = created.filter(|path| !self.links.contains_key(path) && !self.kept.has(path));
+        lines.extend(created.map(|path| set_aside(&path)));
         let git = GitFiles::of(&self.project, &survey);
         for path in git.special.iter().filter(|path| !self.links.contains_key(*path)) {
             let before = self.special.get(path);
@@ -247,8 +270,8 @@ impl GitFiles {
 fn set_aside(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let aside = (0..).map(|number| match number {
-        0 => path.with_file_name(format!("{name}.refused")),
-        _ => path.with_file_name(format!("{name}.refused-{number}")),
+        0 => path.with_file_name(format!("{name}{REFUSED}")),
+        _ => path.with_file_name(format!("{name}{REFUSED}-{number}")),
     });
     let aside = aside.into_iter().find(|aside| aside.symlink_metadata().is_err()).unwrap_or_default();
     match fs::rename(path, &aside) {
@@ -262,6 +285,8 @@ fn set_aside(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -280,5 +305,36 @@ mod tests {
         assert!(!at(".mcp.json").exists() && at(".mcp.json.refused").exists());
         assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "mine");
         assert_eq!(fs::read_to_string(at("CLAUDE.md.refused")).unwrap(), "evil");
+    }
+    /// Where nothing confines a program: content, permissions and directories are as before.
+    #[test]
+    fn what_a_call_changed_is_put_back() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path().canonicalize().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), text).unwrap();
+        };
+        let names = [".rawko/config.yaml", "a/AGENTS.md", ".claude/agents/x.md", ".husky/pre-commit"];
+        names.iter().for_each(|name| write(name, "mine"));
+        let mode = |mode: u32| fs::Permissions::from_mode(mode);
+        fs::set_permissions(root.join(".husky/pre-commit"), mode(0o755)).unwrap();
+        let mut watch = AuthorityWatch::with_copies(&root);
+        assert_eq!(watch.restore(), Vec::<String>::new());
+        write(".rawko/config.yaml", "evil");
+        write(".rawko/agents/new.md", "evil");
+        fs::remove_file(root.join("a/AGENTS.md")).unwrap();
+        fs::rename(root.join(".claude"), root.join("moved")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join(".claude")).unwrap();
+        fs::set_permissions(root.join(".husky/pre-commit"), mode(0o644)).unwrap();
+        watch.restore();
+        for name in names {
+            assert_eq!(fs::read_to_string(root.join(name)).unwrap(), "mine", "{name}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert!(!root.join(".rawko/agents/new.md").exists());
+        let hook = root.join(".husky/pre-commit").metadata().unwrap();
+        assert_eq!(hook.permissions().mode() & 0o777, 0o755);
     }
 }
