@@ -70,10 +70,10 @@ impl KeptFiles {
         self.copies.range(path.to_owned()..).next().is_some_and(|(kept, _)| kept.starts_with(path))
     }
 
-    /// Puts back what differs. `set_aside` renames what is in the way, and returns a line about it.
+    /// Puts back what differs. `set_aside` renames anything in the way, and returns a line about it.
     pub(crate) fn put_back(&self, project: &Path, set_aside: impl Fn(&Path) -> String) -> Vec<String> {
         let mut lines = Vec::new();
-        // With more files than are looked at, nothing can be said about new ones.
+        // With more files than are looked at, new ones are not recognised.
         if self.known.len() < FILES_MAX {
             let now = files(project, &self.directories);
             let is_aside = |path: &Path| path.to_string_lossy().contains(REFUSED);

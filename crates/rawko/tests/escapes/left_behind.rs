@@ -55,7 +55,7 @@ const ROWS: &[Row] = &[
         &["git worktree add -q w; ln -s $OUT/marker .git/worktrees/w/FETCH_HEAD"],
         "git -C w fetch -q .",
     ),
-    // Configuration, however deep and in whatever directory.
+    // Configuration, at any depth, in any directory.
     (
         "configuration deep in the project",
         &["git init -q a/b/c/d/e; evil >> a/b/c/d/e/.git/config"],
@@ -206,7 +206,7 @@ fn effect(project: &Project) -> Option<String> {
     Some(found).filter(|found| !found.is_empty())
 }
 
-/// Runs one row; the error says what happened instead.
+/// Runs one row; the error is what happened instead.
 fn attempt((name, lines, person): &Row) -> Result<(), String> {
     let control = project(lines);
     for line in *lines {
