@@ -54,8 +54,9 @@ pub use egress::{
 pub use helper::run_if_asked;
 pub use launch::{
     AUTHORITY, AuthorityWatch, Confinement, Input, Launch, LaunchError, Launched, Layer, Layers, Limits,
-    Output, PROTECTED_DIRECTORIES, PROTECTED_FILES, Profile, ProjectAccess, Sandbox, is_harmless_git_key,
-    is_inherited, set_helper, submodule_directories, tracked_files,
+    Output, PROTECTED_NAMES, Profile, ProjectAccess, ProtectedClass, Sandbox, files_named_by_git,
+    git_directory_with, is_harmless_git_key, is_inherited, protected_name, read_regular, set_helper,
+    submodule_directories, tracked_files,
 };
 pub use mark::{CALL_VARIABLE, Mark};
 pub use pins::{is_pinned, pin_programs};

@@ -108,7 +108,7 @@ fn file(path: &Path, level: Level) -> Option<Found> {
 }
 
 fn read(path: &Path, level: Level) -> Found {
-    let bytes = match std::fs::read(path) {
+    let bytes = match rawko_process::read_regular(path) {
         Ok(bytes) => bytes,
         Err(error) => {
             let finding = UNREADABLE.at(Span::new(0, 0), format!("the agent cannot be read: {error}"));

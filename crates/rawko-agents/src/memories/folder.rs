@@ -33,7 +33,7 @@ pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
     let mut memories = Memories::default();
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match fs::read_to_string(&path) {
+        match text_of(&path) {
             Ok(text) => {
                 let (memory, problems) = parse_memory(&name, &text);
                 memories.all.extend(memory);
@@ -50,6 +50,13 @@ pub fn read_memories(folder: &Path) -> Result<Memories, Error> {
 
 /// Writes a new memory without overwriting an existing one. Returns its name.
 pub fn write_memory(folder: &Path, memory: &Memory) -> Result<String, Error> {
+    // The folder is not part of what a person trusts: a link in a cloned project would lead anywhere.
+    if folder.is_symlink() {
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            "the folder of memories is a link; nothing is written",
+        ));
+    }
     fs::create_dir_all(folder)?;
     let text = render_memory(memory);
     for number in 1..=NAMES_MAX {
@@ -70,7 +77,7 @@ pub fn write_memory(folder: &Path, memory: &Memory) -> Result<String, Error> {
 /// Increments the use count of a memory. Reads the file again first, to keep a person's edits.
 pub fn note_use(folder: &Path, name: &str) -> Result<(), Error> {
     let path = folder.join(format!("{name}.md"));
-    let text = fs::read_to_string(&path)?;
+    let text = text_of(&path)?;
     let (memory, problems) = parse_memory(name, &text);
     // A file that is not fully understood is not rewritten, because parts of it would be lost.
     let Some(memory) =
@@ -83,10 +90,16 @@ pub fn note_use(folder: &Path, name: &str) -> Result<(), Error> {
     fs::rename(whole, path)
 }
 
+fn text_of(path: &Path) -> Result<String, Error> {
+    String::from_utf8(rawko_process::read_regular(path)?).map_err(|_| ErrorKind::InvalidData.into())
+}
+
 /// Writes the complete file under a temporary name. Hidden, so that it is not read meanwhile.
 fn temporary(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
     let path = folder.join(format!(".{name}.{}.md", std::process::id()));
-    let mut file = fs::File::create(&path)?;
+    // Never through a link that lies there.
+    let _ = fs::remove_file(&path);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     Ok(path)

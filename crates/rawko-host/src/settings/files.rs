@@ -115,7 +115,7 @@ impl File {
     fn read(&self, environment: &Environment) -> Option<(Source, Layer, Vec<Finding>)> {
         let name = self.path.display().to_string();
         let nothing = |findings| (Source::new(name.as_str(), ""), Layer::default(), findings);
-        let bytes = match std::fs::read(&self.path) {
+        let bytes = match rawko_process::read_regular(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if self.is_absent(&error) => {
                 return self.misnamed(&[&BESIDE[..], &INSTEAD].concat()).map(nothing);

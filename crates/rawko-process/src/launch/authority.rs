@@ -10,24 +10,6 @@ use super::{git, names};
 pub const AUTHORITY: [&str; 6] =
     [".rawko", ".claude", ".mcp.json", "AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 
-/// Files that other programs of the person obey: editors, git hooks, shells and other agents. Relative to the project.
-pub(crate) const OBEYED: [&str; 14] = [
-    ".codex",
-    ".cursor",
-    ".cursorrules",
-    ".devcontainer",
-    ".direnv",
-    ".envrc",
-    ".gemini",
-    ".githooks",
-    ".husky",
-    ".idea",
-    ".pre-commit-config.yaml",
-    ".vscode",
-    ".windsurfrules",
-    "GEMINI.md",
-];
-
 /// Depth and number of entries of the search for links in files of authority.
 const LINKS_DEPTH: usize = 4;
 const LINKS_MAX: usize = 4000;
@@ -180,7 +162,7 @@ pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
 
 /// The names of files of authority in a project.
 pub(crate) fn top_names() -> impl Iterator<Item = &'static str> {
-    AUTHORITY.into_iter().chain(OBEYED)
+    AUTHORITY.into_iter()
 }
 
 fn link_targets(path: &Path, depth: usize, left: &mut usize, targets: &mut Vec<PathBuf>) {

@@ -1,24 +1,21 @@
 //! Git directories of a project: where they are, and what in them git executes or follows. Files that an agent can write there
 //! are looked at, never obeyed: they do not decide what a program sees.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::git_config::NamedKind;
 use super::{git_config, git_index, names, regular};
 
 /// In a git directory: what git executes, and what leads it to another directory.
-pub(crate) const GIT_AUTHORITY: [&str; 4] = ["config", "config.worktree", "hooks", "commondir"];
+pub(crate) const GIT_AUTHORITY: [&str; 5] =
+    ["config", "config.worktree", "hooks", "commondir", "info/attributes"];
 
-/// Depth to which submodules are looked for.
-const MODULES_DEPTH: usize = 4;
+/// Depth to which submodules are looked for. Their names are paths.
+const MODULES_DEPTH: usize = 16;
+/// Files of configuration that are read because others include them.
+const CONFIGURATIONS_MAX: usize = 64;
 /// With more submodules than this, all of them are read-only.
 const MODULES_MAX: usize = 500;
-/// Depth and number of directories in which repositories inside the project are looked for.
-const NESTED_DEPTH: usize = 3;
-const NESTED_DIRECTORIES_MAX: usize = 1000;
-/// Directories of tools, which are large.
-const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
-
 /// The git directory of a project, or the one that it shares with other worktrees. A `.git` file of a worktree names it;
 /// one that does not lead to a git directory is not followed.
 pub(crate) fn git_directories(project: &Path) -> Vec<PathBuf> {
@@ -64,7 +61,7 @@ pub(crate) fn authority(project: &Path) -> Vec<PathBuf> {
             found.push(modules);
         }
         found.extend(worktrees_of_others(&git, project));
-        found.extend(named_files(&git, project));
+        found.extend(named_files(&git, project).into_iter().map(|(path, _)| path));
     }
     for repository in submodules(project).into_iter().take(MODULES_MAX) {
         let own = repository.join(".git");
@@ -91,19 +88,40 @@ fn worktrees_of_others(git: &Path, project: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Files of the project that the configuration names: programs, directories of hooks, further configuration.
-fn named_files(git: &Path, project: &Path) -> Vec<PathBuf> {
+/// Files of the project that the configuration names, also in further configuration: programs, directories of hooks.
+fn named_files(git: &Path, project: &Path) -> Vec<(PathBuf, NamedKind)> {
     let mut found = Vec::new();
-    for file in ["config", "config.worktree"].map(|name| git.join(name)) {
-        for name in git_config::named(&regular::text(&file).unwrap_or_default()) {
+    let mut open: Vec<PathBuf> = ["config", "config.worktree"].map(|name| git.join(name)).into();
+    let mut left = CONFIGURATIONS_MAX;
+    while let Some(file) = open.pop() {
+        left -= 1;
+        if left == 0 {
+            break;
+        }
+        let beside = file.parent().unwrap_or(git).to_owned();
+        for (name, kind) in git_config::named(&regular::text(&file).unwrap_or_default()) {
             // A program is named from the working tree, further configuration from the file.
             let places =
-                [project.join(&name), git.join(&name)].into_iter().filter_map(|at| at.canonicalize().ok());
-            found
-                .extend(places.filter(|at| at != project && at.starts_with(project) && !git.starts_with(at)));
+                [project.join(&name), beside.join(&name)].into_iter().filter_map(|at| at.canonicalize().ok());
+            let places = places.filter(|at| at != project && at.starts_with(project) && !git.starts_with(at));
+            for place in places.map(|at| (at, kind)) {
+                if !found.contains(&place) {
+                    open.extend(Some(place.0.clone()).filter(|_| kind == NamedKind::Configuration));
+                    found.push(place);
+                }
+            }
         }
     }
     found
+}
+
+/// The files of a project that git's configuration names: further configuration, directories of hooks, and programs. Their
+/// content decides what git starts.
+pub fn files_named_by_git(project: &Path) -> Vec<PathBuf> {
+    let Ok(project) = project.canonicalize() else { return Vec::new() };
+    let named = git_directories(&project).into_iter().flat_map(|git| named_files(&git, &project));
+    // A word in a command may happen to be a directory.
+    named.filter(|(path, kind)| *kind == NamedKind::Hooks || path.is_file()).map(|(path, _)| path).collect()
 }
 
 /// Directories that the index lists as submodules, and that have a `.git`. The index of an agent may name anything.
@@ -134,31 +152,6 @@ pub fn tracked_files(project: &Path) -> Vec<PathBuf> {
     directories.flat_map(|git| git_index::files(&git.join("index"))).collect()
 }
 
-/// Directories inside a project with a `.git` of their own: submodules, and what a short search finds.
-pub(crate) fn nested(project: &Path) -> Vec<PathBuf> {
-    let mut found = submodules(project);
-    let (mut level, mut left) = (vec![project.to_owned()], NESTED_DIRECTORIES_MAX);
-    for _ in 0..NESTED_DEPTH {
-        let mut below = Vec::new();
-        for directory in level.iter().flat_map(|above| directories(above)) {
-            let is_skipped =
-                directory.file_name().is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped));
-            if is_skipped || left == 0 {
-                continue;
-            }
-            left -= 1;
-            if directory.join(".git").symlink_metadata().is_ok() {
-                found.push(directory.clone());
-            }
-            below.push(directory);
-        }
-        level = below;
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
 /// Returns true if a `.git` file is that of a worktree of the project's own repository.
 pub(crate) fn is_worktree_of(file: &Path, project: &Path) -> bool {
     let Some(named) = named_directory(file).filter(|_| !file.is_symlink()) else { return false };
@@ -167,28 +160,6 @@ pub(crate) fn is_worktree_of(file: &Path, project: &Path) -> bool {
         let common = regular::text(&named.join("commondir")).unwrap_or_default();
         is_in && common.trim() == "../.."
     })
-}
-
-/// The files of a git directory that was not there before and that git would obey.
-pub(crate) fn suspicious(git: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for file in ["config", "config.worktree"].map(|name| git.join(name)) {
-        let is_there = file.symlink_metadata().is_ok();
-        let is_file = file.symlink_metadata().is_ok_and(|found| found.is_file());
-        if is_there && !(is_file && regular::text(&file).is_some_and(|text| git_config::is_harmless(&text))) {
-            found.push(file);
-        }
-    }
-    found.extend(Some(git.join("commondir")).filter(|file| file.symlink_metadata().is_ok()));
-    let hooks = git.join("hooks");
-    if hooks.is_symlink() {
-        found.push(hooks);
-    } else {
-        let entries =
-            fs::read_dir(hooks).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
-        found.extend(entries.filter(|hook| hook.extension().is_none_or(|ending| ending != "sample")));
-    }
-    found
 }
 
 /// The `.git` of a repository inside the project that does not lead where git itself would have led it.

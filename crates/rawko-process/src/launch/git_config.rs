@@ -109,17 +109,39 @@ pub fn is_harmless_git_key(name: &str) -> bool {
     is_known(section, rest.rsplit('.').next().unwrap_or_default())
 }
 
+/// The working trees that a configuration names.
+pub(crate) fn worktrees(text: &str) -> Vec<String> {
+    let entries =
+        lines(text).0.into_iter().filter(|entry| entry.section == "core" && entry.key == "worktree");
+    entries.map(|entry| entry.value).collect()
+}
+
+/// The kind of a file that a configuration names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedKind {
+    /// Further configuration.
+    Configuration,
+    /// A directory of hooks.
+    Hooks,
+    /// A program, or anything else.
+    Other,
+}
+
 /// The words of values that may be files: programs, directories of hooks, further configuration.
-pub(crate) fn named(text: &str) -> Vec<String> {
+pub(crate) fn named(text: &str) -> Vec<(String, NamedKind)> {
     const NO_FILES: [&str; 5] = ["remote", "branch", "submodule", "user", "url"];
     let mut named = Vec::new();
     for entry in lines(text).0.iter().filter(|entry| !NO_FILES.contains(&entry.section.as_str())) {
-        let is_path = ["hookspath", "path"].contains(&entry.key.as_str());
-        if is_path {
-            named.push(entry.value.trim_matches('"').to_owned());
-        }
+        let kind = match (entry.section.as_str(), entry.key.as_str()) {
+            ("include" | "includeif", "path") => Some(NamedKind::Configuration),
+            (_, "hookspath") => Some(NamedKind::Hooks),
+            (_, "path") => Some(NamedKind::Other),
+            _ => None,
+        };
+        named.extend(kind.map(|kind| (entry.value.trim_matches('"').to_owned(), kind)));
         let words = entry.value.split(|sign: char| sign.is_whitespace() || "\"';|&!()".contains(sign));
-        named.extend(words.filter(|word| word.contains('/')).map(str::to_owned));
+        let words = words.filter(|word| kind.is_none() && word.contains('/'));
+        named.extend(words.map(|word| (word.to_owned(), NamedKind::Other)));
     }
     named
 }
@@ -181,6 +203,11 @@ mod tests {
     fn files_of_values() {
         let text = "[core]\n\thooksPath = .husky\n[include] path = ../x\n[diff \"a\"]\n\ttextconv = \"sh tools/conv\"\n\
                     [remote \"o\"]\n\turl = ./near\n";
-        assert_eq!(named(text), [".husky", "../x", "../x", "tools/conv"]);
+        let expected = [
+            (".husky", NamedKind::Hooks),
+            ("../x", NamedKind::Configuration),
+            ("tools/conv", NamedKind::Other),
+        ];
+        assert_eq!(named(text), expected.map(|(name, kind)| (name.to_owned(), kind)));
     }
 }

@@ -1,5 +1,4 @@
-//! The names of files that carry authority: they decide what agents may do, instruct agents, or start programs outside of
-//! any sandbox. One list for the tools that write files and for the sandbox, at any depth of a project.
+//! The search for files that carry authority, and for repositories, at any depth of a project.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -9,88 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::git;
+use super::protected_names::protected_name;
 use super::settled::Settled;
-
-/// Directories whose whole content is protected.
-pub const PROTECTED_DIRECTORIES: [&str; 26] = [
-    ".git",
-    ".rawko",
-    ".agents",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".vscode",
-    ".idea",
-    ".husky",
-    ".githooks",
-    ".devcontainer",
-    ".direnv",
-    ".ssh",
-    // Editors, hooks and other agents.
-    ".zed",
-    ".fleet",
-    ".lefthook",
-    ".windsurf",
-    ".cline",
-    ".clinerules",
-    ".roo",
-    ".kiro",
-    ".continue",
-    ".opencode",
-    ".amazonq",
-    ".qwen",
-];
-
-/// Protected files, in lower case.
-pub const PROTECTED_FILES: [&str; 43] = [
-    ".mcp.json",
-    "agents.md",
-    "agents.override.md",
-    "claude.md",
-    "claude.local.md",
-    "gemini.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".gitmodules",
-    ".gitconfig",
-    ".envrc",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".inputrc",
-    ".ripgreprc",
-    ".netrc",
-    ".pre-commit-config.yaml",
-    ".exrc",
-    ".vimrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".dir-locals.el",
-    ".dir-locals-2.el",
-    ".gdbinit",
-    ".lldbinit",
-    "lefthook.yml",
-    "lefthook.yaml",
-    ".lefthook.yml",
-    ".aider.conf.yml",
-    "opencode.json",
-    "opencode.jsonc",
-    "copilot-instructions.md",
-    ".clinerules",
-    ".roomodes",
-    ".goosehints",
-    "qwen.md",
-];
 
 /// Directories of tools, which are large and which nothing reads instructions from.
 const SKIPPED: [&str; 5] = [".git", "node_modules", "target", ".venv", "__pycache__"];
+const GIT: &str = ".git";
+/// What makes a directory a git directory: the first, and either the next two or the last.
+const GIT_PARTS: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
+
 /// Bounds of a search.
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -104,11 +30,11 @@ const MOUNTED: Bounds = Bounds { depth: 12, directories: 1000, found: 500 };
 /// For what a call created: a program could make any number of directories first.
 const WATCHED: Bounds = Bounds { depth: 4096, directories: 1_000_000, found: usize::MAX };
 
-/// Returns true for a name of the list. Git directories have rules of their own.
-fn is_protected(name: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_lowercase();
-    name != ".git"
-        && (PROTECTED_DIRECTORIES.contains(&name.as_str()) || PROTECTED_FILES.contains(&name.as_str()))
+/// Returns true for a name of the table. Git directories have rules of their own.
+fn is_protected(directory: Option<&OsStr>, name: &OsStr) -> bool {
+    let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
+    let name = lower(name);
+    name != GIT && protected_name(directory.map(lower).as_deref(), &name).is_some()
 }
 
 /// The entries of a directory that searches look at.
@@ -116,25 +42,60 @@ fn is_protected(name: &OsStr) -> bool {
 pub(crate) struct Listing {
     /// Without links: they lead anywhere.
     pub(crate) directories: Vec<OsString>,
-    /// Files, directories and links with a name of the list.
+    /// Links, pipes and sockets.
+    pub(crate) special: Vec<OsString>,
+    /// Git would take it for a git directory.
+    pub(crate) is_git: bool,
+    /// Files, directories and links with a name of the table.
     protected: Vec<OsString>,
+    /// Entries that git would look at for a repository.
+    repositories: Vec<OsString>,
 }
 
 /// Returns the entries of a directory, read again if it changed.
 pub(crate) fn listing(directory: &Path) -> Arc<Listing> {
     static KNOWN: Settled<Listing> = Settled::new();
     KNOWN.get(directory, |directory| {
-        let mut listing = Listing::default();
+        let (mut listing, mut parts) = (Listing::default(), [false; GIT_PARTS.len()]);
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if is_protected(&name) {
+            if is_protected(directory.file_name(), &name) {
                 listing.protected.push(name.clone());
             }
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                listing.directories.push(name);
+            if name.eq_ignore_ascii_case(GIT) {
+                listing.repositories.push(name.clone());
+            }
+            for (part, is_there) in GIT_PARTS.iter().zip(&mut parts) {
+                *is_there |= name.eq_ignore_ascii_case(part);
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => listing.directories.push(name),
+                Ok(kind) if kind.is_file() => {}
+                Ok(_) | Err(_) => listing.special.push(name),
             }
         }
+        listing.is_git = is_git(parts);
         listing
+    })
+}
+
+/// Returns true if a directory with these of [`GIT_PARTS`] is a git directory.
+fn is_git([head, objects, refs, common]: [bool; GIT_PARTS.len()]) -> bool {
+    head && (common || objects && refs)
+}
+
+/// Returns the directory of a project, relative to it, that git takes for a git directory once this file exists: a bare
+/// repository, whose configuration git obeys in every directory below it.
+pub fn git_directory_with(project: &Path, file: &Path) -> Option<PathBuf> {
+    let mut above = file.ancestors().zip(file.ancestors().skip(1));
+    above.find_map(|(below, directory)| {
+        let name = below.file_name()?;
+        let at = project.join(directory);
+        let parts = GIT_PARTS.map(|part| {
+            let is_there = at.join(part).symlink_metadata().is_ok();
+            is_there || name.eq_ignore_ascii_case(part)
+        });
+        is_git(parts).then(|| directory.to_owned())
     })
 }
 
@@ -145,34 +106,70 @@ pub(crate) fn at_top(project: &Path) -> Vec<PathBuf> {
 
 /// Returns the protected files and directories of a project to mount read-only, the nearest to its root first.
 pub(crate) fn protected(project: &Path) -> Vec<PathBuf> {
-    found(project, MOUNTED)
+    survey(project, MOUNTED).protected
 }
 
-/// Returns the identities of all protected files and directories.
-pub(crate) fn known(project: &Path) -> BTreeSet<(u64, u64)> {
-    found(project, WATCHED).iter().filter_map(|path| identity(path)).collect()
+/// What a search found.
+#[derive(Default)]
+pub(crate) struct Survey {
+    /// Files and directories with a name of the table, the nearest to the root first.
+    pub(crate) protected: Vec<PathBuf>,
+    /// Entries named `.git`, and bare repositories. Without the project's own.
+    pub(crate) repositories: Vec<PathBuf>,
 }
 
-fn found(project: &Path, bounds: Bounds) -> Vec<PathBuf> {
-    let mut found = BTreeSet::new();
+impl Survey {
+    /// Looks at all directories of a project but those of tools.
+    pub(crate) fn of(project: &Path) -> Self {
+        survey(project, WATCHED)
+    }
+
+    /// Returns the identities of the protected files and directories.
+    pub(crate) fn identities(&self) -> BTreeSet<(u64, u64)> {
+        self.protected.iter().filter_map(|path| identity(path)).collect()
+    }
+
+    /// Returns the protected files that are none of these, outside of worktrees of the project's own repository.
+    pub(crate) fn created(&self, project: &Path, known: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
+        let is_known = |path: &Path| identity(path).is_none_or(|identity| known.contains(&identity));
+        let in_worktree = |path: &Path| {
+            let above = path.ancestors().skip(1).take_while(|above| *above != project);
+            above.into_iter().any(|above| git::is_worktree_of(&above.join(GIT), project))
+        };
+        let new = self.protected.iter().filter(|path| !is_known(path) && !in_worktree(path));
+        new.cloned().collect()
+    }
+}
+
+fn survey(project: &Path, bounds: Bounds) -> Survey {
+    let (mut found, mut repositories) = (BTreeSet::new(), Vec::new());
     for path in git::tracked_files(project) {
-        let mut at = project.to_owned();
-        for part in path.components() {
+        let (mut at, mut above) = (project.to_owned(), None);
+        for part in path.iter() {
             at.push(part);
-            if is_protected(part.as_os_str()) {
+            if is_protected(above, part) {
                 found.insert(at.clone());
                 break;
             }
+            above = Some(part);
         }
     }
     let (mut level, mut left) = (vec![project.to_owned()], bounds.directories);
-    for _ in 0..bounds.depth {
+    for depth in 0..bounds.depth {
         let mut below = Vec::new();
         for directory in &level {
             let listing = listing(directory);
             found.extend(listing.protected.iter().map(|name| directory.join(name)));
-            let searched = listing.directories.iter().filter(|name| !is_protected(name));
-            for name in searched.filter(|name| !SKIPPED.iter().any(|skipped| *name == skipped)) {
+            if depth > 0 {
+                repositories.extend(listing.repositories.iter().map(|name| directory.join(name)));
+            }
+            if listing.is_git {
+                repositories.push(directory.clone());
+            }
+            let searched = listing.directories.iter().filter(|name| {
+                !listing.protected.contains(name) && !SKIPPED.iter().any(|skipped| *name == skipped)
+            });
+            for name in searched {
                 if left > 0 {
                     left -= 1;
                     below.push(directory.join(name));
@@ -187,23 +184,13 @@ fn found(project: &Path, bounds: Bounds) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = found.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect();
     found.sort_by_key(|path| path.components().count());
     found.truncate(bounds.found);
-    found
+    Survey { protected: found, repositories }
 }
 
 /// Identifies a file independently of its path: a directory with protected files may be renamed.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     let about = path.symlink_metadata().ok()?;
     Some((about.dev(), about.ino()))
-}
-
-/// Returns the protected files that are none of these, outside of worktrees of the project's own repository.
-pub(crate) fn created(project: &Path, known: &BTreeSet<(u64, u64)>) -> Vec<PathBuf> {
-    let is_known = |path: &PathBuf| identity(path).is_none_or(|identity| known.contains(&identity));
-    let in_worktree = |path: &Path| {
-        let above = path.ancestors().skip(1).take_while(|above| *above != project);
-        above.into_iter().any(|above| git::is_worktree_of(&above.join(".git"), project))
-    };
-    found(project, WATCHED).into_iter().filter(|path| !is_known(path) && !in_worktree(path)).collect()
 }
 
 #[cfg(test)]
@@ -224,20 +211,45 @@ mod tests {
             write(name);
         }
         let found = protected(root);
+        let created = |known: &BTreeSet<(u64, u64)>| Survey::of(root).created(root, known);
         let shown: Vec<String> =
             found.iter().map(|path| path.strip_prefix(root).unwrap().display().to_string()).collect();
         assert_eq!(shown, [".envrc", "a/.vscode", "a/b/Agents.md"]);
         let known: BTreeSet<_> = found.iter().filter_map(|path| identity(path)).collect();
-        assert_eq!(created(root, &known), Vec::<PathBuf>::new());
+        assert_eq!(created(&known), Vec::<PathBuf>::new());
         fs::rename(root.join("a"), root.join("c")).unwrap();
-        assert_eq!(created(root, &known), Vec::<PathBuf>::new());
+        assert_eq!(created(&known), Vec::<PathBuf>::new());
         write("a/b/AGENTS.md");
-        assert_eq!(created(root, &known), [root.join("a/b/AGENTS.md")]);
+        assert_eq!(created(&known), [root.join("a/b/AGENTS.md")]);
         // However deep, and however many directories there are.
-        let before = super::known(root);
+        let before = Survey::of(root).identities();
         let deep = "d/".repeat(40) + ".exrc";
         (0..1_500).for_each(|number| fs::create_dir(root.join(format!("many{number}"))).unwrap());
         ["many1400/AGENTS.md", &deep].iter().for_each(|name| write(name));
-        assert_eq!(created(root, &before), [root.join("many1400/AGENTS.md"), root.join(deep)]);
+        assert_eq!(created(&before), [root.join("many1400/AGENTS.md"), root.join(deep)]);
+    }
+    #[test]
+    fn repositories_are_found_at_any_depth() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        for name in ["a/b/c/d/e/.git", "bare/objects", "bare/refs", "led", "half/objects"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for name in ["bare/HEAD", "led/HEAD", "led/commondir", "half/HEAD"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        let mut found = Survey::of(root).repositories;
+        found.sort();
+        assert_eq!(found, ["a/b/c/d/e/.git", "bare", "led"].map(|name| root.join(name)));
+        for (file, expected) in [
+            ("bare/config", Some("bare")),
+            ("bare/x/y", Some("bare")),
+            ("half/refs/keep", Some("half")),
+            ("half/config", None),
+            ("new/HEAD", None),
+            ("src/main.rs", None),
+        ] {
+            assert_eq!(git_directory_with(root, Path::new(file)), expected.map(PathBuf::from), "{file}");
+        }
     }
 }

@@ -19,7 +19,11 @@ use crate::processes::Processes;
 /// `why`: the reason that nothing confines it.
 pub(super) fn start(launch: Launch, why: &str) -> Result<Launched, LaunchError> {
     let mark = Mark::new();
-    let authority = AuthorityWatch::of_project(&launch.confinement.root);
+    let root = &launch.confinement.root;
+    let authority = match launch.profile {
+        Profile::Trusted => AuthorityWatch::of_project(root),
+        Profile::ReadOnly | Profile::Workspace | Profile::Program(_) => AuthorityWatch::with_copies(root),
+    };
     let home = launch.confinement.home.clone().unwrap_or_else(|| "/".into());
     let temporary = launch.confinement.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let inherited = launch.inherited.iter().map(|(name, value)| (name.as_str(), value.as_str()));

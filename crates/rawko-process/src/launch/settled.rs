@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Longer than the granularity of any file system.
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
 /// Paths that are remembered; then all are forgotten.
-const PATHS_MAX: usize = 8192;
+const PATHS_MAX: usize = 65_536;
 
 /// Identity, size and time of the last change.
 type Stamp = (u64, u64, u64, i64, i64);

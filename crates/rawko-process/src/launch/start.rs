@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -16,13 +17,16 @@ use super::plain;
 use super::profile::{Profile, Sandbox};
 use super::spec::{Confined, Network, Refusal, Report, Spec};
 use super::view::View;
-use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Output, frame, warning};
+use super::{AuthorityWatch, Input, Launch, LaunchError, Launched, Layer, Output, frame, warning};
 use crate::egress::{Connections, Proxy};
 use crate::helper::WORD;
 use crate::mark::Mark;
 use crate::pins;
 use crate::platform;
 use crate::processes::Processes;
+
+/// Set once a program was started with mounts of its own.
+static HAS_MOUNTS: AtomicBool = AtomicBool::new(false);
 
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
 const REPORT_TIME_MAX: Duration = Duration::from_secs(30);
@@ -105,7 +109,14 @@ impl From<io::Error> for Failed {
 }
 
 fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Failed> {
-    let authority = AuthorityWatch::of_project(&launch.confinement.root);
+    // Copies until it is known that mounts protect the files.
+    let needs_copies =
+        |confined: &Confined| confined.without_view.is_some() || !HAS_MOUNTS.load(Ordering::Relaxed);
+    let root = &launch.confinement.root;
+    let mut authority = match spec.confined.as_ref().is_some_and(needs_copies) {
+        true => AuthorityWatch::with_copies(root),
+        false => AuthorityWatch::of_project(root),
+    };
     let (control, theirs) = UnixStream::pair()?;
     let mark = Mark::of(spec.mark);
     let mut child = Command::new(helper)
@@ -132,6 +143,13 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
         Refusal::Confinement { message } => Failed::Confinement(message),
     })?;
     warning::missing(&report.layers);
+    if spec.confined.is_some() {
+        let has_mounts = report.layers.has(Layer::MountNamespace);
+        HAS_MOUNTS.store(has_mounts, Ordering::Relaxed);
+        if has_mounts {
+            authority.drop_copies();
+        }
+    }
     pipes.give(&mut child)?;
     let connections = Connections::default();
     let processes = match started.init {

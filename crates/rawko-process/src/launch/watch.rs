@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::any_path;
 use super::authority;
 use super::git;
+use super::git_state::{self, Inside};
 use super::guard::Guard;
-use super::names;
+use super::kept::KeptFiles;
+use super::names::{self, Survey};
 use super::regular;
+
+/// The ending of files that were set aside.
+pub(super) const REFUSED: &str = ".refused";
 
 /// The state before a call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,8 +34,13 @@ pub struct AuthorityWatch {
     /// What git obeys in repositories inside the project, which programs make and remove.
     #[serde(with = "any_path::keys")]
     obeyed: BTreeMap<PathBuf, Content>,
+    /// Links, pipes and sockets in git directories.
+    #[serde(with = "any_path::keys")]
+    special: BTreeMap<PathBuf, Content>,
     /// Files of authority at any depth, by device and inode.
     known: BTreeSet<(u64, u64)>,
+    /// Copies of them, if no mount protects them.
+    kept: KeptFiles,
     #[serde(skip)]
     guard: Option<Guard>,
 }
@@ -40,8 +52,23 @@ struct Target(#[serde(with = "any_path")] PathBuf);
 impl AuthorityWatch {
     /// Records which files of authority are absent, the targets of those that are links, and what git obeys.
     pub fn of_project(project: &Path) -> Self {
+        Self::new(project, false)
+    }
+
+    /// The same with copies of the files, for a program that no mount keeps from them.
+    pub(crate) fn with_copies(project: &Path) -> Self {
+        Self::new(project, true)
+    }
+
+    /// For a program that is kept from the files by mounts: a person may change them meanwhile.
+    pub(crate) fn drop_copies(&mut self) {
+        self.kept = KeptFiles::default();
+    }
+
+    fn new(project: &Path, has_copies: bool) -> Self {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let mut paths: Vec<PathBuf> = authority::top_names().map(|name| project.join(name)).collect();
+        paths.extend(names::at_top(&project));
         for git in git::git_directories(&project).iter().flat_map(|git| git::directories_below(git)) {
             paths.extend(git::GIT_AUTHORITY.map(|name| git.join(name)));
         }
@@ -51,9 +78,22 @@ impl AuthorityWatch {
             links.filter_map(|path| Some((path.clone(), Target(fs::read_link(path).ok()?)))).collect();
         paths.extend(Some(of_git).filter(|git| git.symlink_metadata().is_err()));
         paths.retain(|path| path.symlink_metadata().is_err());
-        let obeyed = obeyed(&project).into_iter().map(|path| (path.clone(), Content::of(&path)));
-        let known = names::known(&project);
-        Self { obeyed: obeyed.collect(), project, absent: paths, links, known, guard: None }
+        let survey = Survey::of(&project);
+        let git = GitFiles::of(&project, &survey);
+        let contents = |paths: Vec<PathBuf>| {
+            paths.into_iter().map(|path| (path.clone(), Content::of(&path))).collect::<BTreeMap<_, _>>()
+        };
+        let obeyed = git.obeyed.into_iter().map(|(_, path)| path).chain(git.astray).collect();
+        Self {
+            obeyed: contents(obeyed),
+            special: contents(git.special),
+            known: survey.identities(),
+            kept: if has_copies { KeptFiles::of(&project, &survey) } else { KeptFiles::default() },
+            project,
+            absent: paths,
+            links,
+            guard: None,
+        }
     }
 
     /// Sees to it that the state is restored also if this process is killed, or drops this before [`Self::restore`].
@@ -87,12 +127,33 @@ impl AuthorityWatch {
                 lines.push(format!("the link {} is lost: {error}", path.display()));
             }
         }
+        lines.extend(self.kept.put_back(&self.project, set_aside));
         // A link that was put back is a new file.
-        let created = names::created(&self.project, &self.known).into_iter();
-        lines.extend(created.filter(|path| !self.links.contains_key(path)).map(|path| set_aside(&path)));
-        for path in obeyed(&self.project).into_iter().filter(|path| !self.links.contains_key(path)) {
+        let survey = Survey::of(&self.project);
+        let created = survey.created(&self.project, &self.known).into_iter();
+        let created = created.filter(|path| !self.links.contains_key(path) && !self.kept.has(path));
+        lines.extend(created.map(|path| set_aside(&path)));
+        let git = GitFiles::of(&self.project, &survey);
+        for path in git.special.iter().filter(|path| !self.links.contains_key(*path)) {
+            let before = self.special.get(path);
+            if before == Some(&Content::of(path)) {
+                continue;
+            }
+            lines.push(self.remove(path));
+            if let Some(Err(error)) = before.map(|content| content.put(path)) {
+                lines.push(format!("{} is lost: {error}", path.display()));
+            }
+        }
+        let suspicious = git
+            .obeyed
+            .into_iter()
+            .filter(|(directory, path)| git_state::is_suspicious(directory, path, &self.project))
+            .map(|(_, path)| path);
+        for path in suspicious.chain(git.astray).filter(|path| !self.links.contains_key(path)) {
             let before = self.obeyed.get(&path);
-            if before == Some(&Content::of(&path)) {
+            if path.symlink_metadata().is_err()
+                || before.is_some_and(|before| before.allows(&path, &Content::of(&path)))
+            {
                 continue;
             }
             lines.push(set_aside(&path));
@@ -102,12 +163,30 @@ impl AuthorityWatch {
         }
         lines
     }
+
+    /// Removes a link, a pipe or a socket: nothing but its target is lost.
+    fn remove(&self, path: &Path) -> String {
+        let name = path.strip_prefix(&self.project).unwrap_or(path).display().to_string();
+        let target = fs::read_link(path).map(|target| format!(" to `{}`", target.display()));
+        let kind = if target.is_ok() { "a link" } else { "a pipe or a socket" };
+        match fs::remove_file(path) {
+            Ok(()) => format!(
+                "`{name}`, {kind}{}, was removed: git would write through it later, without a sandbox",
+                target.unwrap_or_default()
+            ),
+            Err(error) => format!("`{name}` is {kind} of an agent and could not be removed: {error}"),
+        }
+    }
 }
 
 /// The content of a path.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
-    File(Vec<u8>),
+    File {
+        bytes: Vec<u8>,
+        /// Names of the same file.
+        links: u64,
+    },
     Link(Target),
     /// A directory, or nothing that can be read.
     Other,
@@ -117,40 +196,82 @@ impl Content {
     fn of(path: &Path) -> Self {
         match (fs::read_link(path), regular::read(path)) {
             (Ok(target), _) => Content::Link(Target(target)),
-            (Err(_), Some(bytes)) => Content::File(bytes),
+            (Err(_), Some(bytes)) => {
+                Content::File { bytes, links: path.symlink_metadata().map_or(0, |found| found.nlink()) }
+            }
             (Err(_), None) => Content::Other,
+        }
+    }
+
+    /// Returns true if a file may have this content after a call.
+    fn allows(&self, path: &Path, after: &Self) -> bool {
+        let is_steps = path.ends_with("git-rebase-todo") || path.ends_with("sequencer/todo");
+        match (self, after) {
+            // Steps of the person are done one by one.
+            (Content::File { bytes: before, .. }, Content::File { bytes: after, links: 1 }) if is_steps => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (before, after) = (text(before), text(after));
+                let before = git_state::commands(&before);
+                git_state::commands(&after).iter().all(|command| before.contains(command))
+            }
+            _ => self == after,
         }
     }
 
     fn put(&self, path: &Path) -> std::io::Result<()> {
         match self {
-            Content::File(bytes) => fs::write(path, bytes),
+            Content::File { bytes, .. } => {
+                // Never through a link.
+                fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
+            }
             Content::Link(target) => std::os::unix::fs::symlink(&target.0, path),
             Content::Other => Ok(()),
         }
     }
 }
 
-/// What makes git start something, in every git directory of a project and of repositories inside it.
-fn obeyed(project: &Path) -> Vec<PathBuf> {
-    let own = git::git_directories(project).into_iter();
-    let nested: Vec<PathBuf> =
-        git::nested(project).iter().map(|repository| repository.join(".git")).collect();
-    let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        nested.into_iter().partition(|git| git.is_dir() && !git.is_symlink());
-    let directories = own.chain(directories).flat_map(|git| git::directories_below(&git));
-    let mut all: Vec<PathBuf> = directories.flat_map(|git| git::suspicious(&git)).collect();
-    all.extend(files.into_iter().filter(|file| git::is_led_astray(file, project)));
-    all.sort();
-    all.dedup();
-    all
+/// The files of all git directories of a project, and of repositories inside it.
+struct GitFiles {
+    /// What git obeys, each with its git directory.
+    obeyed: Vec<(PathBuf, PathBuf)>,
+    /// Links, pipes and sockets.
+    special: Vec<PathBuf>,
+    /// Files `.git` that do not lead where git would have led them.
+    astray: Vec<PathBuf>,
+}
+
+impl GitFiles {
+    fn of(project: &Path, survey: &Survey) -> Self {
+        let own = git::git_directories(project).into_iter();
+        let submodules = git::submodules(project).into_iter().map(|repository| repository.join(".git"));
+        let nested = survey.repositories.iter().cloned().chain(submodules);
+        let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            nested.partition(|git| git.is_dir() && !git.is_symlink());
+        let (mut obeyed, mut special) = (Vec::new(), Vec::new());
+        for inside in own.chain(directories).map(|git| Inside::of(&git)) {
+            special.extend(inside.special);
+            for directory in inside.directories {
+                obeyed
+                    .extend(git_state::obeyed(&directory).into_iter().map(|file| (directory.clone(), file)));
+            }
+        }
+        let mut astray: Vec<PathBuf> =
+            files.into_iter().filter(|file| git::is_led_astray(file, project)).collect();
+        for all in [&mut special, &mut astray] {
+            all.sort();
+            all.dedup();
+        }
+        obeyed.sort();
+        obeyed.dedup();
+        Self { obeyed, special, astray }
+    }
 }
 
 fn set_aside(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let aside = (0..).map(|number| match number {
-        0 => path.with_file_name(format!("{name}.refused")),
-        _ => path.with_file_name(format!("{name}.refused-{number}")),
+        0 => path.with_file_name(format!("{name}{REFUSED}")),
+        _ => path.with_file_name(format!("{name}{REFUSED}-{number}")),
     });
     let aside = aside.into_iter().find(|aside| aside.symlink_metadata().is_err()).unwrap_or_default();
     match fs::rename(path, &aside) {
@@ -164,6 +285,8 @@ fn set_aside(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -182,5 +305,36 @@ mod tests {
         assert!(!at(".mcp.json").exists() && at(".mcp.json.refused").exists());
         assert_eq!(fs::read_to_string(at("CLAUDE.md")).unwrap(), "mine");
         assert_eq!(fs::read_to_string(at("CLAUDE.md.refused")).unwrap(), "evil");
+    }
+    /// Where nothing confines a program: content, permissions and directories are as before.
+    #[test]
+    fn what_a_call_changed_is_put_back() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path().canonicalize().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), text).unwrap();
+        };
+        let names = [".rawko/config.yaml", "a/AGENTS.md", ".claude/agents/x.md", ".husky/pre-commit"];
+        names.iter().for_each(|name| write(name, "mine"));
+        let mode = |mode: u32| fs::Permissions::from_mode(mode);
+        fs::set_permissions(root.join(".husky/pre-commit"), mode(0o755)).unwrap();
+        let mut watch = AuthorityWatch::with_copies(&root);
+        assert_eq!(watch.restore(), Vec::<String>::new());
+        write(".rawko/config.yaml", "evil");
+        write(".rawko/agents/new.md", "evil");
+        fs::remove_file(root.join("a/AGENTS.md")).unwrap();
+        fs::rename(root.join(".claude"), root.join("moved")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join(".claude")).unwrap();
+        fs::set_permissions(root.join(".husky/pre-commit"), mode(0o644)).unwrap();
+        watch.restore();
+        for name in names {
+            assert_eq!(fs::read_to_string(root.join(name)).unwrap(), "mine", "{name}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert!(!root.join(".rawko/agents/new.md").exists());
+        let hook = root.join(".husky/pre-commit").metadata().unwrap();
+        assert_eq!(hook.permissions().mode() & 0o777, 0o755);
     }
 }

@@ -1,13 +1,12 @@
 //! All changes since a snapshot as one patch that `git apply` and `patch -p1` accept. Separate from the diffs of a result,
 //! which are cut: a patch has every line or names the file that it leaves out.
 
-use std::fs;
 use std::path::Path;
 
 use similar::TextDiff;
 
 use super::{ChangeStatus, FileChange, Snapshot};
-use crate::checkpoints::quoted;
+use crate::checkpoints::{quoted, text_inside};
 
 /// Changes as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +38,8 @@ impl Snapshot {
     fn part(&self, root: &Path, change: &FileChange) -> Option<String> {
         let path = &change.path;
         let (from, to) = (quoted("a", path), quoted("b", path));
-        let now = || fs::read_to_string(root.join(path)).ok().filter(|text| !text.contains('\0'));
+        // The text of a link is not that of the file it leads to, which may be outside the project.
+        let now = || text_inside(root, Path::new(path)).filter(|text| !text.contains('\0'));
         let (old, new) = match change.status {
             ChangeStatus::Added => (String::new(), now()?),
             ChangeStatus::Deleted => (self.text_before(path)?, String::new()),
@@ -100,5 +100,22 @@ mod tests {
             assert_eq!(fs::read(copy.join(path)).unwrap(), fs::read(project.join(path)).unwrap(), "{path}");
         }
         assert!(!copy.join("gone.txt").exists());
+    }
+    /// A link to a file that agents cannot read: its content is not part of the work.
+    #[test]
+    fn the_target_of_a_link_is_left_out() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [project, state, outside] = [dirs[0].path(), dirs[1].path(), dirs[2].path()];
+        fs::write(outside.join("key"), "KEY\n").unwrap();
+        fs::write(project.join("a.txt"), "a\n").unwrap();
+        let snapshot = Snapshot::take(project, state, "t").unwrap();
+        fs::remove_file(project.join("a.txt")).unwrap();
+        for name in ["a.txt", "new.txt"] {
+            std::os::unix::fs::symlink(outside.join("key"), project.join(name)).unwrap();
+        }
+        fs::write(project.join("b.txt"), "b\n").unwrap();
+        let patch = snapshot.patch(project);
+        assert!(!patch.text.contains("KEY") && patch.text.contains("+b"), "{}", patch.text);
+        assert_eq!(patch.left_out, ["a.txt", "new.txt"]);
     }
 }

@@ -166,7 +166,7 @@ fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
     });
     let modes: Vec<(std::path::PathBuf, u32)> = modes.collect();
     for (path, _) in &modes {
-        make_directory(&root, path)?;
+        root.make_directories(path)?;
     }
     for change in &changes {
         match &change.after {
@@ -180,37 +180,19 @@ fn perform(at: &Path, vault: &Vault, changes: &[Change]) -> io::Result<()> {
     Ok(())
 }
 
-fn make_directory(root: &Root, path: &Path) -> io::Result<()> {
-    for path in
-        path.ancestors().collect::<Vec<_>>().into_iter().rev().filter(|path| !path.as_os_str().is_empty())
-    {
-        match fs::create_dir(root.parent(path)?.path()) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made?,
-        }
-    }
-    Ok(())
-}
-
 fn write(root: &Root, vault: &Vault, change: &Change, mark: &Mark) -> io::Result<()> {
     let path = real_path(&change.path);
     let lost =
         || io::Error::new(io::ErrorKind::NotFound, format!("the contents of {} are lost", change.path));
     let body = vault.get(&mark.hash).ok_or_else(lost)?;
     if let Some(above) = path.parent() {
-        make_directory(root, above)?;
+        root.make_directories(above)?;
     }
-    let parent = root.parent(&path)?;
-    let draft = parent.draft();
-    if draft.symlink_metadata().is_ok() {
-        fs::remove_file(&draft)?;
-    }
-    match mark.kind {
-        Kind::Link => symlink(Path::new(std::ffi::OsStr::from_bytes(&body)), &draft)?,
+    root.parent(&path)?.put(|draft| match mark.kind {
+        Kind::Link => symlink(Path::new(std::ffi::OsStr::from_bytes(&body)), draft),
         Kind::File | Kind::Opaque | Kind::Directory => {
-            fs::write(&draft, &body)?;
-            fs::set_permissions(&draft, Permissions::from_mode(mark.mode))?;
+            fs::write(draft, &body)?;
+            fs::set_permissions(draft, Permissions::from_mode(mark.mode))
         }
-    }
-    fs::rename(&draft, parent.path())
+    })
 }

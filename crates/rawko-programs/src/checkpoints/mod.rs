@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use apply::apply_copy;
 pub use apply::{AppliedChange, ApplyError};
+pub(crate) use beneath::{Root, text_inside};
 pub use git::ref_part;
 pub(crate) use git::{Git, ImportRequest};
 pub use merge::{MergeResult, MergedFile, has_markers, merge_lines};

@@ -9,6 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rawko_tools::IgnoreRules;
+
 use super::beneath::{DRAFT, Root};
 use super::names::name_of;
 use super::vault::content_hash;
@@ -188,11 +190,12 @@ fn walk(at: &Path, scope: &Scope) -> ignore::Walk {
     let mut walk = ignore::WalkBuilder::new(at);
     walk.require_git(false).hidden(false).ignore(false).parents(scope.has_parents);
     walk.sort_by_file_name(|one, other| one.cmp(other));
+    let rules = IgnoreRules::of_walk(&mut walk, at, false, scope.has_parents);
     let (excluded, at) = (scope.excluded.clone(), at.to_owned());
     walk.filter_entry(move |entry| {
         let is_excluded = excluded.iter().any(|path| path == entry.path());
         let path = entry.path().strip_prefix(&at).unwrap_or(entry.path());
-        !is_excluded && !is_own(path) && !is_generated(entry.file_name())
+        !is_excluded && !is_own(path) && !is_generated(entry.file_name()) && !rules.is_ignored(entry)
     });
     walk.build()
 }

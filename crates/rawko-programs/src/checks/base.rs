@@ -12,6 +12,7 @@ use super::formats::TestNames;
 use super::named::named_files;
 use super::report::{CheckFinding, CheckReport, CheckResult};
 use super::settings_of;
+use crate::checkpoints::Root;
 
 /// A larger file is only compared, not kept.
 const KEPT_BYTES_MAX: u64 = 256 * 1024;
@@ -212,7 +213,7 @@ impl Base {
 impl KeptFile {
     pub(super) fn read(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-        let body = std::fs::read(path).ok()?;
+        let body = rawko_process::read_regular(path).ok()?;
         let hash = blake3::hash(&body).to_hex()[..32].to_owned();
         let text = (metadata.len() <= KEPT_BYTES_MAX).then(|| String::from_utf8(body).ok()).flatten();
         let link = std::fs::read_link(path).ok().and_then(|target| Some(target.to_str()?.to_owned()));
@@ -231,26 +232,22 @@ impl KeptFile {
         if self.link.is_none() && self.text.is_none() {
             return Ok(false);
         }
-        let place = root.join(path);
-        let folder = place.parent().unwrap_or(root);
-        std::fs::create_dir_all(folder)?;
-        if !folder.canonicalize()?.starts_with(root.canonicalize()?) {
-            return Err(std::io::Error::other("its folder leads outside the project"));
-        }
-        if place.is_dir() && !place.is_symlink() {
+        let inside = Root::open(root)?;
+        let path = inside.without_links(Path::new(path))?;
+        inside.make_directories(path.parent().unwrap_or(Path::new("")))?;
+        let parent = inside.parent(&path)?;
+        let place = parent.path();
+        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             std::fs::remove_dir_all(&place)?;
-        } else if place.symlink_metadata().is_ok() {
-            // One without permissions cannot be overwritten.
-            std::fs::remove_file(&place)?;
         }
-        if let Some(target) = &self.link {
-            symlink(target, &place)?;
-            return Ok(true);
-        }
-        std::fs::write(&place, self.text.as_deref().unwrap_or_default())?;
-        if let Some(mode) = self.mode {
-            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode))?;
-        }
+        parent.put(|draft| {
+            if let Some(target) = &self.link {
+                return symlink(target, draft);
+            }
+            std::fs::write(draft, self.text.as_deref().unwrap_or_default())?;
+            let mode = self.mode.map(std::fs::Permissions::from_mode);
+            mode.map_or(Ok(()), |mode| std::fs::set_permissions(draft, mode))
+        })?;
         Ok(true)
     }
 }

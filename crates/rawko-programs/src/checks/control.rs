@@ -13,6 +13,7 @@ use super::definition::Check;
 use super::exits;
 use super::influence::{self, Influence};
 use crate::changes::{ChangeStatus, FileChange, Snapshot};
+use crate::checkpoints::Root;
 
 const MANIFEST: &str = "swapped.json";
 
@@ -46,7 +47,7 @@ impl Control {
                     before.map(Some)
                 }
                 ChangeStatus::Added | ChangeStatus::Modified => {
-                    let now = fs::read_to_string(root.join(path)).ok();
+                    let now = crate::checkpoints::text_inside(root, Path::new(path));
                     now.and_then(|now| exits::refused(path, before.as_deref(), &now, catches_exits)).map(Some)
                 }
                 ChangeStatus::Deleted => None,
@@ -79,8 +80,14 @@ impl Control {
     pub fn apply(&self, root: &Path, folder: &Path) -> io::Result<()> {
         Self::recover(root, folder)?;
         rawko_settings::make_private(folder)?;
-        for (number, swap) in self.swaps.iter().enumerate() {
-            let place = root.join(&swap.path);
+        // A directory may have become a link out of the project since: nothing is written there.
+        let inside = Root::open(root)?;
+        let resolved = self.swaps.iter().map(|swap| Ok((inside.without_links(Path::new(&swap.path))?, swap)));
+        let swaps: Vec<(PathBuf, &Swap)> = resolved.collect::<io::Result<_>>()?;
+        for (number, (path, _)) in swaps.iter().enumerate() {
+            // The path leads through the open directory.
+            let Ok(parent) = inside.parent(path) else { continue };
+            let place = parent.path();
             let Ok(about) = place.symlink_metadata() else { continue };
             if about.is_symlink() {
                 symlink(fs::read_link(&place)?, kept(folder, number))?;
@@ -89,17 +96,10 @@ impl Control {
             }
         }
         fs::write(folder.join(MANIFEST), serde_json::to_vec(&self.swaps)?)?;
-        for swap in &self.swaps {
-            let place = root.join(&swap.path);
+        for (path, swap) in &swaps {
             match &swap.text {
-                None => remove(&place)?,
-                Some(text) => {
-                    fs::create_dir_all(place.parent().unwrap_or(root))?;
-                    if place.is_symlink() {
-                        remove(&place)?;
-                    }
-                    fs::write(&place, text)?;
-                }
+                None => remove(&inside, path)?,
+                Some(text) => put(&inside, path, text)?,
             }
         }
         Ok(())
@@ -113,13 +113,25 @@ impl Control {
             Err(error) => return Err(error),
         };
         let swaps: Vec<Swap> = serde_json::from_slice(&manifest)?;
+        let inside = Root::open(root)?;
         for (number, swap) in swaps.iter().enumerate() {
-            let (place, kept) = (root.join(&swap.path), kept(folder, number));
-            remove(&place)?;
+            let (path, kept) = (Path::new(&swap.path), kept(folder, number));
+            // A directory that became a link out of the project during the run is none of the project's.
+            let path = inside.without_links(path).or_else(|_| {
+                inside.remove_links_above(path)?;
+                inside.without_links(path)
+            })?;
+            remove(&inside, &path)?;
+            let directory = path.parent().unwrap_or(Path::new(""));
             match kept.symlink_metadata() {
-                Ok(about) if about.is_symlink() => symlink(fs::read_link(&kept)?, &place)?,
-                Ok(_) => drop(fs::copy(&kept, &place)?),
-                Err(_) => remove_empty_folders(root, &place),
+                Ok(about) => {
+                    inside.make_directories(directory)?;
+                    inside.parent(&path)?.put(|draft| match about.is_symlink() {
+                        true => symlink(fs::read_link(&kept)?, draft),
+                        false => fs::copy(&kept, draft).map(drop),
+                    })?;
+                }
+                Err(_) => remove_empty_folders(&inside, &path),
             }
         }
         remove_folder(folder)
@@ -132,20 +144,32 @@ fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &Snapshot) -
     let is_about = |text: String| words.iter().any(|word| text.contains(word));
     let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
     let tests = snapshot.paths().filter(|path| crate::changes::is_test(path)).chain(changed);
-    tests.filter_map(|path| fs::read_to_string(root.join(path)).ok()).any(is_about)
+    tests.filter_map(|path| crate::checkpoints::text_inside(root, Path::new(path))).any(is_about)
 }
 
 fn kept(folder: &Path, number: usize) -> PathBuf {
     folder.join(number.to_string())
 }
 
-fn remove(place: &Path) -> io::Result<()> {
-    match fs::remove_file(place) {
+fn remove(inside: &Root, path: &Path) -> io::Result<()> {
+    let removed = inside.parent(path).and_then(|parent| fs::remove_file(parent.path()));
+    match removed {
         Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Err(error)
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a text in place of a file, with the permissions of the file.
+fn put(inside: &Root, path: &Path, text: &str) -> io::Result<()> {
+    inside.make_directories(path.parent().unwrap_or(Path::new("")))?;
+    let parent = inside.parent(path)?;
+    let before = parent.path().symlink_metadata().ok().filter(fs::Metadata::is_file);
+    parent.put(|draft| {
+        fs::write(draft, text)?;
+        before.map_or(Ok(()), |before| fs::set_permissions(draft, before.permissions()))
+    })
 }
 
 fn remove_folder(folder: &Path) -> io::Result<()> {
@@ -156,9 +180,9 @@ fn remove_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// A file that agents deleted with its folder leaves an empty folder behind.
-fn remove_empty_folders(root: &Path, place: &Path) {
-    for folder in place.ancestors().skip(1).take_while(|folder| *folder != root) {
-        if fs::remove_dir(folder).is_err() {
+fn remove_empty_folders(inside: &Root, path: &Path) {
+    for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+        if inside.parent(folder).and_then(|parent| fs::remove_dir(parent.path())).is_err() {
             return;
         }
     }
@@ -258,5 +282,44 @@ mod tests {
         assert!(!root.join("tests/old").exists() && !folder.exists());
         Control::recover(root, &folder).unwrap();
         assert_eq!(read("conftest.py").as_deref(), Some("x\n"));
+    }
+    /// A directory of tests that became a link: neither the run nor its end writes through it.
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let before = [("tests/test_a.py", "evil\n"), ("src/a.py", "1\n")];
+        let (project, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, state) = (project.path(), tempfile::tempdir().unwrap());
+        before.iter().for_each(|(path, text)| write(root, path, text));
+        let snapshot = Snapshot::take(root, state.path(), "t").unwrap();
+        let theirs = outside.path().join("test_a.py");
+        fs::write(&theirs, "mine\n").unwrap();
+        fs::rename(root.join("tests"), root.join("moved")).unwrap();
+        symlink(outside.path(), root.join("tests")).unwrap();
+        let control = Control::of(root, &snapshot, &snapshot.changes(root), &[]);
+        assert_eq!(control.paths(), ["tests/test_a.py"]);
+        let folder = state.path().join("control");
+        assert!(control.apply(root, &folder).is_err());
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine\n");
+        Control::recover(root, &folder).unwrap();
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine\n");
+        // The link appears while the control run works.
+        fs::remove_file(root.join("tests")).unwrap();
+        write(root, "tests/test_a.py", "changed\n");
+        let control = Control::of(root, &snapshot, &snapshot.changes(root), &[]);
+        control.apply(root, &folder).unwrap();
+        assert_eq!(fs::read_to_string(root.join("tests/test_a.py")).unwrap(), "evil\n");
+        fs::remove_dir_all(root.join("tests")).unwrap();
+        symlink(outside.path(), root.join("tests")).unwrap();
+        Control::recover(root, &folder).unwrap();
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine\n");
+        assert_eq!(fs::read_to_string(root.join("tests/test_a.py")).unwrap(), "changed\n");
+        // The file itself.
+        fs::remove_file(root.join("tests/test_a.py")).unwrap();
+        symlink(&theirs, root.join("tests/test_a.py")).unwrap();
+        let control = Control::of(root, &snapshot, &snapshot.changes(root), &[]);
+        control.apply(root, &folder).unwrap();
+        Control::recover(root, &folder).unwrap();
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine\n");
+        assert!(root.join("tests/test_a.py").is_symlink());
     }
 }

@@ -140,5 +140,5 @@ fn make(root: &Path) -> Vec<Check> {
 }
 
 fn read(root: &Path, file: &str) -> Option<String> {
-    std::fs::read_to_string(root.join(file)).ok()
+    String::from_utf8(rawko_process::read_regular(&root.join(file)).ok()?).ok()
 }

@@ -135,7 +135,9 @@ impl NamedFiles {
     fn take_sourced(&mut self, root: &Path, cwd: &Path) {
         let mut scripts: Vec<String> = self.existing.iter().cloned().collect();
         while let Some(script) = scripts.pop() {
-            let text = std::fs::read(root.join(&script)).ok().filter(|text| text.len() <= SCRIPT_BYTES_MAX);
+            let text = rawko_process::read_regular(&root.join(&script))
+                .ok()
+                .filter(|text| text.len() <= SCRIPT_BYTES_MAX);
             let Some(text) = text.and_then(|text| String::from_utf8(text).ok()) else { continue };
             let folder = Path::new(&script).parent().unwrap_or(Path::new(""));
             for words in text.lines().flat_map(shell_commands) {

@@ -1,6 +1,6 @@
 //! Runs checks one after the other and combines their results.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -13,6 +13,7 @@ use super::formats::{Counted, Output, count, without_report};
 use super::lsp::{self, LanguageServers};
 use super::process::{self, Ending};
 use super::report::{CheckFinding, CheckReport, CheckResult};
+use crate::checkpoints::Root;
 
 /// Placeholder for the report path in arguments.
 const REPORT: &str = "{report}";
@@ -76,14 +77,21 @@ async fn run(
     if let Format::Lsp { files } = &check.format {
         return lsp::ask(servers, launch, &cwd, files, check.timeout).await;
     }
-    let report =
-        folder.as_ref().map(Folder::report).or_else(|| check.report.as_ref().map(|path| root.join(path)));
-    let before = report.as_deref().and_then(stamp);
+    let report = match &folder {
+        Some(folder) => Some((folder.0.as_path(), PathBuf::from(REPORT_FILE))),
+        None => check.report.as_ref().map(|path| match (path.parent(), path.file_name()) {
+            // Settings may name a place outside the project.
+            (Some(above), Some(name)) if path.is_absolute() => (above, PathBuf::from(name)),
+            _ => (root, path.clone()),
+        }),
+    };
+    let before = report.as_ref().and_then(|(root, path)| stamp(&root.join(path)));
     let ending = process::run(launch, check.timeout).await.map_err(|error| not_started(check, &error))?;
     match ending {
         Ending::Exited { status, stdout, stderr } => {
             // Ignore a report left by an earlier run.
-            let written = report.as_deref().filter(|path| stamp(path) != before).and_then(read_report);
+            let written = report.as_ref().filter(|(root, path)| stamp(&root.join(path)) != before);
+            let written = written.and_then(|(root, path)| read_report(root, path));
             let output = Output { exit_code: status.code(), stdout, stderr, report: written };
             let is_missing = report.is_some() && output.report.is_none();
             Ok(if is_missing { without_report(&output) } else { count(&check.format, &output) })
@@ -95,7 +103,7 @@ async fn run(
 
 /// Returns the modification time and length of a file.
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
+    let metadata = std::fs::symlink_metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
@@ -150,11 +158,17 @@ fn not_started(check: &Check, error: &LaunchError) -> String {
     }
 }
 
-fn read_report(path: &Path) -> Option<String> {
-    let length = std::fs::metadata(path).ok()?.len();
-    let bytes = (length <= REPORT_BYTES_MAX).then(|| std::fs::read(path).ok()).flatten()?;
+/// Reads a report. The check may have made it a link to a file that only this process can read, or a pipe.
+fn read_report(root: &Path, path: &Path) -> Option<String> {
+    let inside = Root::open(root).ok()?;
+    let file = inside.file(&inside.without_links(path).ok()?).ok()?;
+    let found = file.metadata().ok().filter(|found| found.is_file() && found.len() <= REPORT_BYTES_MAX)?;
+    let mut bytes = Vec::new();
+    file.take(found.len()).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+const REPORT_FILE: &str = "report";
 
 /// A folder for one report, removed after reading.
 struct Folder(PathBuf);
@@ -175,7 +189,7 @@ impl Folder {
     }
 
     fn report(&self) -> PathBuf {
-        self.0.join("report")
+        self.0.join(REPORT_FILE)
     }
 }
 

@@ -220,7 +220,8 @@ fn whole(folder: &Path, file: &str) -> (String, String) {
 }
 
 fn read(folder: &Path, file: &str) -> String {
-    std::fs::read_to_string(folder.join(file)).unwrap_or_default()
+    let bytes = rawko_process::read_regular(&folder.join(file)).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The scripts that the command runs, with npm's `pre` and `post` scripts and those that they run in turn.

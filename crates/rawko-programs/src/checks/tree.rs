@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rawko_settings::{Environment, StateDir};
+use rawko_tools::IgnoreRules;
 
 /// Larger files are hashed by length and time: reading them after every round would take longer than the round.
 const READ_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -34,10 +35,11 @@ fn walk(root: &Path) -> ignore::Walk {
     // A home directory may be the project.
     let state = StateDir::of(&Environment::of_process()).ok();
     let state = state.and_then(|state| state.below(&root.canonicalize().ok()?)).map(|path| root.join(path));
+    let rules = IgnoreRules::of_walk(&mut walk, root, true, true);
     walk.filter_entry(move |entry| {
         let is_own = entry.depth() == 1 && (entry.file_name() == ".git" || entry.file_name() == ".rawko");
         let is_state = state.as_deref() == Some(entry.path());
-        !is_own && !is_state && !is_generated(entry.file_name())
+        !is_own && !is_state && !is_generated(entry.file_name()) && !rules.is_ignored(entry)
     });
     walk.build()
 }

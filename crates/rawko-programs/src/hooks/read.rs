@@ -31,7 +31,9 @@ impl CommandHooks {
         let (mut all, mut problems) = (CommandHooks::default(), Vec::new());
         let mut seen = Vec::new();
         for (path, shown) in files {
-            let text = match std::fs::read_to_string(&path) {
+            let text = match rawko_process::read_regular(&path)
+                .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+            {
                 Ok(text) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {

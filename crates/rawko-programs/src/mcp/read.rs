@@ -61,7 +61,8 @@ pub fn read_mcp_file(
     project_root: &Path,
     environment: &Environment,
 ) -> (Vec<McpConfig>, Source, Vec<Finding>) {
-    match std::fs::read_to_string(project_root.join(MCP_FILE)) {
+    let bytes = rawko_process::read_regular(&project_root.join(MCP_FILE));
+    match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
         Ok(text) => {
             let source = Source::new(MCP_FILE, text);
             let (configs, findings) = read_mcp(&source, environment, project_root);

@@ -47,12 +47,21 @@ pub(super) fn check_unprotected(place: &Path) -> Result<(), Refused> {
 /// Like [`check_unprotected`], for a file that exists: it may also be the target of a protected link.
 pub(super) fn check_existing(root: &Path, place: &Path) -> Result<(), Refused> {
     check_unprotected(place)?;
+    check_repository(root, place)?;
     if rawko_process::is_pinned(&root.join(place)) {
         return Err(protected(place, "the program of a server, a service or an agent"));
     }
     match ProtectedPaths::is_link_target(root, place) {
         true => Err(protected(place, "the target of a protected link")),
         false => Ok(()),
+    }
+}
+
+/// Rejects writes into a bare repository, and the file that would complete one: git obeys its configuration.
+pub(super) fn check_repository(root: &Path, place: &Path) -> Result<(), Refused> {
+    match rawko_process::git_directory_with(root, place) {
+        Some(_) => Err(protected(place, "a git directory")),
+        None => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use rawko_chart::is_unprintable;
+use rawko_process::protected_name;
 
 /// Depth of the search for links below a protected directory.
 const DEPTH_MAX: usize = 4;
@@ -15,25 +16,19 @@ const ENTRIES_MAX: usize = 4_000;
 pub struct ProtectedPaths;
 
 impl ProtectedPaths {
-    /// Directories whose whole content is protected, at any depth of the project.
-    pub const DIRECTORIES: [&'static str; 26] = rawko_process::PROTECTED_DIRECTORIES;
-    /// Files, at any depth of the project.
-    pub const FILES: [&'static str; 43] = rawko_process::PROTECTED_FILES;
-
     /// Returns the protected part of a path below the project: `.rawko` in `a/.rawko/config.yaml`. Case is ignored,
     /// because the file system may ignore it.
     pub fn part_of(path: &Path) -> Option<&'static str> {
-        let names: Vec<String> = path
-            .components()
-            .filter_map(|part| match part {
-                Component::Normal(name) => Some(folded(&name.to_string_lossy())),
-                Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
-            })
-            .collect();
-        let directory =
-            Self::DIRECTORIES.into_iter().find(|directory| names.iter().any(|name| name == directory));
-        let last = names.last()?;
-        directory.or_else(|| Self::FILES.into_iter().find(|file| last == file))
+        let mut directory = None;
+        for part in path.components() {
+            let Component::Normal(name) = part else { continue };
+            let name = folded(&name.to_string_lossy());
+            if let Some(found) = protected_name(directory.as_deref(), &name) {
+                return Some(found);
+            }
+            directory = Some(name);
+        }
+        None
     }
 
     /// Returns the protected paths that exist at the root of a project.
@@ -99,7 +94,11 @@ mod tests {
             ("rawko/config.yaml", None),
             (".github/workflows/ci.yml", None),
             (".gitignore", None),
-            ("agents.md/readme", None),
+            ("agents.md/readme", Some("agents.md")),
+            (".github/prompts/x.prompt.md", Some(".github/prompts")),
+            ("a/x.code-workspace", Some("*.code-workspace")),
+            (".Helix/config.toml", Some(".helix")),
+            (".hg/hgrc", Some(".hg")),
         ] {
             assert_eq!(ProtectedPaths::part_of(Path::new(path)), expected, "{path}");
         }

@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::fs::{Gid, Uid};
 
-use super::place::{check_existing, check_unprotected};
+use super::place::{check_existing, check_repository, check_unprotected};
 use super::{OpenError, Project, SOURCE, own_state};
 use crate::outcome::{Failure, Refused};
 
@@ -103,6 +103,7 @@ impl Project {
     fn fresh(&self, path: &str, relative: &Path) -> Result<Target, Failure> {
         // Check the given path before creating directories; the real path is checked afterwards.
         check_unprotected(relative)?;
+        check_repository(&self.root, relative)?;
         let Some(name) = relative.file_name() else { return Err(format!("`{path}` is a directory").into()) };
         if self.root.join(relative).is_symlink() {
             return Err(leads_out(path).into());

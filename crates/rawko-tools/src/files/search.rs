@@ -7,6 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 use crate::confine::Project;
+use crate::ignored::IgnoreRules;
 use crate::outcome::Failure;
 
 const FILES_MAX: usize = 200_000;
@@ -40,9 +41,13 @@ impl Search {
         let (old_state, state) = (project.root().join(".rawko/state"), project.state());
         let mut walk = WalkBuilder::new(&search.base);
         walk.hidden(false).require_git(false).follow_links(false).sort_by_file_path(Path::cmp);
+        let rules = IgnoreRules::of_walk(&mut walk, &search.base, true, true);
         walk.filter_entry(move |entry| {
             let path = entry.path();
-            entry.file_name() != ".git" && path != old_state && state.as_deref() != Some(path)
+            !rules.is_ignored(entry)
+                && entry.file_name() != ".git"
+                && path != old_state
+                && state.as_deref() != Some(path)
         });
         for entry in walk.build().filter_map(Result::ok) {
             if search.files.len() >= FILES_MAX || search.is_over() {

@@ -55,10 +55,14 @@ pub fn shown(tool: &str, input: &Value, root: &Path) -> (String, Vec<(&'static s
 }
 
 fn before(root: &Path, path: &str) -> String {
-    let path = root.join(path);
-    let is_small =
-        std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.len() < FILE_BYTES_MAX);
-    if is_small { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+    // The call is refused later if it leads out of the project; nothing of such a file is stored with the question.
+    let real = root.join(path).canonicalize().ok();
+    let real = real.filter(|real| root.canonicalize().is_ok_and(|root| real.starts_with(root)));
+    let small = real.filter(|path| {
+        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() < FILE_BYTES_MAX)
+    });
+    let text = small.and_then(|path| String::from_utf8(rawko_process::read_regular(&path).ok()?).ok());
+    text.unwrap_or_default()
 }
 
 fn first_line(text: &str) -> String {
@@ -91,12 +95,29 @@ fn diff(old: &str, new: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::diff;
+    use super::{before, diff};
 
     #[test]
     fn a_diff_has_the_lines_that_change() {
         assert_eq!(diff("a\nb\nc\n", "a\nx\ny\nc\n"), "@@ line 2 @@\n-b\n+x\n+y");
         assert_eq!(diff("", "a\n"), "@@ line 1 @@\n+a");
         assert_eq!(diff("a\na\n", "a\n"), "@@ line 2 @@\n-a");
+    }
+
+    #[test]
+    fn a_question_shows_nothing_from_outside() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("project");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(directory.path().join("key"), "KEY").unwrap();
+        std::fs::write(root.join("a"), "text").unwrap();
+        std::os::unix::fs::symlink("../key", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("a", root.join("inner")).unwrap();
+        let outside = directory.path().join("key").display().to_string();
+        for (path, expected) in
+            [("a", "text"), ("inner", "text"), ("link", ""), ("../key", ""), (&outside, ""), ("none", "")]
+        {
+            assert_eq!(before(&root, path), expected, "{path}");
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! `machine_registry` documents on disk: entries with their files, and the problems of those files.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use rawko_chart::codes::project::{REGISTRY_FILE_MISSING, REGISTRY_MISMATCH};
@@ -21,7 +20,7 @@ pub(super) fn read(path: &Path, source: &Source) -> (Vec<Registered>, Vec<Findin
     let mut registered = Vec::new();
     for entry in entries {
         let path = folder.join(&entry.src);
-        match fs::read(&path) {
+        match rawko_process::read_regular(&path) {
             Ok(bytes) => {
                 findings.extend(mismatch(&entry, &bytes));
                 registered.push(Registered { id: entry.id, version: entry.version, path });

@@ -181,7 +181,7 @@ impl AuthorityFiles {
     pub(super) fn take(&mut self, root: &Path, path: &Path) -> io::Result<()> {
         let (content, stamp) = match fs::metadata(path) {
             Ok(about) if about.is_file() => {
-                let content = fs::read(path).map_err(|error| named(path, &error))?;
+                let content = rawko_process::read_regular(path).map_err(|error| named(path, &error))?;
                 (content, stamp(&about))
             }
             Ok(about) => {

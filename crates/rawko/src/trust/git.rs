@@ -10,12 +10,12 @@ use super::files::AuthorityFiles;
 /// Adds the hooks and the commands in the configuration of the repository around a project.
 pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
     let Some(directory) = git_directory(root) else { return Ok(()) };
-    let common = match fs::read_to_string(directory.join("commondir")) {
+    let common = match text_of(&directory.join("commondir")) {
         Ok(text) => directory.join(text.trim()),
         Err(_) => directory.clone(),
     };
     for path in [common.join("config"), directory.join("config.worktree")] {
-        let Ok(bytes) = fs::read(&path) else { continue };
+        let Ok(bytes) = rawko_process::read_regular(&path) else { continue };
         let commands = commands(&String::from_utf8_lossy(&bytes));
         if !commands.is_empty() {
             all.insert(root, &path, commands.as_bytes())?;
@@ -23,11 +23,22 @@ pub(super) fn read(root: &Path, all: &mut AuthorityFiles) -> io::Result<()> {
     }
     hooks(root, &common, all)?;
     let full = root.canonicalize()?;
+    // Attributes that no diff shows, and another repository in place of this one.
+    all.take(root, &common.join("info/attributes"))?;
+    if directory.ends_with(".git") {
+        all.take(root, &directory.join("commondir"))?;
+    }
+    // The content of what the configuration names decides, too.
+    let around = full.ancestors().find(|directory| directory.join(".git").exists());
+    for path in around.into_iter().flat_map(rawko_process::files_named_by_git) {
+        let path = path.strip_prefix(&full).map_or_else(|_| path.clone(), |below| root.join(below));
+        all.walk(root, &path, &[], 1)?;
+    }
     for submodule in rawko_process::submodule_directories(&full) {
         let submodule =
             submodule.strip_prefix(&full).map_or_else(|_| submodule.clone(), |below| root.join(below));
         let path = submodule.join("config");
-        let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
+        let text = rawko_process::read_regular(&path).unwrap_or_default();
         let commands = commands(&String::from_utf8_lossy(&text));
         // Every submodule has the place of its files.
         let commands: Vec<&str> =
@@ -51,6 +62,10 @@ fn hooks(root: &Path, directory: &Path, all: &mut AuthorityFiles) -> io::Result<
     Ok(())
 }
 
+fn text_of(path: &Path) -> io::Result<String> {
+    String::from_utf8(rawko_process::read_regular(path)?).map_err(io::Error::other)
+}
+
 /// Returns the git directory of a project: `.git` of the root or of the nearest parent, also through a `gitdir:` file.
 fn git_directory(root: &Path) -> Option<PathBuf> {
     let full = root.canonicalize().ok()?;
@@ -62,7 +77,7 @@ fn git_directory(root: &Path) -> Option<PathBuf> {
     if place.is_dir() {
         return Some(place);
     }
-    let text = fs::read_to_string(&place).ok()?;
+    let text = text_of(&place).ok()?;
     Some(around.join(text.trim().strip_prefix("gitdir:")?.trim()))
 }
 

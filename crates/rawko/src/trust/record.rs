@@ -16,6 +16,7 @@ use crate::{state_directory, times};
 /// Directory below the state directory.
 const FOLDER: &str = "trust";
 const VERSION: u32 = 1;
+const IN_CALL: &str = "a command of an agent or service cannot trust a project; run it in your own shell";
 
 /// The trusted content of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ impl TrustRecord {
 
     /// Writes the record; another process sees the old one or the new one.
     pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        if super::is_in_call() {
+            return Err(Failure::Invalid(IN_CALL.to_owned()));
+        }
         self.trusted_ms = times::now_ms();
         let folder = state_directory::create(FOLDER)?;
         let path = folder.join(file_name(&self.project));

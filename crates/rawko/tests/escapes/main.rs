@@ -14,6 +14,7 @@ mod connections;
 mod hook;
 mod kernel;
 mod launcher;
+mod left_behind;
 mod means;
 mod portable;
 mod questions;

@@ -1,6 +1,7 @@
 //! Trust, settings that only narrow, protected files, limits of agent files, and terminal injection.
 
 mod agents;
+mod changes;
 mod files;
 mod server;
 mod settings;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use globset::{Glob, GlobSetBuilder};
+use rawko_tools::IgnoreRules;
 
 const FILES_MAX: usize = 500;
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -23,7 +24,10 @@ pub(super) fn open(root: &Path, patterns: &[String]) -> Result<Vec<OpenFile>, St
         set.add(Glob::new(pattern).map_err(|error| error.to_string())?);
     }
     let set = set.build().map_err(|error| error.to_string())?;
-    let walk = ignore::WalkBuilder::new(root).require_git(false).sort_by_file_name(|a, b| a.cmp(b)).build();
+    let mut walk = ignore::WalkBuilder::new(root);
+    walk.require_git(false).sort_by_file_name(|a, b| a.cmp(b));
+    let rules = IgnoreRules::of_walk(&mut walk, root, true, true);
+    let walk = walk.filter_entry(move |entry| !rules.is_ignored(entry)).build();
     let mut opened = Vec::new();
     for entry in walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
         let Ok(shown) = entry.path().strip_prefix(root) else { continue };

@@ -24,6 +24,17 @@ const LINES: [(&str, &str); 10] = [
     ("the terminal", "sh -c ': < /dev/tty' && echo ESCAPED"),
     ("a signal to the host", "kill -0 $HOST && echo ESCAPED"),
 ];
+/// Changes of files of authority, which the kernel does not prevent here: each is undone when the call ends. The script leaves
+/// a note that it could make it.
+const CHANGES: [(&str, &str); 7] = [
+    (".rawko/config.yaml", "echo '# EVIL' >> .rawko/config.yaml"),
+    (".rawko/agents/dev.md", "rm -rf .rawko/agents"),
+    (".mcp.json", "mv .mcp.json moved && echo EVIL > .mcp.json"),
+    ("AGENTS.md", "rm AGENTS.md && ln -s keys/id AGENTS.md"),
+    (".claude/settings.json", "mv .claude c && mkdir .claude && echo EVIL > .claude/settings.json"),
+    (".git/config", "printf '[core]\\n\\tfsmonitor = EVIL\\n' >> .git/config"),
+    (".vscode/tasks.json", "echo EVIL > .vscode/tasks.json"),
+];
 const CONTROL: &str = "grep KEY keys/id && touch results/made && try 'call(39) > 0 and print(\"WORKS\")'";
 
 pub(crate) fn run(user: User) -> (usize, usize, Vec<String>) {
@@ -48,6 +59,7 @@ statechart:
     over: {type: final}
 ";
         scene.write("bare.yaml", chart);
+        scene.write(".vscode/tasks.json", "{}");
         let lines = LINES.iter().map(|(_, line)| *line).chain([CONTROL]);
         let lines: String = lines
             .enumerate()
@@ -55,11 +67,18 @@ statechart:
                 format!("echo '== {number}' >> results/bare\n( {line} ) >> results/bare 2>&1\n")
             })
             .collect();
-        scene.write("bare.sh", &format!("{}{lines}", scene.prelude()));
+        let changes: String = CHANGES
+            .iter()
+            .enumerate()
+            .map(|(number, (_, line))| format!("( {line} ) && touch results/changed-{number}\n"))
+            .collect();
+        scene.write("bare.sh", &format!("{}{lines}{changes}", scene.prelude()));
         let steps = json!([{"tool_calls": [{"name": "Bash", "input": {"command": "bash bare.sh"}}]}, {"text": "done"}]);
         scene.write(".rawko/script.json", &json!([{"agent": "dev", "steps": steps}]).to_string());
         scene.own();
         scene.trusted();
+        let read = |(file, _): &(&str, &str)| fs::read_to_string(scene.root.join(file)).unwrap_or_default();
+        let before: Vec<String> = CHANGES.iter().map(read).collect();
         let done = without_namespaces(&scene);
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         let text = fs::read_to_string(scene.root.join("results/bare")).unwrap_or_default();
@@ -69,6 +88,12 @@ statechart:
                 let part = parts.get(number).copied().unwrap_or("ESCAPED: did not run");
                 results
                     .push((format!("without namespaces: {name}: {part}{said}"), !part.contains("ESCAPED")));
+            }
+            for (number, change) in CHANGES.iter().enumerate() {
+                let was_made = scene.root.join(format!("results/changed-{number}")).exists();
+                let now = read(change);
+                let held = was_made && now == before[number] && !scene.root.join(change.0).is_symlink();
+                results.push((format!("without namespaces: {} is changed: {now}", change.0), held));
             }
             results.push((format!("control without namespaces: {text}{said}"), text.contains("WORKS")));
             let is_named = said.matches("the sandbox has no PID namespace").count() == 1;

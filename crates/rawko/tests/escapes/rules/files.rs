@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::support::{SETTINGS, Tally, WORKER, Yard};
 
 /// Paths that are refused.
-const PATHS: [&str; 31] = [
+const PATHS: [&str; 55] = [
     ".rawko/config.yaml",
     "./.rawko/config.yaml",
     "src/../.rawko/config.yaml",
@@ -38,6 +38,32 @@ const PATHS: [&str; 31] = [
     "target.md",
     "target-folder/evil.md",
     "sub/.rawko/config.yaml",
+    // What other programs obey.
+    "AGENT.md",
+    ".helix/languages.toml",
+    ".hg/hgrc",
+    ".jj/repo/config.toml",
+    "x.code-workspace",
+    "lefthook-local.yml",
+    ".junie/guidelines.md",
+    ".github/prompts/x.prompt.md",
+    ".GitHub/Instructions/x.md",
+    ".config/mise/config.toml",
+    ".mise.toml",
+    ".tool-versions",
+    ".nvim.lua",
+    ".idea/workspace.xml",
+    ".zed/tasks.json",
+    ".pdbrc",
+    ".Rprofile",
+    ".gdbinit",
+    ".clinerules-code",
+    ".kilocode/rules/x.md",
+    // Files of a bare repository, and those that would complete one.
+    "bare/config",
+    "half/refs/keep",
+    "half2/objects/x/y",
+    "led/commondir",
 ];
 
 pub(super) fn attempt(tally: &mut Tally) {
@@ -54,6 +80,18 @@ pub(super) fn attempt(tally: &mut Tally) {
         Yard::with_calls(&calls, &[("AGENTS.md", "name\n"), ("notes.md", "name\n"), ("target.md", WORKER)]);
     yard.write("target-folder/x.md", "---\nname: x\ndescription: X.\n---\nHi.\n");
     yard.write("src/a.txt", "");
+    for (file, text) in [
+        ("bare/HEAD", "ref: refs/heads/main\n"),
+        ("bare/objects/keep", ""),
+        ("bare/refs/keep", ""),
+        ("half/HEAD", "ref: refs/heads/main\n"),
+        ("half/objects/keep", ""),
+        ("half2/HEAD", "ref: refs/heads/main\n"),
+        ("half2/refs/keep", ""),
+        ("led/HEAD", "ref: refs/heads/main\n"),
+    ] {
+        yard.write(file, text);
+    }
     let root = yard.root();
     symlink(".rawko", root.join("link")).unwrap();
     symlink(".rawko/agents", root.join("agents-link")).unwrap();
@@ -66,6 +104,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     let before = [".rawko/config.yaml", "target.md", "AGENTS.md"].map(|path| yard.read(path));
     let (run, audit) = yard.trust().probe("a");
     assert_eq!(run.code, Some(0), "{run:?}");
+    tally.row("a directory that completes a repository", !yard.has("half/refs"), yard.has("half/HEAD"));
     let control =
         yard.read("made.txt").as_deref() == Some("EVIL") && yard.read("notes.md").unwrap().contains("EVIL");
     for path in PATHS {

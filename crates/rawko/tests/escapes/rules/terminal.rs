@@ -59,7 +59,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     let review = yard.run(&["trust"]);
     tally.row("trust", is_clean(&review.stdout) && is_clean(&review.stderr), review.code == Some(52));
     yard.trust();
-    let commands: [(&[&str], bool); 45] = [
+    let commands: [(&[&str], bool); 69] = [
         (&["run", "probe.yaml", "--id", "p"], true),
         (&["run", "probe.yaml", "--id", "q", "-v"], true),
         (&["run", "probe.yaml", "--id", "r", "--output-format", "json"], true),
@@ -106,6 +106,30 @@ pub(super) fn attempt(tally: &mut Tally) {
         (&["schema", EVIL_TASK], true),
         (&[EVIL_TASK], true),
         (&["show", "p", EVIL_TASK], true),
+        (&["attach", EVIL_TASK], true),
+        (&["diff", EVIL_TASK], true),
+        (&["undo", EVIL_TASK], true),
+        (&["pause", EVIL_TASK], true),
+        (&["resume", EVIL_TASK], true),
+        (&["cancel", EVIL_TASK], true),
+        (&["fork", EVIL_TASK], true),
+        (&["send", EVIL_TASK, "X"], true),
+        (&["worktrees", "merge", EVIL_TASK], true),
+        (&["import", EVIL_TASK], true),
+        (&["verify", "broken.yaml"], true),
+        (&["test", EVIL_TASK], true),
+        (&["instance", "export", EVIL_TASK, "x"], true),
+        (&["instance", "import", EVIL_TASK], true),
+        (&["replay", EVIL_TASK], true),
+        (&["simulate", "broken.yaml"], true),
+        (&["graph", "broken.yaml"], true),
+        (&["restore", EVIL_TASK], true),
+        (&["prune", "--outcome", EVIL_TASK], true),
+        (&["triggers", EVIL_TASK], true),
+        (&["queue", "remove", EVIL_TASK], true),
+        (&["ps", "--status", EVIL_TASK], true),
+        (&["acp", EVIL_TASK], true),
+        (&["lsp", EVIL_TASK], true),
     ];
     for (args, shows) in commands {
         let run = yard.run(args);

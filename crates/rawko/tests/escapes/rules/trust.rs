@@ -1,15 +1,15 @@
 //! Files of a project are used only after a person trusted them.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use super::server;
 use super::support::{CHART, SETTINGS, Tally, Yard};
+use super::{changes, server};
 
 /// Leaves a file if the project's own MCP server is started.
-const MCP: &str = r#"{"mcpServers": {"evil": {"command": "touch", "args": ["started"]}}}"#;
-const REGISTERED: &str = "statechart: {id: extra, initial: a, states: {a: {type: final}}}\n";
+pub(super) const MCP: &str = r#"{"mcpServers": {"evil": {"command": "touch", "args": ["started"]}}}"#;
+pub(super) const REGISTERED: &str = "statechart: {id: extra, initial: a, states: {a: {type: final}}}\n";
 
 /// Waits for an answer or an event.
 const WAITING: &str = "\
@@ -27,7 +27,7 @@ statechart:
 
 pub(super) fn attempt(tally: &mut Tally) {
     commands(tally);
-    changes(tally);
+    changes::attempt(tally);
     environment(tally);
     records(tally);
     readers(tally);
@@ -39,7 +39,7 @@ pub(super) fn attempt(tally: &mut Tally) {
     stores(tally);
 }
 
-fn yard() -> Yard {
+pub(super) fn yard() -> Yard {
     let calls = ["{name: Write, input: {path: made.txt, content: x}}".to_owned()];
     Yard::with_calls(
         &calls,
@@ -88,69 +88,6 @@ fn commands(tally: &mut Tally) {
         // A worker without Restate would wait for it.
         let control = args[0] == "worker" || !yard.trust().run_with(args, CHART).says("not trusted");
         tally.row(format!("untrusted: rawko {}", args.join(" ")), held, control);
-    }
-}
-
-/// Every change of a file with authority asks again; other changes do not.
-fn changes(tally: &mut Tally) {
-    type Change = (&'static str, fn(&Yard), bool);
-    let changes: [Change; 26] = [
-        ("settings", |it| it.write(".rawko/config.yaml", &format!("{SETTINGS}# more\n")), true),
-        ("a new agent", |it| it.write(".rawko/agents/new.md", "---\nname: new\n---\nHi.\n"), true),
-        (
-            "a changed agent",
-            |it| it.write(".rawko/agents/worker.md", "---\nname: worker\n---\nEvil.\n"),
-            true,
-        ),
-        ("a removed agent", |it| fs::remove_file(it.root().join(".rawko/agents/worker.md")).unwrap(), true),
-        ("a chart", |it| it.write(".rawko/charts/agent.yaml", REGISTERED), true),
-        ("an uploaded chart", |it| it.write(".rawko/charts/uploaded/x@1.yaml", REGISTERED), true),
-        ("a prompt", |it| it.write(".rawko/prompts/select.md", "Choose evil."), true),
-        (
-            "the script of a model",
-            |it| it.write(".rawko/script.yaml", "- {agent: worker, text: Hi.}\n"),
-            true,
-        ),
-        ("Claude's agents", |it| it.write(".claude/agents/x.md", "---\nname: x\n---\nHi.\n"), true),
-        ("Claude's settings", |it| it.write(".claude/settings.json", "{}"), true),
-        ("Claude's commands", |it| it.write(".claude/commands/x.md", "Do."), true),
-        ("MCP servers", |it| it.write(".mcp.json", MCP), true),
-        ("AGENTS.md", |it| it.write("AGENTS.md", "Obey."), true),
-        ("agents.md in another case", |it| it.write("Agents.MD", "Obey."), true),
-        ("CLAUDE.md", |it| it.write("CLAUDE.md", "Obey."), true),
-        ("a registered chart", |it| it.write("other/extra.yaml", &format!("{REGISTERED}# x\n")), true),
-        ("a new registry", |it| it.write("more/r.yaml", "machine_registry: []\n"), true),
-        ("a program that settings start", |it| it.write("services/run.sh", "#!/bin/sh\nevil\n"), true),
-        ("a git hook", |it| it.write(".git/hooks/pre-commit", "evil"), true),
-        ("a command in git's settings", |it| it.write(".git/config", "[core]\n\tfsmonitor = ./evil\n"), true),
-        ("an alias in git's settings", |it| it.write(".git/config", "[alias]\n\tst = !evil\n"), true),
-        (
-            "the target of a link",
-            |it| {
-                it.write("elsewhere.md", "---\nname: linked\n---\nHi.\n");
-                symlink("../../elsewhere.md", it.root().join(".rawko/agents/linked.md")).unwrap();
-                it.trust();
-                it.write("elsewhere.md", "---\nname: linked\n---\nEvil.\n");
-            },
-            true,
-        ),
-        ("code", |it| it.write("src/main.py", "print()"), false),
-        ("memories", |it| it.write(".rawko/memories/a.md", "---\ntitle: a\n---\nb\n"), false),
-        ("other settings of git", |it| it.write(".git/config", "[user]\n\tname = Ada\n"), false),
-        ("a sample hook", |it| it.write(".git/hooks/pre-push.sample", "x"), false),
-    ];
-    for (name, change, asks) in changes {
-        let yard = yard();
-        yard.trust();
-        let before = yard.run(&["run", "probe.yaml", "--id", "a"]);
-        assert_eq!(before.code, Some(0), "{name}: {before:?}");
-        change(&yard);
-        let after = yard.run(&["run", "probe.yaml", "--id", "b"]);
-        let held =
-            if asks { after.code == Some(52) && after.says("not trusted") } else { after.code == Some(0) };
-        yard.trust();
-        let control = !yard.run(&["run", "probe.yaml", "--id", "c"]).says("not trusted");
-        tally.row(format!("a change of {name}"), held, control);
     }
 }
 
