@@ -46,7 +46,7 @@ fn instances_are_listed_newest_first() {
     expect![[r#"
         $ rawko ps
         --- stderr
-        none: no instances yet; start one with `rawko run CHART`
+        none: no instances yet; start one with `rawko task` or `rawko run`
         $ rawko charts
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
