@@ -87,7 +87,7 @@ pub(super) fn deciding(
             let expected = operands.iter().filter(|word| is_expected(word)).cloned().collect::<Vec<_>>();
             return if expected.is_empty() { words.to_vec() } else { expected };
         }
-        // `grep -f patterns`, `jq --from-file`: the file says what to look for.
+        // `grep -f patterns`, `jq --from-file`: the file holds the patterns.
         return operands.iter().filter_map(|word| pattern_file(word, operands)).collect();
     }
     if COMPARERS.contains(&name) && operands.iter().any(|word| is_expected(word)) {
