@@ -60,7 +60,7 @@ const NODE: Kind = Kind {
 
 /// Files that the command only reads are the work of agents.
 const READ: Kind = Kind {
-    check: "{name: r, command: 'grep -q good notes.txt && test -s notes.txt'}",
+    check: "{name: r, command: 'grep -q good notes.txt && test -f notes.txt'}",
     files: &[("notes.txt", "bad\n")],
     fixed: "echo good > notes.txt",
 };

@@ -49,6 +49,8 @@ const JUDGES: [&str; 43] = [
     "stat",
     "ls",
 ];
+/// Those with an option `-f` for a file of patterns.
+const SEARCHERS: [&str; 6] = ["grep", "egrep", "fgrep", "rg", "jq", "yq"];
 /// Programs that compare files: one of them is expected, the other one is the work.
 const COMPARERS: [&str; 4] = ["diff", "cmp", "comm", "colordiff"];
 /// Parts of the names of expected results.
@@ -88,7 +90,12 @@ pub(super) fn deciding(
             return if expected.is_empty() { words.to_vec() } else { expected };
         }
         // `grep -f patterns`, `jq --from-file`: the file holds the patterns.
-        return operands.iter().filter_map(|word| pattern_file(word, operands)).collect();
+        let searches = SEARCHERS.contains(&name);
+        return operands
+            .iter()
+            .filter(|_| searches)
+            .filter_map(|word| pattern_file(word, operands))
+            .collect();
     }
     if COMPARERS.contains(&name) && operands.iter().any(|word| is_expected(word)) {
         return operands.iter().filter(|word| is_expected(word)).cloned().collect();
@@ -135,6 +142,7 @@ mod tests {
             ("grep --file=patterns.txt out.txt", "patterns.txt"),
             ("rg -f patterns.txt out.txt", "patterns.txt"),
             ("test -s out.txt", ""),
+            ("test -f out.txt", ""),
             ("[ -s out.txt ]", ""),
             ("cat out.txt", ""),
             ("jq -e .ok data.json", ""),
