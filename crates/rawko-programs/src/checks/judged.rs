@@ -79,7 +79,9 @@ pub(super) fn deciding(
         return words.to_vec();
     };
     let name = name_of(program);
-    if is_own(program) {
+    // `pnpm test` runs a script.
+    let is_script = name == "test" && words.iter().any(|word| word == "pnpm" || word == "run");
+    if is_own(program) || is_script {
         return words.to_vec();
     }
     if JUDGES.contains(&name) {
@@ -143,6 +145,7 @@ mod tests {
             ("rg -f patterns.txt out.txt", "patterns.txt"),
             ("test -s out.txt", ""),
             ("test -f out.txt", ""),
+            ("pnpm test run.js", "pnpm test run.js"),
             ("[ -s out.txt ]", ""),
             ("cat out.txt", ""),
             ("jq -e .ok data.json", ""),
