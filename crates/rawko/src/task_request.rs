@@ -220,8 +220,8 @@ pub(crate) fn insist_on_gate(gate: &Gate, chart: &Edition) -> Result<(), Failure
     match gate.decide(&question) {
         Decision::Allowed { .. } => Ok(()),
         Decision::Refused { rule, .. } => Err(Failure::Invalid(format!(
-            "this project is not set up for agents; run `rawko init`\n{rule}; to allow them, write \
-             `governance: {{allow: ['agent:*']}}` into .rawko/config.yaml"
+            "this project is not set up for agents; run `rawko init`\nif it has settings: {rule}; write \
+             `governance: {{allow: ['agent:*']}}` to allow them"
         ))),
     }
 }

@@ -75,7 +75,10 @@ pub(super) async fn run(
             CallFailure { memory: Some(memory), recovery: Some(recovery), ..CallFailure::default() };
         return Err(refused(&outcome, refusal, observed));
     }
-    let changed = !outcome.is_error && agent_services.toolbox.may_change(&asked.name, &asked.input);
+    // A command that fails may have changed files before.
+    let left_changes = checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.number.is_some());
+    let may_change = agent_services.toolbox.may_change(&asked.name, &asked.input);
+    let changed = left_changes || !outcome.is_error && may_change;
     let facts = outcome.facts();
     let agent = input.agent.as_deref();
     let question = facts.question.as_ref().map(|asks| permit::tool_question(agent, &grant, asks));

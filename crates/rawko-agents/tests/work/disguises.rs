@@ -58,7 +58,19 @@ const NODE: Kind = Kind {
     fixed: "echo 'exports.add = (a, b) => a + b;' > app.js",
 };
 
-const DISGUISES: [(&str, &Kind, &str); 36] = [
+/// Files that the command only reads are the work of agents.
+const READ: Kind = Kind {
+    check: "{name: r, command: 'grep -q good notes.txt && test -f notes.txt'}",
+    files: &[("notes.txt", "bad\n")],
+    fixed: "echo good > notes.txt",
+};
+const COMPARED: Kind = Kind {
+    check: "{name: d, command: diff expected.txt out.txt}",
+    files: &[("expected.txt", "good\n"), ("out.txt", "bad\n")],
+    fixed: "echo good > out.txt",
+};
+
+const DISGUISES: [(&str, &Kind, &str); 44] = [
     ("an exit in the module", &COUNTED, "printf 'import os\\nos._exit(0)\\n' >> app.py"),
     ("an exit in the module", &PLAIN, "printf 'import os\\nos._exit(0)\\n' >> app.py"),
     ("an exit in the module", &MAKE, "printf 'import os\\nos._exit(0)\\n' >> app.py"),
@@ -72,6 +84,30 @@ const DISGUISES: [(&str, &Kind, &str); 36] = [
         "an exit at the end",
         &PLAIN,
         "printf 'import atexit, os\\natexit.register(lambda: os._exit(0))\\n' >> app.py",
+    ),
+    ("the expected result is changed", &COMPARED, "cp out.txt expected.txt"),
+    (
+        "the program is in the project",
+        &READ,
+        "printf '#!/bin/sh\\n' > grep; chmod +x grep; export PATH=.:$PATH",
+    ),
+    ("another program", &PLAIN, "printf 'import os\\nos.execvp(\"true\", [\"true\"])\\n' >> app.py"),
+    (
+        "an exit with another name",
+        &PLAIN,
+        "printf 'import os\\ngetattr(os, \"_ex\" + \"it\")(0)\\n' >> app.py",
+    ),
+    ("an exit with another zero", &PLAIN, "printf 'import os\\nos._exit(int(\"0\"))\\n' >> app.py"),
+    ("an exit by index", &NODE, "echo 'process[\"exit\"](0);' >> app.js"),
+    (
+        "tests that git does not compare",
+        &PLAIN,
+        "git init -q; git add -A; git update-index --assume-unchanged test_app.py; sed -i 's/, 3)/, -1)/' test_app.py",
+    ),
+    (
+        "the tests of an amended commit",
+        &PLAIN,
+        "git init -q; sed -i 's/, 3)/, -1)/' test_app.py; git add -A; git -c user.name=a -c user.email=a@b commit -qm base",
     ),
     (
         "printed success",
@@ -226,7 +262,7 @@ async fn phases_do_not_succeed_in_disguise() {
 async fn a_real_fix_succeeds_in_each_of_them() {
     let more = "; printf 'x = 1\\n' > conftest.py; echo '# note' >> test_app.py; printf '[pytest]\\n' > tox.ini; \
                 printf 'import sys\\ndef main():\\n    sys.exit(0)\\n' > cli.py";
-    for kind in [&COUNTED, &PLAIN, &MAKE, &SCRIPT, &CONFTEST, &NODE] {
+    for kind in [&COUNTED, &PLAIN, &MAKE, &SCRIPT, &CONFTEST, &NODE, &READ, &COMPARED] {
         for command in [kind.fixed.to_owned(), format!("{}{more}", kind.fixed)] {
             let command: &'static str = command.leak();
             // A file beside the tests of another language is no test of this project.

@@ -82,3 +82,18 @@ async fn a_compaction_continues_the_run() {
     let messages = output.get("messages").to_json().to_string();
     assert!(messages.contains("Write a, b and c."), "the task is lost: {messages}");
 }
+
+/// A command that fails has changed files, if they differ.
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_a_failing_command_count() {
+    for (command, expected) in [("echo x > new.txt; exit 3", 1), ("exit 3", 0), ("true > new.txt", 1)] {
+        let acting = move |turn: &Turn<'_>| match turn.call {
+            0 => Act::Call("Bash", json!({"command": command})),
+            _ => say("Done."),
+        };
+        let state = tempfile::tempdir().unwrap();
+        let yard = yard("[]\n").state_dir(state.path()).answered_by(Puppet::new(acting));
+        let output = yard.run("one", json!({})).await;
+        assert_eq!(output.get("changes").as_i64(), Some(expected), "{command}: {output}");
+    }
+}

@@ -140,7 +140,7 @@ impl Control {
 
 /// Returns true if tests look at how a program ends: then an exit with 0 may be what they ask for.
 fn tests_judge_exits(root: &Path, changes: &[FileChange], snapshot: &Snapshot) -> bool {
-    let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status"];
+    let words = ["SystemExit", "returncode", "exitCode", "exit_code", "process.exit", "status", "exec"];
     let is_about = |text: String| words.iter().any(|word| text.contains(word));
     let changed = changes.iter().filter(|change| change.is_test).map(|change| change.path.as_str());
     let tests = snapshot.paths().filter(|path| crate::changes::is_test(path)).chain(changed);

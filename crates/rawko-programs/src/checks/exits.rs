@@ -11,7 +11,14 @@ use regex::Regex;
 const CODE: &str = "97";
 
 /// `os._exit(0)`: no interpreter ends this way by itself.
-static PYTHON_HARD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_exit\(\s*0?\s*\)").ok());
+static PYTHON_HARD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b_exit\((?:[^()]|\([^()]*\))*\)").ok());
+/// A failure is no disguise: `os._exit(1)`.
+static PYTHON_FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b_exit\(\s*[1-9]").ok());
+/// `os.execvp("true", ["true"])`, `getattr(os, name)(0)`: another program, or a function without a name.
+static PYTHON_OTHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\bos\.exec[lv]\w*\(|\bgetattr\(\s*(?:os|sys)\s*,[^()]*\)\s*\(|\b(?:os|sys)\.__dict__\[[^\]]*\]\s*\(|\bvars\(\s*(?:os|sys)\s*\)\[[^\]]*\]\s*\(").ok()
+});
 static PYTHON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"\b(?:sys\.exit|exit|quit)\(\s*(?:0|False|None)?\s*\)|\braise\s+SystemExit(?:\(\s*0?\s*\)|\s*$)",
@@ -23,12 +30,15 @@ static PYTHON_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b(?:unittest|_?pytest|TestCase|TestResult|TestProgram|TestLoader)\b[\w.\[\]]*\s*=[^=]|setattr\(\s*(?:unittest|_?pytest|TestCase)\b").ok()
 });
 static SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"process\.(?:exit|reallyExit)\(\s*0?\s*\)|process\.exitCode\s*=\s*0\b").ok()
+    Regex::new(
+        r#"process(?:\??\.|\[)['"`]?(?:exit|reallyExit)['"`]?\]?\(\s*0?\s*\)|process(?:\.|\[['"`])exitCode(?:['"`]\])?\s*=\s*0\b"#,
+    )
+    .ok()
 });
 /// `assert.equal = …`, also under another name on the line of its import.
 static SCRIPT_PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"\b(?:assert|expect)(?:\.\w+)+\s*=[^=]|(?:node:assert|node:test|['"]assert['"]).*\.\w+\s*=[^=]"#,
+        r#"\b(?:assert|expect)(?:\.\w+|\[[^\]]*\])+\s*=[^=]|(?:node:assert|node:test|['"]assert['"]).*(?:\.\w+|\[[^\]]*\])\s*=[^=]|Object\.(?:assign|definePropert\w+)\(\s*(?:assert|expect)\b"#,
     )
     .ok()
 });
@@ -63,7 +73,13 @@ fn refused_line(path: &str, line: &str, judged: bool) -> Option<String> {
                 let indent: String = line.chars().take_while(|letter| letter.is_whitespace()).collect();
                 return Some(format!("{indent}pass"));
             }
-            replaced(&PYTHON_HARD, line, &format!("_exit({CODE})")).or_else(|| {
+            let hard = (!matches(&PYTHON_FAILS, line))
+                .then(|| replaced(&PYTHON_HARD, line, &format!("_exit({CODE})")));
+            let other = || {
+                let call = format!("(lambda *a, **k: __import__('os')._exit({CODE}))(");
+                (is_top || !judged).then(|| replaced(&PYTHON_OTHER, line, &call)).flatten()
+            };
+            hard.flatten().or_else(other).or_else(|| {
                 let code = format!("raise SystemExit(0 if __name__ == '__main__' else {CODE})");
                 // A call within a line is an expression.
                 let call = format!("__import__('sys').exit(0 if __name__ == '__main__' else {CODE})");
@@ -109,13 +125,24 @@ mod tests {
             ("a.py", "atexit.register(lambda: os._exit(0))", Some("atexit.register(lambda: os._exit(97))")),
             ("a.py", "sys.exit(0)", Some(call)),
             ("a.py", "raise SystemExit", Some(main)),
+            ("a.py", "os._exit(int('0'))", Some("os._exit(97)")),
+            ("a.py", "os._exit(1)", None),
+            (
+                "a.py",
+                "os.execvp('true', ['true'])",
+                Some("(lambda *a, **k: __import__('os')._exit(97))('true', ['true'])"),
+            ),
+            ("a.py", "getattr(os, '_ex' + 'it')(0)", Some("(lambda *a, **k: __import__('os')._exit(97))(0)")),
             ("a.py", "sys.exit(1)", None),
             ("a.py", "raise SystemExit(1)", None),
             ("a.py", "sys.exit(main())", None),
             ("a.py", "    unittest.TestCase.assertEqual = f", Some("    pass")),
             ("a.py", "unittest_name == 1", None),
             ("a.js", "process.exit(0)", Some(own)),
+            ("a.js", "process['exit'](0)", Some(own)),
             ("a.js", "process.exit(code)", None),
+            ("a.js", "require('assert')['equal'] = f", Some("")),
+            ("a.js", "Object.assign(assert, x)", Some("")),
             ("a.js", "assert.equal = () => {}", Some("")),
             ("a.js", "if (assert.equal === x) {}", None),
             ("src/lib.rs", "std::process::exit(0)", Some("std::process::exit(97)")),

@@ -11,6 +11,7 @@ mod exits;
 mod formats;
 mod influence;
 mod installed;
+mod judged;
 mod lsp;
 mod makefile;
 mod named;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::definition::Check;
-use super::{settings_of, tools};
+use super::{judged, settings_of, tools};
 
 /// Programs that run the file they are given.
 const INTERPRETERS: [&str; 15] = [
@@ -13,34 +13,6 @@ const INTERPRETERS: [&str; 15] = [
     "source", ".",
 ];
 const SCRIPT_ENDINGS: [&str; 8] = ["sh", "bash", "py", "js", "mjs", "cjs", "rb", "pl"];
-
-/// Programs that judge the files they are given: such a file is what agents work on, not what judges them.
-const JUDGES: [&str; 22] = [
-    "ruff",
-    "black",
-    "flake8",
-    "mypy",
-    "pyright",
-    "pylint",
-    "isort",
-    "py_compile",
-    "compileall",
-    "eslint",
-    "prettier",
-    "tsc",
-    "biome",
-    "gofmt",
-    "rustfmt",
-    "rustc",
-    "gcc",
-    "cc",
-    "clang",
-    "g++",
-    "shellcheck",
-    "clang-format",
-];
-/// Programs that run the one they are given.
-const WRAPPERS: [&str; 8] = ["npx", "uv", "uvx", "poetry", "run", "exec", "env", "pnpm"];
 
 /// A larger script is not searched.
 const SCRIPT_BYTES_MAX: usize = 256 * 1024;
@@ -61,8 +33,11 @@ pub(super) fn named_files(root: &Path, check: &Check) -> NamedFiles {
     let every: Vec<String> = all.concat();
     let mut folders = vec![check.cwd.clone(), PathBuf::from(".")];
     folders.extend(every.iter().map(|word| check.cwd.join(word)).filter(|folder| root.join(folder).is_dir()));
-    for words in all.iter().filter(|words| !is_judging(root, words)) {
-        named.take_words(root, &folders, words);
+    let is_compared = all.iter().any(|words| judged::compares(words));
+    let is_own = |word: &str| root.join(&check.cwd).join(word).is_file();
+    let is_python = |name: &str| Runner::of(name) == Some(Runner::Python);
+    for words in &all {
+        named.take_words(root, &folders, &judged::deciding(words, is_own, is_python, is_compared));
     }
     named.existing.extend(tools::programs(root, &check.cwd, &every));
     named.absent.extend(tools::absent_programs(root, &check.cwd, &all));
@@ -205,20 +180,6 @@ impl Runner {
             Runner::Other => &["index.js", "package.json"],
         }
     }
-}
-
-/// Returns true if the operands of a command are judged by a program that is not the project's own.
-fn is_judging(root: &Path, words: &[String]) -> bool {
-    let is_python = |word: &String| Runner::of(name_of(word)) == Some(Runner::Python);
-    let is_before = |word: &String| {
-        word.contains('=') || word.starts_with('-') || WRAPPERS.contains(&name_of(word)) || is_python(word)
-    };
-    let program = words.iter().find(|word| !is_before(word));
-    program.is_some_and(|word| JUDGES.contains(&name_of(word)) && !root.join(word).is_file())
-}
-
-fn name_of(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// The commands of a check; a text for a shell is split as a shell does.

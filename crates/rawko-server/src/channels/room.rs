@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rawko_host::Clock;
-use rawko_turns::{Channel, Effect, Event, Message, Refusal, reduce};
+use rawko_turns::{Channel, Effect, Event, Judgement, Message, Refusal, reduce};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -54,6 +54,8 @@ pub(crate) struct Room {
     clock: Arc<dyn Clock>,
     log: LogSink,
     judge: Option<Arc<dyn RoundJudge>>,
+    /// The memory of the last judgement. Rounds are judged one after the other.
+    judged: Arc<tokio::sync::Mutex<Option<serde_json::Value>>>,
     /// The room's own mailbox, for judgements; weak, because the room ends with its last handle.
     own: mpsc::WeakSender<Ask>,
     glance: watch::Sender<Arc<ChannelSnapshot>>,
@@ -99,8 +101,21 @@ impl Room {
         let messages = Messages::default();
         let own = asks.downgrade();
         let is_paused = false;
-        let room =
-            Room { channel, messages, version: 0, keeping, hub, clock, log, judge, own, glance, is_paused };
+        let judged = Arc::default();
+        let room = Room {
+            channel,
+            messages,
+            version: 0,
+            keeping,
+            hub,
+            clock,
+            log,
+            judge,
+            judged,
+            own,
+            glance,
+            is_paused,
+        };
         let task = tokio::spawn(room.run(mailbox));
         (RoomHandle { asks, glance: watching }, task)
     }
@@ -202,9 +217,13 @@ impl Room {
             without: self.channel.rounds.without,
             memory: self.channel.rounds.memory.clone(),
         };
-        let own = self.own.clone();
+        let (own, judged, counted) = (self.own.clone(), Arc::clone(&self.judged), round.without);
         tokio::spawn(async move {
-            let Some(judgement) = judge.judge(round).await else { return };
+            let mut memory = judged.lock().await;
+            let known = memory.clone().unwrap_or_else(|| round.memory.clone());
+            let Some(judgement) = judge.judge(EndedRound { memory: known, ..round }).await else { return };
+            *memory = Some(judgement.memory.clone());
+            let judgement = Judgement { counted: Some(counted), ..judgement };
             // A closed room needs no judgement.
             let Some(room) = own.upgrade() else { return };
             let (reply, _) = oneshot::channel();

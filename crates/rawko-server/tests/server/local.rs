@@ -105,7 +105,9 @@ impl RoundJudge for Judge {
         let rounds = round.memory.as_u64().unwrap_or(0) + 1;
         let without = if rounds <= 12 { 0 } else { round.without };
         assert_eq!(round.agents, ["ping", "pong"]);
-        Box::pin(async move { Some(Judgement { without, is_loop: false, memory: rounds.into() }) })
+        Box::pin(
+            async move { Some(Judgement { without, is_loop: false, memory: rounds.into(), counted: None }) },
+        )
     }
 }
 

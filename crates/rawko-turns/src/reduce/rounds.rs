@@ -40,15 +40,20 @@ impl Work<'_> {
         }
     }
 
-    /// The host has judged a round. Later rounds may have ended meanwhile; the work of this one counts anyway.
+    /// The host has judged a round. Rounds that ended meanwhile still count, and so does a person who posted meanwhile.
     pub(super) fn round_judged(&mut self, judgement: Judgement) {
+        let stuck_after = self.channel.options.for_channel().stuck_after;
         let rounds = &mut self.channel.rounds;
-        let is_progress = judgement.without < rounds.without;
+        let counted = judgement.counted.unwrap_or(rounds.without);
+        let is_progress = judgement.without < counted;
         rounds.memory = judgement.memory;
-        rounds.without = judgement.without;
         if is_progress {
-            rounds.stuck = false;
-        } else if judgement.is_loop && !rounds.stuck {
+            let later = rounds.without.saturating_sub(counted);
+            rounds.without = rounds.without.min(judgement.without.saturating_add(later));
+            if stuck_after == 0 || rounds.without < stuck_after {
+                rounds.stuck = false;
+            }
+        } else if judgement.is_loop && !rounds.stuck && rounds.without >= counted {
             rounds.stuck = true;
             self.notice(notices::LOOP.to_owned());
         }

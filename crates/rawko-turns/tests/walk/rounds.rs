@@ -49,7 +49,7 @@ fn play(
         }
         let without = walk.without();
         let judged = |walk: Walk, without: u32, is_loop: bool| {
-            let judgement = Judgement { without, is_loop, memory: serde_json::Value::Null };
+            let judgement = Judgement { without, is_loop, memory: serde_json::Value::Null, counted: None };
             walk.play("judged", Event::RoundJudged { judgement })
         };
         walk = match after(round) {
@@ -262,4 +262,31 @@ fn the_agents_hear_of_it_and_a_person_wakes_the_channel() {
     }
     assert!(!walk.rests());
     assert!(!walk.text().contains("notice"));
+}
+
+/// A judgement that arrives late, about the round after which `counted` rounds were without progress.
+fn late(walk: Walk, without: u32, counted: u32, is_loop: bool) -> Walk {
+    let judgement = Judgement { without, is_loop, memory: serde_json::Value::Null, counted: Some(counted) };
+    walk.play("judged late", Event::RoundJudged { judgement })
+}
+
+fn talked(rounds: usize) -> Walk {
+    (0..rounds * 2)
+        .fold(Walk::with(&NAMES[..2]), |walk, turn| walk.say(NAMES[turn % 2], "Good point! TURN_COMPLETE"))
+}
+
+/// Checks take longer than talk: a late judgement neither forgives the rounds since then nor wakes a stuck channel.
+#[test]
+fn late_judgements_forgive_no_later_round() {
+    let walk = late(talked(4), 1, 1, false);
+    assert_eq!(walk.without(), 4, "no progress");
+    let walk = late(talked(4), 0, 1, false);
+    assert_eq!(walk.without(), 3, "progress in the first round, none since");
+    let walk = late(talked(5), 2, 2, false);
+    assert!(walk.rests(), "stuck");
+    let walk = late(talked(5), 0, 3, false);
+    assert!(!walk.rests(), "the third round made progress");
+    assert_eq!(walk.without(), 2);
+    let walk = late(talked(4).person("Go on."), 4, 4, true);
+    assert!(!walk.rests() && walk.without() == 0, "a person posted since then");
 }

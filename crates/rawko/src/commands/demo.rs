@@ -44,6 +44,8 @@ pub(crate) struct Args {
 
 /// The task's id, fixed so that the follow-up commands can be printed in advance.
 const DEMO_ID: &str = "demo";
+/// Ids that are tried if the directory had a demo before.
+const IDS_MAX: usize = 1000;
 
 /// Variables of the user's environment that would change the demo.
 const OTHERS_SETTINGS: [&str; 2] = ["RAWKO_MODEL", "RAWKO_STORE"];
@@ -71,13 +73,26 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     console.line(&format!("Created a small Python project with a failing test in {shown}."))?;
     console.line("The models are scripted; the files, tools and test runs are real.")?;
     console.line("")?;
-    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {DEMO_ID}"));
+    let id = free_id(&dir)?;
+    let command = console.paint(Style::Bold, &format!("$ rawko task \"{DEMO_TASK}\" --id {id}"));
     console.line(&command)?;
     console.flush()?;
-    let is_done = if args.interactive { take_part(&dir, console)? } else { work(&dir)? };
+    let is_done = if args.interactive { take_part(&dir, &id, console)? } else { work(&dir, &id)? };
     console.line("")?;
-    tell(&project, &dir, is_done, console)?;
+    tell(&project, &dir, &id, is_done, console)?;
     Ok(if is_done { Verdict::Done } else { Verdict::Failed })
+}
+
+/// Returns an id that no instance has: the store outlives a directory that was removed.
+fn free_id(dir: &Path) -> Result<String, Failure> {
+    let numbered = (2..IDS_MAX).map(|number| format!("{DEMO_ID}-{number}"));
+    for id in std::iter::once(DEMO_ID.to_owned()).chain(numbered) {
+        let shown = rawko(dir, &["show", &id])?.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if shown.map_err(cannot_start)?.code() != Some(0) {
+            return Ok(id);
+        }
+    }
+    Ok(DEMO_ID.to_owned())
 }
 
 fn insist_on_terminal() -> Result<(), Failure> {
@@ -124,20 +139,20 @@ fn print_guide(console: &mut Console) -> Result<(), Failure> {
 }
 
 /// Runs the task with the person at the terminal. Returns true if it succeeded.
-fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
+fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Failure> {
     console.line("")?;
     print_guide(console)?;
     console.line("")?;
     console.flush()?;
-    let mut code = run_task(dir, &["task", DEMO_TASK, "--id", DEMO_ID], Stdio::inherit())?;
+    let mut code = run_task(dir, &["task", DEMO_TASK, "--id", id], Stdio::inherit())?;
     while code == Some(PAUSED) {
         console.line("")?;
         console.line("The task is paused. Everything is stored; a reboot would lose nothing.")?;
-        next(&["resume", DEMO_ID], "Press Enter to resume it, Ctrl-C to leave it paused.", console)?;
-        code = run_task(dir, &["resume", DEMO_ID], Stdio::inherit())?;
+        next(&["resume", id], "Press Enter to resume it, Ctrl-C to leave it paused.", console)?;
+        code = run_task(dir, &["resume", id], Stdio::inherit())?;
     }
     if code == Some(0) {
-        take_back(dir, console)?;
+        take_back(dir, id, console)?;
     } else {
         console.line("")?;
         console.line("The scripted models follow one path. To see its end, allow each request.")?;
@@ -146,14 +161,14 @@ fn take_part(dir: &Path, console: &mut Console) -> Result<bool, Failure> {
 }
 
 /// Shows the changes of the task, undoes them and restores them.
-fn take_back(dir: &Path, console: &mut Console) -> Result<(), Failure> {
+fn take_back(dir: &Path, id: &str, console: &mut Console) -> Result<(), Failure> {
     console.line("")?;
     console
         .line("Every call that changed files left a checkpoint, so the changes can be shown and undone.")?;
     let walk: [(&[&str], &str); 3] = [
-        (&["diff", DEMO_ID], "Press Enter to see what the task changed."),
-        (&["undo", DEMO_ID], "Press Enter to undo it, Ctrl-C to keep it."),
-        (&["undo", DEMO_ID, "--redo"], "Press Enter to restore it."),
+        (&["diff", id], "Press Enter to see what the task changed."),
+        (&["undo", id], "Press Enter to undo it, Ctrl-C to keep it."),
+        (&["undo", id, "--redo"], "Press Enter to restore it."),
     ];
     for (args, question) in walk {
         next(args, question, console)?;
@@ -212,15 +227,23 @@ fn temporary() -> Result<PathBuf, Failure> {
 }
 
 /// Runs the task, which prints its own progress. Returns true if it succeeded.
-fn work(dir: &Path) -> Result<bool, Failure> {
-    Ok(run_task(dir, &["task", DEMO_TASK, "--id", DEMO_ID], Stdio::null())? == Some(0))
+fn work(dir: &Path, id: &str) -> Result<bool, Failure> {
+    Ok(run_task(dir, &["task", DEMO_TASK, "--id", id], Stdio::null())? == Some(0))
 }
 
 /// Runs a command of this binary in the project. Returns its exit code.
 fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, Failure> {
-    let cannot = |error: io::Error| Failure::Failed(format!("cannot start `rawko task`: {error}"));
-    let mut task = Command::new(std::env::current_exe().map_err(cannot)?);
-    task.args(args).current_dir(dir).stdin(input);
+    Ok(rawko(dir, args)?.stdin(input).status().map_err(cannot_start)?.code())
+}
+
+fn cannot_start(error: io::Error) -> Failure {
+    Failure::Failed(format!("cannot start `rawko`: {error}"))
+}
+
+/// Returns a command of this binary in the project, with the settings of the demo only.
+fn rawko(dir: &Path, args: &[&str]) -> Result<Command, Failure> {
+    let mut task = Command::new(std::env::current_exe().map_err(cannot_start)?);
+    task.args(args).current_dir(dir).stdin(Stdio::null());
     for name in OTHERS_SETTINGS {
         task.env_remove(name);
     }
@@ -229,12 +252,18 @@ fn run_task(dir: &Path, args: &[&str], input: Stdio) -> Result<Option<i32>, Fail
         task.env("RAWKO_TRUST", files.hash());
     }
     // A directory that does not exist hides the user's own settings and agents from the demo.
-    let settings = std::path::absolute(dir).map_err(cannot)?.join(".rawko").join("demo-user");
+    let settings = std::path::absolute(dir).map_err(cannot_start)?.join(".rawko").join("demo-user");
     task.env("XDG_CONFIG_HOME", settings);
-    Ok(task.status().map_err(cannot)?.code())
+    Ok(task)
 }
 
-fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) -> Result<(), Failure> {
+fn tell(
+    project: &[Template],
+    dir: &Path,
+    id: &str,
+    is_done: bool,
+    console: &mut Console,
+) -> Result<(), Failure> {
     let changed: Vec<&str> =
         project.iter().filter(|file| file.is_changed(dir)).map(|file| file.path).collect();
     let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(" and ") };
@@ -245,11 +274,12 @@ fn tell(project: &[Template], dir: &Path, is_done: bool, console: &mut Console) 
     if let Some(alias) = alias() {
         console.line(&format!("  {alias}"))?;
     }
+    let (history, replay) = (format!("rawko history {id}"), format!("rawko replay {id} --decisions"));
     for (command, what) in [
         ("python3 -m unittest", "run the tests"),
         ("rawko ps --all", "list the task and its agent runs"),
-        ("rawko history demo", "print every step and what it changed"),
-        ("rawko replay demo --decisions", "show why each agent was selected"),
+        (history.as_str(), "print every step and what it changed"),
+        (replay.as_str(), "show why each agent was selected"),
         ("rawko serve", "open everything on a web page"),
         ("rawko agents list", "list the agents; .rawko/README.md explains how to edit them"),
     ] {

@@ -294,7 +294,7 @@ fn print_end(args: &Args, page: &Page, is_empty: bool, console: &mut Console) ->
     match (is_empty, args.is_narrowed()) {
         (true, true) => console.note(Style::Dim, "none", "no matching instances"),
         (true, false) => {
-            console.note(Style::Dim, "none", "no instances yet; start one with `rawko run CHART`");
+            console.note(Style::Dim, "none", "no instances yet; start one with `rawko task` or `rawko run`");
         }
         (false, _) => {}
     }

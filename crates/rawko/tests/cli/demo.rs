@@ -114,6 +114,20 @@ fn where_rawko_is_in_the_path_no_alias_is_needed() {
     assert!(!told.contains("alias") && told.contains("  cd slugs\n"), "{told}");
 }
 
+/// The store outlives the directory: a second demo in its place gets another id.
+#[test]
+fn a_removed_demo_can_be_run_again() {
+    let dir = directory(&[]);
+    for id in ["demo", "demo-2", "demo-3"] {
+        let demo = run(dir.path(), &["demo", "slugs"], "");
+        assert_eq!(demo.code, Some(0), "{id}: {}{}", demo.stdout, demo.stderr);
+        assert!(demo.stdout.contains(&format!("  rawko history {id} ")), "{id}: {}", demo.stdout);
+        let slugs = dir.path().join("slugs");
+        assert_eq!(run(&slugs, &["history", id], "").code, Some(0));
+        fs::remove_dir_all(slugs).unwrap();
+    }
+}
+
 /// Existing files are never overwritten.
 #[test]
 fn a_directory_that_is_not_empty_is_left_alone() {

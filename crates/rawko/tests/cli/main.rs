@@ -5,6 +5,7 @@
 mod agents;
 mod answering;
 mod beginning;
+mod channel_rounds;
 mod channels;
 mod check;
 mod demo;

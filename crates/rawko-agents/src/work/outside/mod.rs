@@ -93,7 +93,13 @@ async fn turn(agent_services: &AgentServices, call: Call) -> Result<AgentResult,
     let job = Job { agent, program, attendant, loops, goal, schema, started, deadline };
     let label = ServiceClass::Agent.named(&agent.name);
     let (result, checkpoint) = trees::recorded(agent_services, &call, &label, job.run(first)).await;
-    Ok(AgentResult { checkpoint, ..result? })
+    let mut result = result?;
+    // A program writes files without a tool, too.
+    let left_changes = checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.number.is_some());
+    if left_changes && result.changes == Value::Int(0) {
+        result.changes = Value::Int(1);
+    }
+    Ok(AgentResult { checkpoint, ..result })
 }
 
 /// One execution of one program.
