@@ -51,12 +51,12 @@ fn instances_are_listed_newest_first() {
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  671a6637d923  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  47c12735c465  yes  0  rawko's own issue_to_patch.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
+        refactor_files  1.0.0  b4211ab2ed96  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
@@ -88,13 +88,13 @@ fn instances_are_listed_newest_first() {
         ID  VERSION  HASH  PUBLISHED  INSTANCES  FROM
         agent  1.0.0  054a859e0081  yes  0  rawko's own agent.yaml
         dry_run  1.0.0  28fbd9fd9039  yes  0  rawko's own dry_run.yaml
-        issue_to_patch  1.0.0  671a6637d923  yes  0  rawko's own issue_to_patch.yaml
+        issue_to_patch  1.0.0  47c12735c465  yes  0  rawko's own issue_to_patch.yaml
         order  1.0.0  9ec09f79dfae  -  2  order.yaml
         parallel  1.0.0  12fe96dff697  yes  0  rawko's own parallel.yaml
         pipeline  1.0.0  749a33ea9357  yes  0  rawko's own pipeline.yaml
         plan_build  1.0.0  dc04cb682dac  yes  0  rawko's own plan_build.yaml
         rawko  1.0.0  eff87823ff13  yes  0  rawko's own orchestrator.yaml
-        refactor_files  1.0.0  8b74d20936b3  yes  0  rawko's own refactor_files.yaml
+        refactor_files  1.0.0  b4211ab2ed96  yes  0  rawko's own refactor_files.yaml
         research  1.0.0  1562cd380ab6  yes  0  rawko's own research.yaml
         review_diff  1.0.0  4e7bd057339f  yes  0  rawko's own review_diff.yaml
         sequential  1.0.0  32505f2c4399  yes  0  rawko's own sequential.yaml
