@@ -341,6 +341,67 @@ async fn changes_of_the_person_are_not_overwritten_and_not_the_tasks() {
 }
 
 #[tokio::test]
+async fn ignored_files_are_restored_and_are_in_no_commit_and_no_worktree() {
+    for with_git in [true, false] {
+        let scene = Scene::new(with_git);
+        let root = scene.root();
+        let text = |name: &str| fs::read_to_string(root.join(name)).ok();
+        fs::create_dir(root.join("build")).unwrap();
+        let large = "x".repeat(2 << 20);
+        for (name, text) in [
+            (".gitignore", "*.env\nbuild/\n"),
+            ("a.env", "1"),
+            ("gone.env", "2"),
+            ("large.env", &large),
+            ("build/x", "1"),
+        ] {
+            fs::write(root.join(name), text).unwrap();
+        }
+        fs::set_permissions(root.join("gone.env"), fs::Permissions::from_mode(0o600)).unwrap();
+        let before = dump(root);
+        let history = scene.open();
+        history.begin(&author(1)).await.unwrap();
+        fs::remove_file(root.join("gone.env")).unwrap();
+        for name in ["a.env", "new.env", "large.env", "build/x"] {
+            fs::write(root.join(name), "changed").unwrap();
+        }
+        assert_eq!(history.end(&author(1)).await.unwrap(), None, "no file that git has was changed");
+        let (_, files) = history.now().await.unwrap();
+        assert!(!files.keys().any(|name| name.ends_with(".env")), "{files:?}");
+        // The next process, and a file of the person.
+        fs::write(root.join("own.env"), "mine").unwrap();
+        let history = scene.open();
+        let net = net_changes(&history.entries().unwrap(), since(0));
+        let paths: Vec<&str> = net.ignored.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!((net.changes.len(), paths), (0, vec!["a.env", "gone.env", "large.env", "new.env"]));
+        history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!(
+            (text("a.env").as_deref(), text("new.env"), text("own.env").as_deref()),
+            (Some("1"), None, Some("mine"))
+        );
+        assert_eq!(dump(root).get(Path::new("gone.env")), before.get(Path::new("gone.env")));
+        // Too large to be stored, and in an ignored directory.
+        assert_eq!(
+            (text("large.env").as_deref(), text("build/x").as_deref()),
+            (Some("changed"), Some("changed"))
+        );
+        // The undo is undone.
+        let last = history.entries().unwrap().last().unwrap().number;
+        let net = net_changes(&history.entries().unwrap(), |entry| entry.number == last);
+        history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!((text("a.env").as_deref(), text("gone.env")), (Some("changed"), None));
+        // What the person changes since then stays.
+        history.begin(&author(2)).await.unwrap();
+        fs::write(root.join("a.env"), "by an agent").unwrap();
+        history.end(&author(2)).await.unwrap();
+        fs::write(root.join("a.env"), "by the person").unwrap();
+        let net = net_changes(&history.entries().unwrap(), since(2));
+        history.revert(&net, &undo(), false).await.unwrap();
+        assert_eq!(text("a.env").as_deref(), Some("by the person"));
+    }
+}
+
+#[tokio::test]
 async fn a_killed_call_is_the_author_of_its_changes() {
     let scene = Scene::new(false);
     scene.open().begin(&author(3)).await.unwrap();

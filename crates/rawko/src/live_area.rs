@@ -110,6 +110,9 @@ impl LiveArea {
     }
 }
 
+/// A tab. Its width on a terminal depends on its column, so that the height of the area could not be known.
+const TAB: &str = "    ";
+
 /// Splits text into visible characters and colours, which have no width.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
@@ -123,6 +126,9 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
         };
         let (piece, after) = rest.split_at(length);
         rest = after;
+        if first == '\t' {
+            return Some((TAB, TAB.len()));
+        }
         let is_colour = ['\x1b', '\u{fdd0}'].contains(&first);
         Some((piece, if is_colour { 0 } else { first.width().unwrap_or(0) }))
     })
@@ -136,7 +142,7 @@ pub(crate) fn width(text: &str) -> usize {
 /// Cuts a text to the columns; the end of a cut text is `…`.
 pub(crate) fn fitted(text: &str, columns: usize) -> String {
     if width(text) <= columns {
-        return text.to_owned();
+        return text.replace('\t', TAB);
     }
     let (mut out, mut taken, mut is_cut) = (String::new(), 0, false);
     for (piece, width) in pieces(text) {
@@ -198,6 +204,8 @@ mod tests {
         assert_eq!(wrapped("onetwothree", 4), ["onet", "woth", "ree"]);
         assert_eq!(wrapped("日本語", 3), ["日", "本", "語"]);
         assert_eq!(width("\x1b[32mok\x1b[0m"), 2);
+        assert_eq!((fitted("\tx", 5), fitted("\txy", 5)), ("    x".to_owned(), "    …".to_owned()));
+        assert_eq!(wrapped("a\tb c", 6), ["a    b", "c"]);
     }
 
     #[test]

@@ -100,15 +100,18 @@ pub(super) async fn ended(agent_services: Arc<AgentServices>, owner: Arc<str>) {
     let _alone = CLOSING.lock().await;
     let Some(all) = custodies(&agent_services) else { return };
     let Some(custody) = all.find(&owner) else { return };
-    if custody.passed {
-        closed(&agent_services, &owner);
-        return;
-    }
     if let Ok(history) = agent_services.history() {
         // A call that does not stop in time is settled by the next task.
         let _ = tokio::time::timeout(STOPPING, history.quiet(|instance| custody.is_own(instance))).await;
     }
-    recorded(&agent_services, &owner, close(&agent_services, &all, custody)).await;
+    if !custody.passed {
+        recorded(&agent_services, &owner, close(&agent_services, &all, custody)).await;
+        return;
+    }
+    // The deciding run passed; an agent may have changed a check after it.
+    if recorded(&agent_services, &owner, settle(&agent_services, custody)).await.is_ok() {
+        closed(&agent_services, &owner);
+    }
 }
 
 /// Records what settling changes as the work of the owner: not a person's.

@@ -28,6 +28,34 @@ statechart:
     over: {type: final}
 ";
 
+/// The deciding run passes, and the agent works again before the end.
+const TWICE: &str = "
+statechart:
+  id: twice
+  initial: recording
+  context: {base: null, progress: null}
+  states:
+    recording:
+      invoke:
+        id: base
+        src: 'checks:base'
+        onDone: {target: working, actions: [{type: assign, context_updates: {base: event.data.base, progress: event.data.progress}}]}
+        onError: over
+    working: {invoke: {id: work, src: 'agent:worker', input: {prompt: \"'Work.'\"}, onDone: deciding, onError: over}}
+    deciding:
+      invoke:
+        id: checks
+        src: 'checks:round'
+        input: {base: context.base, progress: context.progress, evidence: 'null', plan: 'null', agent: \"'worker'\", verdict: 'null', decisive: 'true'}
+        onDone:
+          - {target: again, guard: event.data.evidence.clean}
+          - over
+        onError: over
+    again: {invoke: {id: more, src: 'agent:worker', input: {prompt: \"'More.'\"}, onDone: changed, onError: over}}
+    changed: {type: final, output: \"'changed'\"}
+    over: {type: final}
+";
+
 fn bash(command: &str) -> Act {
     Act::Call("Bash", json!({"command": command}))
 }
@@ -64,11 +92,17 @@ fn project(waits: bool, number: &Number) -> Yard {
         match (number.task.load(Ordering::SeqCst), number.calls.fetch_add(1, Ordering::SeqCst)) {
             (1, 0) => bash("echo exit 0 > check.sh; echo x > other.txt"),
             (1, 1) if waits => bash("echo x > waiting; sleep 60"),
-            (3, 0) => bash("touch solved"),
+            (3 | 4, 0) => bash("touch solved"),
+            (4, 2) => bash("echo exit 0 > check.sh"),
             _ => say("All checks pass now."),
         }
     };
-    yard("[]\n").settings(OWN).file("check.sh", CHECK).chart(PLAIN).answered_by(Puppet::new(acting))
+    yard("[]\n")
+        .settings(OWN)
+        .file("check.sh", CHECK)
+        .chart(PLAIN)
+        .chart(TWICE)
+        .answered_by(Puppet::new(acting))
 }
 
 async fn start(host: &Host, chart: &str, input: Json) {
@@ -141,6 +175,16 @@ async fn charts_that_close_nothing_leave_no_changed_check_either() {
         assert_eq!(yard.read("check.sh").as_deref(), Some(CHECK), "{chart}");
         judge_the_next(chart, &yard, &number).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_is_changed_after_it_passed_is_put_back() {
+    let (state, number) = (tempfile::tempdir().unwrap(), Number::default());
+    stage(4, &number);
+    let yard = project(false, &number).state_dir(state.path());
+    let output = yard.run("twice", json!({})).await;
+    assert_eq!(output.as_str(), Some("changed"), "{output}");
+    assert_eq!(yard.read("check.sh").as_deref(), Some(CHECK));
 }
 
 /// Returns the directory of this name below another.

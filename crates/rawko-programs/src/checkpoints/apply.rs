@@ -58,7 +58,11 @@ impl Checkpoints {
             before: change.after.clone(),
             after: change.before.clone(),
         };
-        self.apply(net.changes.iter().map(back).collect(), author, is_forced).await
+        let mut wanted: Vec<Change> = net.changes.iter().map(back).collect();
+        // Ignored files that others changed since stay as they are.
+        wanted.extend(self.restorable(&net.ignored, is_forced)?);
+        wanted.sort_by(|one, other| one.path.cmp(&other.path));
+        self.apply(wanted, author, is_forced).await
     }
 
     /// Stores contents that a later [`Checkpoints::apply`] needs.

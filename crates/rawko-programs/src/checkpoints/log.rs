@@ -22,6 +22,9 @@ pub(super) struct TreeState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) root: Option<String>,
     pub(super) files: Manifest,
+    /// Files that git ignores; `None` if there are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ignored: Option<Manifest>,
 }
 
 /// Changes to the project that were begun and must be completed.
@@ -120,12 +123,8 @@ impl Log {
         };
         for number in tree.number + 1..=self.last_number()? {
             let entry = self.entry(number)?;
-            for change in entry.changes {
-                match change.after {
-                    Some(mark) => drop(tree.files.insert(change.path, mark)),
-                    None => drop(tree.files.remove(&change.path)),
-                }
-            }
+            take(&mut tree.files, entry.changes);
+            tree.ignored.iter_mut().for_each(|files| take(files, entry.ignored.clone()));
             tree.number = number;
             if entry.commit.is_some() {
                 (tree.commit, tree.root) = (entry.commit, None);
@@ -172,6 +171,16 @@ impl Log {
 
     fn call_file(&self, author: &Author) -> PathBuf {
         self.folder.join("calls").join(rawko_settings::short_hash(author.call.as_bytes()))
+    }
+}
+
+/// Brings a tree forward by the changes of an entry.
+fn take(files: &mut Manifest, changes: Vec<Change>) {
+    for Change { path, after, .. } in changes {
+        match after {
+            Some(mark) => drop(files.insert(path, mark)),
+            None => drop(files.remove(&path)),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod authors;
 mod beneath;
 mod contents;
 mod git;
+mod ignored;
 mod log;
 mod merge;
 mod names;
@@ -142,4 +143,7 @@ pub struct Entry {
     pub reference: Option<String>,
     /// The changed files.
     pub changes: Vec<Change>,
+    /// Changed files that git ignores. They are in no commit and no diff, but an undo restores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<Change>,
 }

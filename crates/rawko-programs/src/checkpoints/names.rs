@@ -24,6 +24,13 @@ pub fn real_path(name: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec((0..digits.len()).step_by(2).map_while(byte).collect()))
 }
 
+/// Returns true if there is something at a path of the tree, not reached through a link.
+pub(super) fn exists(root: &Path, name: &str) -> bool {
+    let path = real_path(name);
+    let is_direct = |above: &Path| root.join(above).symlink_metadata().is_ok_and(|about| about.is_dir());
+    path.ancestors().skip(1).all(is_direct) && root.join(&path).symlink_metadata().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::ignored::net_ignored;
 use super::{Change, Entry};
 
 /// The net changes of chosen entries, by path.
@@ -13,6 +14,8 @@ pub struct NetChanges {
     pub between: Vec<(u64, u64)>,
     /// Paths that were also changed from elsewhere in between.
     pub mixed: Vec<String>,
+    /// Files that git ignores, one change for each.
+    pub ignored: Vec<Change>,
 }
 
 /// Returns the net changes of the chosen entries.
@@ -26,7 +29,7 @@ pub fn net_changes(entries: &[Entry], is_chosen: impl Fn(&Entry) -> bool) -> Net
             known.2 = entry.number;
         }
     }
-    let mut net = NetChanges::default();
+    let mut net = NetChanges { ignored: net_ignored(entries, &is_chosen), ..NetChanges::default() };
     for entry in entries.iter().filter(|entry| !is_chosen(entry)) {
         for change in &entry.changes {
             let is_between = paths

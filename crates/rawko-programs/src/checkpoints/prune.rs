@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use super::log::TreeState;
 use super::record::Checkpoints;
 use super::{Change, Entry, Manifest, Mark};
 
@@ -70,9 +71,11 @@ impl Checkpoints {
         let marks = |change: &Change| -> Vec<Mark> {
             [&change.before, &change.after].into_iter().flatten().cloned().collect()
         };
-        hashes.extend(kept.iter().flat_map(|entry| &entry.changes).flat_map(marks).map(|mark| mark.hash));
+        let changes = kept.iter().flat_map(|entry| entry.changes.iter().chain(&entry.ignored));
+        hashes.extend(changes.flat_map(marks).map(|mark| mark.hash));
         let tree = held.memory.tree.as_ref();
-        hashes.extend(tree.into_iter().flat_map(|tree| tree.files.values()).map(|mark| mark.hash.clone()));
+        let present = tree.into_iter().flat_map(|tree| tree.files.values().chain(ignored_marks(tree)));
+        hashes.extend(present.map(|mark| mark.hash.clone()));
         let vault = self.vault.clone();
         let before = SystemTime::now().checked_sub(IN_USE).unwrap_or(SystemTime::UNIX_EPOCH);
         let (contents, bytes) = tokio::task::spawn_blocking(move || vault.prune(&hashes, before)).await??;
@@ -105,6 +108,10 @@ impl Checkpoints {
             listed.lines().filter(|name| own.contains(name)).map(|name| format!("delete {name}\n")).collect();
         git.run(&["update-ref", "--stdin"], &[], gone.into_bytes()).await.map(drop)
     }
+}
+
+fn ignored_marks(tree: &TreeState) -> impl Iterator<Item = &Mark> {
+    tree.ignored.iter().flat_map(|files| files.values())
 }
 
 /// Returns how many of the oldest entries nothing needs. The state before a needed entry is that of the one before it.

@@ -12,8 +12,9 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::beneath::Root;
 use super::git::{Git, ImportRequest, Imported, ref_part};
+use super::ignored::scan_ignored;
 use super::log::{Log, TreeState};
-use super::names::real_path;
+use super::names::{exists, real_path};
 use super::scan::{Scope, Stamp, StatCache, read, scan};
 use super::vault::Vault;
 use super::{Author, Change, Entry, EntryKind, Kind, Manifest, Mark};
@@ -60,6 +61,8 @@ pub(super) struct Memory {
     tracked: Option<(Stamp, Vec<PathBuf>)>,
     /// The tree is too large, for this reason; it is not scanned again.
     refused: Option<String>,
+    /// Ignored files, as the last scan found them.
+    pub(super) ignored: Option<Manifest>,
     /// The beginning of the last scan.
     scanned: Option<SystemTime>,
 }
@@ -203,16 +206,19 @@ impl Checkpoints {
         }
         let mut cache = std::mem::take(&mut memory.cache);
         let (at, begun) = (self.root.clone(), SystemTime::now());
-        let (root, files, cache) = tokio::task::spawn_blocking(move || {
+        let (root, files, ignored, cache) = tokio::task::spawn_blocking(move || {
             let root = Root::open(&at)?;
             let files = scan(&at, &root, &scope, &mut cache);
-            Ok::<_, io::Error>((Arc::new(root), files, cache))
+            let ignored = files.as_ref().ok();
+            let ignored = ignored.and_then(|files| scan_ignored(&at, &root, &scope, &mut cache, files));
+            Ok::<_, io::Error>((Arc::new(root), files, ignored, cache))
         })
         .await??;
         memory.cache = cache;
         let too_large = files.as_ref().err().filter(|error| error.kind() == io::ErrorKind::FileTooLarge);
         memory.refused = too_large.map(ToString::to_string);
         let files = files?;
+        let ignored = self.take_ignored(memory, ignored, &root).await?;
         let earlier = memory.scanned.replace(begun);
         let known = memory.tree.as_ref().map(|tree| &tree.files);
         let mut changes = differences(known.unwrap_or(&Manifest::new()), &files);
@@ -222,7 +228,7 @@ impl Checkpoints {
         let is_base = known.is_none();
         if is_base {
             let author = Author { kind: EntryKind::Base, ..author.clone() };
-            return self.add(memory, changes, author, &root).await.map(Some);
+            return self.add(memory, changes, Vec::new(), author, &root).await.map(Some);
         }
         // Files that a changed `.gitignore` reveals existed before the call, and must not be removed by its undo.
         let is_revealed = |it: &Change| {
@@ -230,13 +236,16 @@ impl Checkpoints {
         };
         let (revealed, changes): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(is_revealed);
         if !revealed.is_empty() {
-            self.add(memory, revealed, Author::outside(), &root).await?;
+            self.add(memory, revealed, Vec::new(), Author::outside(), &root).await?;
         }
-        if changes.is_empty() {
-            Ok(None)
-        } else {
-            self.add(memory, changes, author.clone(), &root).await.map(Some)
+        // Changes of a person to ignored files are not recorded: an undo never takes them back.
+        let ignored = if author.kind == EntryKind::Outside { Vec::new() } else { ignored };
+        if changes.is_empty() && ignored.is_empty() {
+            return self.remember_ignored(memory).map(|()| None);
         }
+        let is_told = !changes.is_empty();
+        let entry = self.add(memory, changes, ignored, author.clone(), &root).await?;
+        Ok(Some(entry).filter(|_| is_told))
     }
 
     /// Adds an entry with these changes.
@@ -244,26 +253,32 @@ impl Checkpoints {
         &self,
         memory: &mut Memory,
         mut changes: Vec<Change>,
+        ignored: Vec<Change>,
         author: Author,
         root: &Arc<Root>,
     ) -> io::Result<Entry> {
         let number = memory.tree.as_ref().map_or(0, |tree| tree.number) + 1;
         let before = memory.tree.as_ref().map(|tree| (tree.commit.clone(), tree.root.clone()));
-        let (imported, reference) =
-            self.store(&mut changes, &author, number, before.unwrap_or_default(), root).await?;
+        let is_base = author.kind == EntryKind::Base;
+        let (imported, reference) = match changes.is_empty() && !is_base {
+            true => (None, None),
+            false => self.store(&mut changes, &author, number, before.unwrap_or_default(), root).await?,
+        };
         let mut tree = memory.tree.clone().unwrap_or_default();
+        tree.ignored.clone_from(&memory.ignored);
         for Change { path, after, .. } in &changes {
             match after {
                 Some(mark) => drop(tree.files.insert(path.clone(), mark.clone())),
                 None => drop(tree.files.remove(path)),
             }
         }
-        let is_base = author.kind == EntryKind::Base;
+        // Without changes the latest commit is still that of the tree.
+        let latest = tree.commit.clone().filter(|_| changes.is_empty() && !is_base);
         changes.retain(|change| !is_base && change.before != change.after);
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let at_ms = u64::try_from(at_ms).unwrap_or(u64::MAX);
-        let commit = imported.as_ref().map(|imported| imported.commit.clone());
-        let entry = Entry { number, at_ms, author, commit, reference, changes };
+        let commit = imported.as_ref().map(|imported| imported.commit.clone()).or(latest);
+        let entry = Entry { number, at_ms, author, commit, reference, changes, ignored };
         // A base without its tree would be a history without files.
         if is_base {
             self.log.set_tree(&TreeState { number: 0, ..tree.clone() })?;
@@ -360,12 +375,6 @@ fn correct(changes: &mut [Change], marks: Vec<(String, Option<Mark>)>) {
             changes[at].after = mark;
         }
     }
-}
-
-fn exists(root: &Path, name: &str) -> bool {
-    let path = real_path(name);
-    let is_direct = |above: &Path| root.join(above).symlink_metadata().is_ok_and(|about| about.is_dir());
-    path.ancestors().skip(1).all(is_direct) && root.join(&path).symlink_metadata().is_ok()
 }
 
 /// Returns true if a path has not changed since a time.

@@ -137,12 +137,8 @@ fn mark(
     {
         return Some(Mark { kind: Kind::File, mode, size: stamp.size, hash: hash.clone() });
     }
-    let opaque = || {
-        let hash = format!("{}.{}", stamp.modified.0, stamp.modified.1);
-        Some(Mark { kind: Kind::Opaque, mode, size: stamp.size, hash })
-    };
     if stamp.size > FILE_BYTES_MAX {
-        return opaque();
+        return Some(opaque_mark(about));
     }
     match body(root, path) {
         Ok(body) => {
@@ -153,8 +149,29 @@ fn mark(
             Some(Mark { kind: Kind::File, mode, size: body.len() as u64, hash })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(_) => opaque(),
+        Err(_) => Some(opaque_mark(about)),
     }
+}
+
+/// Returns the mark of a path, without the contents of a larger file.
+pub(super) fn mark_small(
+    at: &Path,
+    root: &Root,
+    path: &Path,
+    cache: &mut StatCache,
+    bytes_max: u64,
+) -> Option<Mark> {
+    let about = at.join(path).symlink_metadata().ok()?;
+    if about.is_file() && about.size() > bytes_max {
+        return Some(opaque_mark(&about));
+    }
+    mark(at, root, path, &about, Some((&name_of(path), cache)))
+}
+
+fn opaque_mark(about: &Metadata) -> Mark {
+    let stamp = Stamp::of(about);
+    let hash = format!("{}.{}", stamp.modified.0, stamp.modified.1);
+    Mark { kind: Kind::Opaque, mode: about.mode() & 0o7777, size: stamp.size, hash }
 }
 
 pub(super) fn link_mark(target: &Path) -> Mark {
@@ -198,6 +215,14 @@ fn walk(at: &Path, scope: &Scope) -> ignore::Walk {
         !is_excluded && !is_own(path) && !is_generated(entry.file_name()) && !rules.is_ignored(entry)
     });
     walk.build()
+}
+
+/// Returns true for a path that no scan looks at.
+pub(super) fn is_left_out(at: &Path, path: &Path, scope: &Scope) -> bool {
+    let full = at.join(path);
+    scope.excluded.iter().any(|excluded| full.starts_with(excluded))
+        || is_own(path)
+        || path.file_name().is_some_and(is_generated)
 }
 
 /// Returns true for files of git and rawko.

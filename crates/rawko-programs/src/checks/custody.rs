@@ -253,7 +253,7 @@ mod tests {
         let author = Author { kind, instance: instance.into(), call: String::new(), label: String::new() };
         let changes =
             vec![Change { path: path.into(), before: None, after: Some(mark("of another content")) }];
-        Entry { number, at_ms: 0, author, commit: None, reference: None, changes }
+        Entry { number, at_ms: 0, author, commit: None, reference: None, changes, ignored: Vec::new() }
     }
 
     fn begin(root: &Path) -> Custody {

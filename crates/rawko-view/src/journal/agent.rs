@@ -86,10 +86,24 @@ fn answered(invoke: &str, data: &Value) -> Vec<(&'static str, String)> {
             let notices = data.get("notices").as_list().unwrap_or_default().iter().filter_map(Value::as_str);
             results.map(result_line).chain(notices.map(|notice| ("warning", notice.to_owned()))).collect()
         }
+        "permission" | "connection" => vec![person_line(data)],
         "compact" => vec![("note", "conversation compacted".to_owned())],
         "look" => vec![("note", "images analysed".to_owned())],
         _ => Vec::new(),
     }
+}
+
+/// Returns the answer of a person to a request of the agent: `allowed`, `denied` or `answered`, and by whom.
+pub fn person_line(answer: &Value) -> (&'static str, String) {
+    let by = answer.get("by").as_str().unwrap_or("a person");
+    let words = answer.get("data").get("answer").as_str().or_else(|| answer.get("comment").as_str());
+    let title = match (answer.get("approved").as_bool(), words) {
+        (Some(true), Some(_)) => "answered",
+        (Some(true), None) => "allowed",
+        (Some(false) | None, _) => "denied",
+    };
+    let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+    (title, format!("by {by}{words}"))
 }
 
 fn result_line(result: &Value) -> (&'static str, String) {
@@ -132,7 +146,8 @@ pub fn switched(entry: &Entry) -> Option<(&'static str, String)> {
     })
 }
 
-pub(crate) fn ending(output: &Value) -> String {
+/// Returns the end of an agent in words: `finished`, or the outcome with its problem.
+pub fn ending(output: &Value) -> String {
     let outcome = output.get("outcome").as_str().unwrap_or("finished").replace('_', " ");
     match output.get("problem").get("message").as_str() {
         Some(message) => format!("{outcome}: {message}"),

@@ -108,7 +108,7 @@ impl InstanceChanges {
                 let taken = calls.iter().filter(|(_, entry)| self.is_later(entry)).map(|(number, _)| *number);
                 Ok((net, label(&taken.collect::<Vec<_>>())))
             }
-            Scope::LastCall => match calls.last() {
+            Scope::LastCall => match calls.iter().rfind(|(_, entry)| !entry.changes.is_empty()) {
                 Some((last, _)) => Ok((net_changes(entries, |entry| entry.number == *last), label(&[*last]))),
                 None => Err(NotReverted::Nothing(format!("`{id}` has no changes to undo"))),
             },
@@ -162,7 +162,15 @@ mod tests {
 
     fn entry(number: u64, kind: EntryKind, label: &str) -> Entry {
         let author = Author { kind, instance: "t".to_owned(), call: String::new(), label: label.to_owned() };
-        Entry { number, at_ms: 0, author, commit: None, reference: None, changes: Vec::new() }
+        Entry {
+            number,
+            at_ms: 0,
+            author,
+            commit: None,
+            reference: None,
+            changes: Vec::new(),
+            ignored: Vec::new(),
+        }
     }
 
     #[test]

@@ -106,18 +106,22 @@ fn insist_on_terminal() -> Result<(), Failure> {
 const GUIDE_COLUMNS: usize = 100;
 
 /// Mark and text of each paragraph.
-const GUIDE: [(&str, &str); 6] = [
+const GUIDE: [(&str, &str); 7] = [
     ("1. ", "The planner asks a question. Choose a number, or type an answer of your own, and press Enter."),
     ("2. ", "The developer thinks. Press Ctrl-C twice: the task pauses, and the demo resumes it."),
     (
         "3. ",
-        "The developer wants to write a file. You see the diff: y allows it. A real model would read the reason of a denial (r); these scripted ones cannot continue without the file.",
+        "The developer wants to write a file. You see the diff: y allows it. Without the file these scripted models cannot continue.",
     ),
     (
         "4. ",
         "The tester wants to run the tests. `a` allows this command for good. Enter confirms each choice.",
     ),
-    ("5. ", "At the end you see all changes, undo them, and restore them."),
+    (
+        "5. ",
+        "The developer corrects the file (y), then wants to commit. Deny that with r and a reason, which the model reads.",
+    ),
+    ("6. ", "At the end you see all changes, undo them, and restore them."),
     (
         "",
         "At any time: type a message, which the agent reads before its next completion; Ctrl-O prints the last tool \
@@ -155,7 +159,9 @@ fn take_part(dir: &Path, id: &str, console: &mut Console) -> Result<bool, Failur
         take_back(dir, id, console)?;
     } else {
         console.line("")?;
-        console.line("The scripted models follow one path. To see its end, allow each request.")?;
+        console.line(
+            "The scripted models follow one path. To see its end, allow the changes of files and the tests.",
+        )?;
     }
     Ok(code == Some(0))
 }

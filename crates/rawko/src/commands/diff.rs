@@ -58,7 +58,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         console.note(Style::Notice, "incomplete", why);
     }
     if args.json {
-        let chosen: Vec<_> = entries.iter().filter(|entry| is_chosen(entry)).collect();
+        let is_shown = |entry: &&Entry| is_chosen(entry) && !entry.changes.is_empty();
+        let chosen: Vec<_> = entries.iter().filter(is_shown).collect();
         console.line(&as_json(args, &changes, &chosen, &files, &net).to_string())?;
     } else if files.is_empty() {
         console.note(Style::Dim, "no changes", &format!("`{}` changed no files", args.id));

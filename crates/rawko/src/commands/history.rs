@@ -12,13 +12,14 @@ use crate::journal::tail::Tail;
 use crate::journal::text::{self, Detail};
 use crate::journal::{Player, Tree, lines};
 use crate::known;
+use crate::task_request::is_workflow;
 use crate::times;
 
 const EXAMPLES: &str = "\
 Prints each step with its time (UTC), the event, the active states, context changes and effects.
--v recomputes every step and explains which transitions were taken and which were not. A task is
-printed with its agents: decisions, messages, tool calls and the plan; -v prints its states and
-context.
+-v recomputes every step and explains which transitions were taken and which were not. A task, a
+ready workflow or an agent is printed in words: decisions, messages, tool calls, answers and the
+plan; -v prints its states and context.
 
 See a step in full with `rawko show ID --at STEP`; continue from it with `rawko fork ID --at STEP`.
 
@@ -59,7 +60,8 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     place.mention_settings(console);
     let reader = known::reader(&place)?;
     let row = known::instance(&reader, &args.id)?;
-    if is_own(&row.new.chart_id) && !args.verbose && !args.json {
+    let is_told = is_own(&row.new.chart_id) || is_workflow(&row.new.chart_id) || row.new.agent().is_some();
+    if is_told && !args.verbose && !args.json {
         return tell_task(args, &row, &reader, console);
     }
     // One more than the limit, to detect that there are more.

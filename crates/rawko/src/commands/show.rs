@@ -10,7 +10,7 @@ use crate::console::{Console, Style};
 use crate::failure::{Failure, Verdict};
 use crate::following::{answer_option, is_own, request_lines, tell_result, which};
 use crate::hosting::{ProjectContext, StoreArgs};
-use crate::journal::words;
+use crate::journal::{agent, words};
 use crate::known;
 use crate::standing::{Running, Standing};
 use crate::task_request::is_workflow;
@@ -19,15 +19,18 @@ use rawko_view::document::Document;
 use rawko_view::faults::{self, FaultLine};
 use rawko_view::rows::Row;
 
-/// Maximum number of faults shown; `history` lists all.
 /// Started items of an `each` that are listed.
 const ITEMS_SHOWN: usize = 20;
+/// Maximum number of faults shown; `history` lists all.
 const FAULTS_SHOWN: usize = 3;
+/// Lines of an agent's task and of its last text.
+const TEXT_LINES_SHOWN: usize = 12;
 
 const EXAMPLES: &str = "\
 Prints active states, recent faults (failed expressions), context, pending requests, running calls
 with attempt and idempotency key, timers, accepted events and children. A task is shown in its own
-words: outcome, checks, changed files, cost by agent and model; -v prints everything.
+words: outcome, checks, changed files, cost by agent and model; an agent by its task and its last
+text. -v prints everything.
 
 Examples:
   rawko show order-17
@@ -49,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Print all of a task: states, context and children
+    /// Print all of a task or an agent: states, context and children
     #[arg(long, short)]
     verbose: bool,
 
@@ -74,8 +77,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
         console.line(&format!("{document:#}"))?;
         return Ok(Verdict::Done);
     }
-    let is_brief = is_own(standing.chart.id()) && !args.verbose && args.at.is_none();
-    if is_brief && standing.snapshot.status() == Status::Done {
+    let is_agent = standing.row.new.agent().is_some();
+    let is_brief = (is_own(standing.chart.id()) || is_agent) && !args.verbose && args.at.is_none();
+    if is_brief && !is_agent && standing.snapshot.status() == Status::Done {
         let title = rawko_view::rows::title(&standing.chart, &standing.snapshot).unwrap_or_default();
         let id = console.paint(Style::Bold, standing.id());
         console.line(format!("{id}  {title}").trim_end())?;
@@ -113,8 +117,9 @@ struct Page<'a> {
 impl Page<'_> {
     fn print(&mut self) -> Result<(), Failure> {
         self.head()?;
-        if !self.is_brief {
-            self.context()?;
+        match self.is_brief {
+            true => self.agent()?,
+            false => self.context()?,
         }
         self.asks()?;
         self.items()?;
@@ -181,7 +186,25 @@ impl Page<'_> {
         }
         self.troubles()?;
         let output = standing.snapshot.output();
-        if output.is_null() { Ok(()) } else { self.line("output", &output.to_json().to_string()) }
+        if output.is_null() || self.is_brief {
+            return Ok(());
+        }
+        self.line("output", &output.to_json().to_string())
+    }
+
+    /// Prints the work of an agent in its own words.
+    fn agent(&mut self) -> Result<(), Failure> {
+        if self.standing.row.new.agent().is_none() {
+            return Ok(());
+        }
+        let context = self.standing.snapshot.context_map(&self.standing.chart);
+        for (title, key) in [("task", "prompt"), ("says", "text")] {
+            let text = context.get(key).as_str().unwrap_or_default().trim();
+            let lines: Vec<String> = text.lines().take(TEXT_LINES_SHOWN).map(str::to_owned).collect();
+            self.section(title, &lines)?;
+        }
+        let output = self.standing.snapshot.output();
+        if output.is_null() { Ok(()) } else { self.line("result", &agent::ending(&output)) }
     }
 
     fn troubles(&mut self) -> Result<(), Failure> {

@@ -97,14 +97,15 @@ fn shown(
             let changes = net.changes.iter().filter(|change| change.before.is_some() == exists);
             changes.map(|change| &change.path).collect()
         };
+        let ignored: Vec<&String> = net.ignored.iter().map(|change| &change.path).collect();
         let checkpoint = entry
             .map(|entry| json!({"number": entry.number, "ref": entry.reference, "commit": entry.commit}));
         let document = json!({"id": args.id, "to": args.to, "dry_run": args.dry_run, "restored": paths(true),
-                              "removed": paths(false), "checkpoint": checkpoint});
+                              "removed": paths(false), "ignored": ignored, "checkpoint": checkpoint});
         console.line(&document.to_string())?;
         return Ok(Verdict::Done);
     }
-    if net.changes.is_empty() {
+    if net.changes.is_empty() && net.ignored.is_empty() {
         console.note(
             Style::Dim,
             "nothing to undo",
@@ -116,7 +117,10 @@ fn shown(
         let line = diff::stat(file, console);
         console.line(&line)?;
     }
-    let count = crate::scenario::report::count(files.len(), "file");
+    for change in &net.ignored {
+        console.line(&format!("{} {}", change.path, console.paint(Style::Dim, "(ignored by git)")))?;
+    }
+    let count = crate::scenario::report::count(files.len() + net.ignored.len(), "file");
     match (args.dry_run, args.redo) {
         (true, _) => console.note(Style::Dim, "dry run", &format!("would restore {count}")),
         (false, true) => console.note(Style::Good, "restored", &format!("{count}; the undo is taken back")),

@@ -10,6 +10,7 @@ use crate::failure::{Failure, Verdict};
 use crate::hosting::Rest;
 use crate::journal::{lines, words};
 use crate::standing::{Ask, Standing};
+use crate::task_request::{is_own, is_workflow};
 use crate::times;
 use rawko_store::{InstanceStatus, Outcome};
 use rawko_view::document::waits;
@@ -232,6 +233,11 @@ pub(crate) fn tell_waits(standing: &Standing, console: &mut Console) {
         }
         let (which, option) = (which(&standing.asks, ask), answer_option(ask));
         text += &format!("    rawko approve {0}{which}{option}, or rawko deny {0}{which}\n", ask.instance);
+    }
+    // The events and timers of a task are its own affair; its requests are the person's.
+    if is_own(standing.chart.id()) || is_workflow(standing.chart.id()) {
+        console.aside(&text);
+        return;
     }
     if !standing.offers.is_empty() {
         let events: Vec<_> = standing.offers.iter().map(|offer| offer.event.as_str()).collect();

@@ -53,8 +53,9 @@ fn detail_style(title: &str) -> Style {
 pub(crate) fn agent_style(title: &str) -> Style {
     match title {
         "says" | "starts" | "ends" => Style::Bold,
-        "refused" | "failed" | "error" | "limit" | "model" => Style::Bad,
+        "refused" | "failed" | "error" | "limit" | "model" | "denied" => Style::Bad,
         "warning" | "waiting" => Style::Notice,
+        "allowed" | "answered" => Style::Good,
         _ => Style::Dim,
     }
 }

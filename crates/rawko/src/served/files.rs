@@ -41,7 +41,7 @@ impl ServedProject {
         };
         let net = net_changes(&entries, is_chosen);
         let files = changes.diffs(&net).await.map_err(problem)?;
-        let own = entries.iter().filter(|entry| changes.is_own(entry));
+        let own = entries.iter().filter(|entry| changes.is_own(entry) && !entry.changes.is_empty());
         Ok(Changes {
             files: files.into_iter().map(file).collect(),
             mixed: net.mixed,

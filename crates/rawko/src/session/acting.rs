@@ -55,6 +55,10 @@ impl Session<'_> {
                 let outcome = self.enter(line.trim(), reader, console).await;
                 return self.told(outcome);
             }
+            Key::Ctrl('o') if let Some(prompt) = &self.prompt => {
+                let lines = prompt.whole(self.size.0, console);
+                self.scroll.print_request(&lines, console)?;
+            }
             Key::Ctrl('o') => {
                 let outcome = self.open(None, console);
                 return self.told(outcome.map(|()| None));
@@ -238,7 +242,7 @@ impl Session<'_> {
         reader: &Reader,
         console: &mut Console,
     ) -> Result<Option<Left>, Failure> {
-        if line.starts_with('/') {
+        if Command::is_meant(line) {
             return match Command::read(line) {
                 Ok(command) => self.execute(command, reader, console).await,
                 Err(why) => Err(Failure::Usage(why)),

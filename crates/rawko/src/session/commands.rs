@@ -50,6 +50,12 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 impl Command {
+    /// Returns true if a line is a command: a path such as `/etc/hosts is wrong` is a message.
+    pub(crate) fn is_meant(line: &str) -> bool {
+        let name = line.strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+        line == "/" || name.is_some_and(|name| !name.contains('/'))
+    }
+
     pub(crate) fn read(line: &str) -> Result<Command, String> {
         let (name, argument) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let argument = argument.trim().to_owned();
@@ -93,7 +99,7 @@ pub(crate) fn help(console: &Console) -> Vec<String> {
         ("Enter", "send the text to the agent, which reads it before its next completion"),
         ("Tab", "complete a command; show the next request"),
         ("Esc", "stop the current turn"),
-        ("Ctrl-O", "print the last tool call in full; again: the one before"),
+        ("Ctrl-O", "print the request, or the last tool call, in full; again: the one before"),
         ("Ctrl-C", "pause the task; again: leave"),
         ("Ctrl-Z", "suspend rawko; `fg` returns"),
     ];
@@ -109,6 +115,15 @@ mod tests {
         assert_eq!(Command::read("/agent tester"), Ok(Command::Agent("tester".to_owned())));
         assert_eq!(Command::read("/pause "), Ok(Command::Pause));
         assert!(Command::read("/agent").is_err());
+        for (line, is_meant) in [
+            ("/pause", true),
+            ("/nonsense x", true),
+            ("/", true),
+            ("/etc/hosts is wrong", false),
+            ("x /pause", false),
+        ] {
+            assert_eq!(Command::is_meant(line), is_meant, "{line}");
+        }
         assert!(Command::read("/nonsense").is_err_and(|why| why.contains("/help")));
         assert_eq!(Command::read("/undo"), Ok(Command::Undo { all: false }));
         assert_eq!(Command::read("/undo all"), Ok(Command::Undo { all: true }));

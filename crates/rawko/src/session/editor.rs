@@ -146,23 +146,35 @@ impl Editor {
     /// Returns the part of the text that fits into the columns, and the column of the cursor in it.
     pub(crate) fn view(&self, columns: usize) -> (String, usize) {
         let columns = columns.max(2);
-        // A pasted line end is one character of the line.
         let (before, after) = self.text.split_at(self.cursor);
-        let (mut before, after) = (before.replace('\n', "⏎"), after.replace('\n', "⏎"));
-        while width(&before) >= columns {
-            before.remove(0);
-        }
-        let column = width(&before);
-        let mut shown = before;
-        for letter in after.chars() {
-            shown.push(letter);
-            if width(&shown) > columns {
-                shown.pop();
-                break;
-            }
-        }
+        // Only what is shown is looked at: a pasted text may be long, and this runs with every key.
+        let mut column = 0;
+        let tail = before.char_indices().rev().take_while(|(_, letter)| {
+            column += letter_width(*letter);
+            column < columns
+        });
+        let start = tail.last().map_or(before.len(), |(at, _)| at);
+        let mut shown = one_line(&before[start..]);
+        let column = width(&shown);
+        let mut taken = column;
+        let rest = after.chars().take_while(|letter| {
+            taken += letter_width(*letter);
+            taken <= columns
+        });
+        shown.push_str(&one_line(&rest.collect::<String>()));
         (shown, column)
     }
+}
+
+/// A pasted line end is one character of the line.
+const LINE_END: &str = "⏎";
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', LINE_END)
+}
+
+fn letter_width(letter: char) -> usize {
+    if letter == '\n' { width(LINE_END) } else { width(letter.encode_utf8(&mut [0; 4])) }
 }
 
 #[cfg(test)]
@@ -218,5 +230,9 @@ mod tests {
         assert_eq!(editor.view(4), ("hij".to_owned(), 3));
         editor.press(&Key::Home);
         assert_eq!(editor.view(4), ("abcd".to_owned(), 0));
+        editor.clear();
+        editor.press(&Key::Paste("a\n日本語".to_owned()));
+        assert_eq!(editor.view(20), ("a⏎日本語".to_owned(), 8));
+        assert_eq!(editor.view(6), ("本語".to_owned(), 4));
     }
 }

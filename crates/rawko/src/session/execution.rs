@@ -148,7 +148,8 @@ impl Session<'_> {
             ));
         }
         let changes = InstanceChanges::of(self.place, reader, &known::instance(reader, &self.id)?, None)?;
-        if changes.preview(&self.id, scope).await?.net.changes.is_empty() {
+        let net = changes.preview(&self.id, scope).await?.net;
+        if net.changes.is_empty() && net.ignored.is_empty() {
             return Err(Failure::Failed("there is nothing to undo".to_owned()));
         }
         let was_paused = self.view.is_paused;

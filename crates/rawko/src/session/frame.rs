@@ -33,9 +33,13 @@ impl Session<'_> {
 
     fn frame(&self, columns: usize, rows: usize, console: &Console) -> Frame {
         let mut lines = Vec::new();
-        let pending = wrapped(self.scroll.pending(), columns.saturating_sub(2).max(10));
+        // Only its end is shown, and this runs with every piece of it.
+        let wide = columns.saturating_sub(2).max(10);
+        let arriving = self.scroll.pending();
+        let end = arriving.char_indices().rev().take(wide * PENDING_ROWS).last().map_or(0, |(at, _)| at);
+        let pending = wrapped(&arriving[end..], wide);
         let surplus = pending.len().saturating_sub(PENDING_ROWS.min(rows / 3));
-        if !self.scroll.pending().is_empty() {
+        if !arriving.is_empty() {
             lines.extend(pending.iter().skip(surplus).map(|line| format!("  {line}")));
         }
         lines.push(console.paint(Style::Dim, &"─".repeat(columns.min(100))));

@@ -23,6 +23,8 @@ use crate::live_area::{width, wrapped};
 
 /// Output is wrapped at most this wide, so that text stays readable.
 const COLUMNS_MAX: usize = 100;
+/// Lines of a message that are printed: a pasted text may be long, and the person knows it.
+const MESSAGE_LINES_MAX: usize = 20;
 
 pub(crate) struct Scroll {
     root: PathBuf,
@@ -251,7 +253,7 @@ impl Scroll {
             What::Answered { invoke, data } if invoke == "collect" => {
                 return self.tell_group(entry, data, console);
             }
-            What::Answered { invoke, data } if invoke.starts_with("permission") => {
+            What::Answered { invoke, data } if ["permission", "connection"].contains(&invoke.as_str()) => {
                 return self.tell_answer(data, console);
             }
             // Forwarded by the task, which has printed it.
@@ -302,28 +304,30 @@ impl Scroll {
 
     /// Prints how a person answered a request.
     fn tell_answer(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
-        let by = data.get("by").as_str().unwrap_or("a person");
-        let said = data.get("data").get("answer").as_str().or_else(|| data.get("comment").as_str());
-        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        match data.get("approved").as_bool() {
-            Some(true) if !said.is_empty() => {
-                self.say("answered", &format!("by {by}{said}"), Style::Good, console)
-            }
-            Some(true) => self.say("allowed", &format!("by {by}"), Style::Good, console),
-            Some(false) | None => self.say("denied", &format!("by {by}{said}"), Style::Bad, console),
-        }
+        let (title, text) = agent::person_line(data);
+        self.say(title, &text, text::agent_style(title), console)
     }
 
     fn tell_message(&mut self, data: &Value, console: &mut Console) -> Result<(), Failure> {
         let text = data.get("text").as_str().map_or_else(|| data.to_string(), str::to_owned);
         self.speaker = None;
         self.end_line(console)?;
-        let text = console.paint(Style::Bold, &text);
-        for (number, line) in wrapped(&text, self.columns.saturating_sub(2).max(10)).iter().enumerate() {
+        let lines = wrapped(&text, self.columns.saturating_sub(2).max(10));
+        for (number, line) in lines.iter().take(MESSAGE_LINES_MAX).enumerate() {
             let mark = if number == 0 { "›" } else { " " };
-            console.line(&format!("{mark} {line}"))?;
+            console.line(&format!("{mark} {}", console.paint(Style::Bold, line)))?;
+        }
+        if lines.len() > MESSAGE_LINES_MAX {
+            let more = format!("  … {} more lines", lines.len() - MESSAGE_LINES_MAX);
+            console.line(&console.paint(Style::Dim, &more))?;
         }
         Ok(())
+    }
+
+    /// Prints a request in full.
+    pub(crate) fn print_request(&mut self, lines: &[String], console: &mut Console) -> Result<(), Failure> {
+        self.end_line(console)?;
+        lines.iter().try_for_each(|line| console.line(line))
     }
 
     pub(crate) fn say(

@@ -80,7 +80,17 @@ const QUESTION: &str = "    - expect: test_punctuation_is_left_out
 /// The end of the planner's report in the interactive demo.
 const PAUSE: &str = "goes beside it.\\n\\n**Try it now:** press Ctrl-C twice. The task pauses, and `rawko resume` continues it.\"\n";
 
-/// Changes the demo for a person at the terminal: a question, permissions, and a wait that is long enough to pause.
+/// The end of the developer's second change, and a command that the person denies in the interactive demo.
+const SECOND_CHANGE: &str = "                  return free\n";
+const COMMIT: &str = "                  return free
+        - {name: Bash, input: {command: \"git commit -am 'Number slugs that are taken'\"}}
+";
+const REPORT: &str = "until it finds a slug that is free.\"\n";
+/// True if the person allows it, too: the demo is not a repository.
+const UNCOMMITTED: &str = "until it finds a slug that is free. It is not committed.\"\n";
+
+/// Changes the demo for a person at the terminal: a question, permissions, a command to deny, and a wait that is long
+/// enough to pause.
 pub(crate) fn interactive(project: &mut [Template]) {
     for file in project {
         let (from, to) = match file.path {
@@ -88,6 +98,7 @@ pub(crate) fn interactive(project: &mut [Template]) {
                 let wait = "    - expect: \"def slug\"\n";
                 file.text = file.text.replacen(wait, &format!("{wait}      delay_ms: 8000\n"), 1);
                 file.text = file.text.replacen("goes beside it.\"\n", PAUSE, 1);
+                file.text = file.text.replacen(SECOND_CHANGE, COMMIT, 1).replacen(REPORT, UNCOMMITTED, 1);
                 ("    - expect: test_punctuation_is_left_out\n", QUESTION)
             }
             ".rawko/agents/planner.md" => ("allowed: [", "allowed: [AskUser, "),
@@ -101,7 +112,7 @@ pub(crate) fn interactive(project: &mut [Template]) {
 const PERMISSIONS: &str = "\
 # Calls that wait for a person.
 permissions:
-  ask: [\"Write(slugs.py)\", \"Bash(python3 -m unittest:*)\"]
+  ask: [\"Write(slugs.py)\", \"Bash(python3 -m unittest:*)\", \"Bash(git commit:*)\"]
 
 # The models are";
 

@@ -177,3 +177,76 @@ fn one_failed_item_is_retried_and_no_other() {
     expect![[r#"[{"status":"done","data":10},{"status":"done","data":11},{"status":"done","data":12}]"#]]
         .assert_eq(&shown["context"]["got"].to_string());
 }
+
+/// Lists and joins, with items below zero that fail; one at a time, so that the order is known.
+#[test]
+fn the_host_joins_as_the_simulation_does() {
+    let chart = |list: &str, join: &str, handler: &str| {
+        format!(
+            "\
+statechart:
+  id: joins
+  version: 1.0.0
+  initial: working
+  context: {{list: {list}, done: 0, failed: 0}}
+  actions:
+    count_done: {{type: assign, context_updates: {{done: context.done + 1}}}}
+    count_failed: {{type: assign, context_updates: {{failed: context.failed + 1}}}}
+  states:
+    working:
+      invoke:
+        id: job
+        src: work
+        each: context.list
+        max_concurrent: 1
+        join: {join}
+        input: {{n: item}}
+        retry: {{max_attempts: 1}}
+        onItemDone: {{actions: [count_done]}}
+        {handler}
+        onDone: done
+        onError: failed
+    done: {{type: final, output: {{end: \"'done'\", data: event.data, done: context.done, failed: context.failed}}}}
+    failed: {{type: final, output: {{end: \"'failed'\", data: event.data, done: context.done, failed: context.failed}}}}
+"
+        )
+    };
+    let stubs = r#"{"work": [{"input": {"n": -1}, "error": {"message": "no", "retryable": false}}, {"input": {"n": -2}, "error": {"message": "no", "retryable": false}}, {"input": {"n": 1}, "done": 1}, {"input": {"n": 2}, "done": 2}]}"#;
+    let work = "case $(cat) in *'\"n\":-'*) echo no >&2; exit 1;; *'\"n\":1'*) echo 1;; *) echo 2;; esac\n";
+    let dir = directory(&[("work.sh", work), ("stubs.json", stubs), (".rawko/config.yaml", SETTINGS)]);
+    let dir = dir.path();
+    for (number, (list, join, handler)) in cases().enumerate() {
+        std::fs::write(dir.join("joins.yaml"), chart(list, join, handler)).unwrap();
+        let simulated =
+            run(dir, &["simulate", "joins.yaml", "--services", "stubs.json", "--json"], "").stdout;
+        let simulated = simulated.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let simulated = simulated.map(|line: serde_json::Value| line["output"].clone());
+        let simulated = simulated.filter(|output| !output.is_null()).last();
+        let id = format!("i{number}");
+        run(dir, &["run", "joins.yaml", "--id", &id], "");
+        let shown = run(dir, &["show", &id, "--json"], "").stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let (one, other) = (simulated.map(comparable), Some(comparable(shown["output"].clone())));
+        assert_eq!(one, other, "{list} {join} {handler}");
+    }
+}
+
+fn cases() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let lists = ["[]", "null", "7", "[1, 2]", "[1, -1, 2]", "[-1, -2]"];
+    let joins = ["all", "any", "settled", "{at_least: 2}"];
+    let handlers = ["", "onItemError: {actions: [count_failed]}"];
+    lists.into_iter().flat_map(move |list| {
+        joins.into_iter().flat_map(move |join| handlers.into_iter().map(move |handler| (list, join, handler)))
+    })
+}
+
+/// Leaves only the code of an error: a stub and a program word it in their own ways.
+fn comparable(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::{Value, json};
+    match value {
+        Value::Object(map) if map.contains_key("message") => json!({"error": map.get("code")}),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, comparable(value))).collect(),
+        Value::Array(list) => list.into_iter().map(comparable).collect(),
+        other => other,
+    }
+}

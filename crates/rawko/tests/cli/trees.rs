@@ -58,13 +58,13 @@ const WRITING: &str = r#"
         - {name: Write, input: {path: src/new.txt, content: "fresh\n"}}
         - {name: Edit, input: {path: stock.py, old_string: "    return name, int(count)", new_string: "    return name.strip(), int(count)"}}
     - tool_calls:
-        - {name: Bash, input: {command: "rm test_stock.py; printf '\\000\\377' > data.bin; chmod 755 data.bin; ln -s data.bin link; : > empty; echo more >> src/new.txt"}}
+        - {name: Bash, input: {command: "rm test_stock.py; printf '\\000\\377' > data.bin; chmod 755 data.bin; ln -s data.bin link; : > empty; echo more >> src/new.txt; echo KEY=2 > secret.env; chmod 600 secret.env; echo x > other.env"}}
     - text: Done.
 "#;
 
 pub(crate) fn written(with_git: bool) -> TempDir {
     let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), WRITING);
-    fs::write(dir.path().join(".gitignore"), ".local/\n.cache/\nsecret.env\n").unwrap();
+    fs::write(dir.path().join(".gitignore"), ".local/\n.cache/\n*.env\n").unwrap();
     fs::write(dir.path().join("secret.env"), "KEY=1\n").unwrap();
     if with_git {
         git(dir.path(), &["init", "-q"]);
@@ -119,6 +119,7 @@ fn a_task_is_shown_as_a_diff_and_undone_byte_for_byte() {
         fs::write(dir.join("empty"), "").unwrap();
         let undone = json(dir, &["undo", "fix", "--json"]);
         assert_eq!(undone["restored"].as_array().unwrap().len(), 2, "{undone}");
+        assert_eq!(undone["ignored"], serde_json::json!(["other.env", "secret.env"]), "{undone}");
         let mut expected = before.clone();
         expected.insert("own.txt".into(), files(dir)[Path::new("own.txt")].clone());
         assert_eq!(files(dir), expected);
@@ -134,7 +135,7 @@ fn a_task_is_shown_as_a_diff_and_undone_byte_for_byte() {
             let refs = git(dir, &["for-each-ref", "refs/rawko"]);
             assert!(!refs.is_empty());
             let last = refs.lines().last().unwrap().split('\t').next_back().unwrap().to_owned();
-            assert!(!git(dir, &["ls-tree", "-r", "--name-only", &last]).contains("secret.env"));
+            assert!(!git(dir, &["ls-tree", "-r", "--name-only", &last]).contains(".env"));
         }
     }
 }

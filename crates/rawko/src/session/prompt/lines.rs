@@ -32,30 +32,23 @@ impl Prompt {
         console: &Console,
     ) -> Vec<String> {
         let is_ready = self.is_engaged() || self.is_ready(Instant::now(), typed);
-        let input = &self.ask.input;
-        let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
-        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
-            .into_iter()
-            .map(|line| {
-                format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
-            })
-            .collect();
-        let about = text("prompt").or_else(|| text("message"));
-        let about = about.unwrap_or_default().to_owned();
-        let dim = |line: &String| format!("  {}", console.paint(Style::Dim, line));
-        head.extend(
-            wrapped(&about, columns.saturating_sub(2)).iter().filter(|line| !line.is_empty()).map(dim),
-        );
+        let mut head = self.head(columns, console);
         let mut tail = Vec::new();
         if self.has_choices() {
             for (place, (key, words, _)) in self.choices.iter().enumerate() {
                 let is_selected = self.selected == Some(place);
-                let text = format!("{} {key}  {words}", if is_selected { "›" } else { " " });
-                tail.push(match is_selected {
-                    true => console.paint(Style::Bold, &text),
-                    false if is_ready => text,
-                    false => console.paint(Style::Dim, &text),
-                });
+                // A choice that is confirmed must be readable.
+                for (number, words) in wrapped(words, columns.saturating_sub(6).max(10)).iter().enumerate() {
+                    let text = match number {
+                        0 => format!("{} {key}  {words}", if is_selected { "›" } else { " " }),
+                        _ => format!("     {words}"),
+                    };
+                    tail.push(match is_selected {
+                        true => console.paint(Style::Bold, &text),
+                        false if is_ready => text,
+                        false => console.paint(Style::Dim, &text),
+                    });
+                }
             }
         }
         if let Entry::Field(place) = &self.entry
@@ -78,18 +71,50 @@ impl Prompt {
             tail.extend(others.iter().take(OTHERS_MAX).map(|ask| format!("  · {}", title_of(ask))));
         }
         let room = rows.saturating_sub(head.len() + tail.len());
-        head.extend(self.details(columns, room, console));
+        let mut details = self.details(columns, console);
+        if details.len() > room {
+            let more = details.len() - room.saturating_sub(1);
+            details.truncate(room.saturating_sub(1));
+            details.push(console.paint(Style::Dim, &format!("    … {more} more lines (Ctrl-O prints all)")));
+        }
+        head.extend(details);
         head.extend(tail);
         head
     }
 
-    /// Returns the lines of the command, the diff, or the address.
-    fn details(&self, columns: usize, rows: usize, console: &Console) -> Vec<String> {
+    /// Returns the lines of the whole request, without its choices.
+    pub(crate) fn whole(&self, columns: usize, console: &Console) -> Vec<String> {
+        let mut lines = self.head(columns, console);
+        lines.extend(self.details(columns, console));
+        lines
+    }
+
+    /// Returns the lines of the title and the text.
+    fn head(&self, columns: usize, console: &Console) -> Vec<String> {
+        let input = &self.ask.input;
+        let text = |key: &str| input.get(key).as_str().map(str::trim).filter(|text| !text.is_empty());
+        let mut head: Vec<String> = wrapped(&title_of(&self.ask), columns.saturating_sub(2))
+            .into_iter()
+            .map(|line| {
+                format!("{} {}", console.paint(Style::Notice, "?"), console.paint(Style::Bold, &line))
+            })
+            .collect();
+        let about = text("prompt").or_else(|| text("message")).unwrap_or_default();
+        let about = wrapped(about, columns.saturating_sub(2));
+        let about = about.iter().filter(|line| !line.is_empty());
+        head.extend(about.map(|line| format!("  {}", console.paint(Style::Dim, line))));
+        head
+    }
+
+    /// Returns the lines of the command, the diff, or the address. No line is cut: a person approves what it does.
+    fn details(&self, columns: usize, console: &Console) -> Vec<String> {
         let input = &self.ask.input;
         let text = |key: &str| input.get(key).as_str().map(str::trim_end).filter(|text| !text.is_empty());
         let mut lines: Vec<String> = Vec::new();
         if let Some(diff) = text("diff") {
-            lines.extend(diff.lines().map(|line| format!("    {}", diff_line(line, console))));
+            let wide = columns.saturating_sub(4).max(10);
+            let parts = diff.lines().flat_map(|line| wrapped(&diff_line(line, console), wide));
+            lines.extend(parts.map(|line| format!("    {line}")));
         } else if let Some(command) = text("command") {
             let wide = columns.saturating_sub(6).max(10);
             let runs = text("runs").map(|line| format!("runs: {line}"));
@@ -104,14 +129,6 @@ impl Prompt {
             let wide = columns.saturating_sub(6).max(10);
             lines.extend(
                 found.into_iter().flat_map(|line| wrapped(line, wide)).map(|line| format!("    {line}")),
-            );
-        }
-        if lines.len() > rows {
-            let more = lines.len() - rows.saturating_sub(1);
-            lines.truncate(rows.saturating_sub(1));
-            lines.push(
-                console
-                    .paint(Style::Dim, &format!("    … {more} more lines: rawko show {}", self.ask.instance)),
             );
         }
         lines

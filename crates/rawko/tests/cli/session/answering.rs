@@ -58,6 +58,40 @@ fn a_permission_is_asked_for_and_given() {
     assert!(!text.contains("Ctrl-C: pause"), "the live area is removed\n{text}");
 }
 
+/// A file whose lines begin with tabs and are wider than the terminal.
+#[test]
+fn a_person_can_read_all_that_is_asked_for() {
+    let line = |number: usize| format!("\\t\\tx{number} {}end{number};\\n", "wide ".repeat(20));
+    let content: String = (0..60).map(line).collect();
+    let option = "an option that is so long that it does not fit into one line of this terminal at all";
+    let script = format!(
+        "- agent: worker\n  steps:\n    \
+         - tool_calls: [{{name: Write, input: {{path: main.go, content: \"{content}\"}}}}]\n    \
+         - tool_calls: [{{name: AskUser, input: {{question: Which?, options: [\"{option}\"]}}}}]\n    \
+         - text: Done.\n"
+    );
+    let dir = one_worker("permissions: {ask: ['Write(*)']}\n", &script);
+    let mut pty = task(&dir, &[]);
+    pty.wait_until_ready();
+    let screen = pty.screen();
+    assert!(screen.contains("end0;") && screen.contains("more lines (Ctrl-O prints all)"), "{screen}");
+    assert!(!pty.text().contains("end59;"), "{}", pty.text());
+    pty.press("\u{f}");
+    pty.wait_for_all(&["end31;", "end59;"]);
+    pty.wait_until("one request", |pty| pty.screen().matches("? Write main.go").count() == 1);
+    pty.choose("y");
+    pty.wait_for("terminal at all");
+    pty.choose("1");
+    let (code, text) = pty.end();
+    assert_eq!(code, Some(0), "{text}");
+    let told = run(dir.path(), &["history", "t"], "").stdout;
+    assert!(told.contains("allowed  by ") && told.contains(&format!(": {option}")), "{told}");
+    let told = run(dir.path(), &["history", "t.worker.1.2"], "").stdout;
+    assert!(told.contains("allowed  by ") && !told.contains("context"), "{told}");
+    let shown = run(dir.path(), &["show", "t.worker.1.2"], "").stdout;
+    assert!(shown.contains("says       Done.") && !shown.contains("messages:"), "{shown}");
+}
+
 #[test]
 fn a_denial_with_a_reason_is_read_by_the_model() {
     let dir = one_worker(ASKS, DENIED);

@@ -196,6 +196,11 @@ fn the_interactive_demo_asks_shows_a_diff_and_resumes() {
     pty.choose("a");
     pty.wait_for("? Edit slugs.py");
     pty.choose("y");
+    pty.wait_for("? Run `git commit");
+    pty.choose("r");
+    pty.wait_for("reason:");
+    pty.press("I commit it myself\r");
+    pty.wait_for("I commit it myself");
     pty.wait_for("Press Enter to see what the task changed.");
     pty.press("\r");
     pty.wait_for("diff --git a/slugs.py b/slugs.py");
