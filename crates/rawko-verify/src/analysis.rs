@@ -60,7 +60,7 @@ impl Analysis {
         if !are_all_copies {
             analysis.gaps.push("context".to_owned());
         }
-        analysis.are_names_open = blueprint.events.is_none() && has_pattern(blueprint);
+        analysis.are_names_open = blueprint.events.is_none() && parts::has_pattern(blueprint);
         let names = parts.iter().filter(|part| analysis.are_names_open && part.expr.keeps_event_type());
         analysis.computed_names.extend(names.map(|part| part.expr.text().to_owned()));
         analysis.shapes(&parts, &slots);
@@ -353,12 +353,6 @@ fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
             return tainted;
         }
     }
-}
-
-/// Returns true if a transition takes events by a pattern.
-fn has_pattern(blueprint: &Blueprint) -> bool {
-    let mut transitions = blueprint.nodes.iter().flat_map(|node| &node.transitions);
-    transitions.any(|it| matches!(&it.trigger, Trigger::Event(pattern) if pattern.ends_with('*')))
 }
 
 /// The fields of event data that have fields of their own.

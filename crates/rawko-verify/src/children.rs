@@ -98,3 +98,12 @@ pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model
         model.chart.id() == id && fits
     })
 }
+
+/// Returns true if a child may send an event to the first chart that does not come from outside.
+pub(crate) fn sends_internal(charts: &[Model]) -> bool {
+    let Some((parent, children)) = charts.split_first() else { return false };
+    let declared = || parent.chart.declared_events().into_iter().flatten();
+    let is_internal = |name: &str| declared().any(|it| it.internal && (name.is_empty() || *it.name == *name));
+    let mut sent = children.iter().flat_map(|child| crate::parts::sent_to_parent(&child.blueprint));
+    sent.any(|name| is_internal(&name))
+}

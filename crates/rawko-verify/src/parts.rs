@@ -295,3 +295,9 @@ pub(crate) fn sent_to_parent(blueprint: &Blueprint) -> Vec<Arc<str>> {
     });
     names
 }
+
+/// Returns true if a transition takes events by a pattern.
+pub(crate) fn has_pattern(blueprint: &Blueprint) -> bool {
+    let mut transitions = blueprint.nodes.iter().flat_map(|node| &node.transitions);
+    transitions.any(|it| matches!(&it.trigger, Trigger::Event(pattern) if pattern.ends_with('*')))
+}

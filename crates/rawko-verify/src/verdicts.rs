@@ -336,12 +336,7 @@ fn explore_with(
         visit: None,
     };
     let mut explored = Explorer::new(model, false, &mut shared).run(input);
-    let is_internal =
-        |name: &str| name.is_empty() || model.chart.event_spec(name).is_some_and(|it| it.internal);
-    let has_internal =
-        model.chart.declared_events().is_some_and(|events| events.iter().any(|it| it.internal));
-    let sent = || charts[1..].iter().flat_map(|child| crate::parts::sent_to_parent(&child.blueprint));
-    if has_internal && sent().any(|name| is_internal(&name)) {
+    if crate::children::sends_internal(charts) {
         explored.gaps.push("an internal event that a child sends was not tried".to_owned());
     }
     if shared.child_clocks > 1 && !mode.is_general() {

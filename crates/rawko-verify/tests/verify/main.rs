@@ -14,6 +14,7 @@ mod charts;
 mod data;
 mod false_proofs;
 mod false_proofs_data;
+mod manifests;
 mod mutants;
 mod own;
 mod pages;
