@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use rawko_chart::{Property, PropertyExpr, PropertyKind};
 use rawko_core::expr::{DataUse, DataUseKind, Expr, Subject, SubjectRoot};
-use rawko_core::{Blueprint, Delay, Slot, Template, Trigger, Value};
+use rawko_core::{Blueprint, Schema, Slot, Trigger, Value};
 
 use crate::classes::Classes;
 use crate::parts::{self, Part, PartKind, Role};
-use crate::shape::Shape;
+use crate::shape::{Shape, slot_shapes};
 
 /// The result of the analysis.
 #[derive(Debug, Default)]
@@ -34,6 +34,8 @@ pub(crate) struct Analysis {
     pub(crate) gaps: Vec<String>,
     /// A transition takes `error.execution`, so that data of a wrong type makes a difference.
     pub(crate) sees_faults: bool,
+    /// Events of any name may arrive and be handled.
+    are_names_open: bool,
     /// Names that the type of an event is compared with.
     pub(crate) event_types: Vec<Arc<str>>,
 }
@@ -54,10 +56,17 @@ impl Analysis {
             ..Analysis::default()
         };
         analysis.classes(blueprint, &parts, properties);
-        let slots = slot_shapes(&parts);
+        let (slots, are_all_copies) = slot_shapes(&parts);
+        if !are_all_copies {
+            analysis.gaps.push("context".to_owned());
+        }
+        analysis.are_names_open = blueprint.events.is_none() && parts::has_pattern(blueprint);
+        let names = parts.iter().filter(|part| analysis.are_names_open && part.expr.keeps_event_type());
+        analysis.computed_names.extend(names.map(|part| part.expr.text().to_owned()));
         analysis.shapes(&parts, &slots);
         analysis.relevant(&parts, properties);
         analysis.gaps((&parts, role), properties, &slots);
+        analysis.refused(blueprint, &parts);
         analysis.saturated(&parts, properties);
         analysis
     }
@@ -90,11 +99,14 @@ impl Analysis {
         // A context key that allows few values has no others.
         let schema = blueprint.context_schema.as_ref().map(|schema| schema.source());
         for key in &blueprint.context {
+            let Some(schema) = schema.map(|schema| schema.get("properties").get(&key.name)) else { continue };
+            let mut allowed = crate::data::finite(schema);
             if !self.classes.is_distinguished(&key.name) {
-                continue;
+                // One value that the schema accepts, and one that it may refuse.
+                allowed = vec![crate::data::sample(schema), Value::Null];
+                allowed.retain(|_| !schema.is_null());
             }
-            let allowed = schema.map(|schema| crate::data::finite(schema.get("properties").get(&key.name)));
-            for value in allowed.unwrap_or_default() {
+            for value in allowed {
                 self.classes.add(&key.name, &DataUseKind::Equal(value));
             }
         }
@@ -109,7 +121,7 @@ impl Analysis {
             let uses: Vec<DataUse> = part.expr.data_uses(part.is_condition());
             for usage in uses.iter().filter(|usage| usage.subject.root == SubjectRoot::EventData) {
                 let shape = self.shapes.entry(Arc::clone(&event)).or_default();
-                shape.insert(&usage.subject.path);
+                shape.insert(&usage.subject.path, &usage.kind);
                 if let (PartKind::Assign(slot), DataUseKind::Flow) = (&part.kind, &usage.kind)
                     && part.expr.subject().is_some()
                     && let Some(below) = slots.get(slot)
@@ -179,7 +191,12 @@ impl Analysis {
         // Representative values have no fields below the place where a structure is built.
         let is_rebuilt = |expr: &Expr, slot: &Slot| {
             let is_read_inside = slots.get(slot).is_some_and(|shape| !shape.fields.is_empty());
-            is_read_inside && expr.builds_structure() && receives(expr)
+            is_read_inside && expr.subject().is_none() && receives(expr)
+        };
+        // Any key may be read, also one with data from outside; and any name of an event may be kept.
+        let are_names_open = self.are_names_open;
+        let reads_any = |expr: &Expr| {
+            (expr.reads_whole_context() && !tainted.is_empty()) || (are_names_open && expr.keeps_event_type())
         };
         let inner = inner_fields(parts);
         let computes = |expr: &Expr, is_condition: bool| {
@@ -187,13 +204,16 @@ impl Analysis {
                 matches!(kind, DataUseKind::Number | DataUseKind::Text | DataUseKind::Opaque)
             };
             let mut uses = expr.data_uses(is_condition).into_iter();
-            expr.reads_world() || uses.any(|usage| is_outside(usage.subject.root) && is_computed(&usage.kind))
+            expr.reads_world()
+                || reads_any(expr)
+                || uses.any(|usage| is_outside(usage.subject.root) && is_computed(&usage.kind))
         };
         loop {
             let before = self.inexact.len();
             for part in parts {
                 let PartKind::Assign(slot) = part.kind else { continue };
-                let is_copied = part.expr.reads().iter().any(|from| self.inexact.contains(from));
+                let is_any = part.expr.reads_whole_context() && !self.inexact.is_empty();
+                let is_copied = is_any || part.expr.reads().iter().any(|from| self.inexact.contains(from));
                 if is_copied || computes(part.expr, false) || is_rebuilt(part.expr, &slot) {
                     self.inexact.insert(slot);
                 }
@@ -203,15 +223,16 @@ impl Analysis {
             }
         }
         for part in parts.iter().filter(|part| part.steers()) {
-            let is_inexact = part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
+            let is_any = part.expr.reads_whole_context() && !self.inexact.is_empty();
+            let is_inexact = is_any || part.expr.reads().iter().any(|slot| self.inexact.contains(slot));
             let is_unknown = match &part.kind {
-                PartKind::List => receives(part.expr),
+                PartKind::List | PartKind::Control => receives(part.expr),
                 // What the parent of a chart reads of its output is not known here.
                 PartKind::Data(key) => {
                     let is_inner = key.as_ref().is_none_or(|key| inner.contains(key));
                     (is_inner || role == Role::Child) && receives(part.expr)
                 }
-                PartKind::Guard | PartKind::Control | PartKind::Assign(_) | PartKind::Passed => false,
+                PartKind::Guard | PartKind::Assign(_) | PartKind::Passed => false,
             };
             let is_open = is_inexact || is_unknown || computes(part.expr, part.is_condition());
             let text = part.expr.text().to_owned();
@@ -225,8 +246,26 @@ impl Analysis {
             }
         }
         for expr in properties.iter().flat_map(expressions) {
-            if expr.expr.reads().iter().any(|slot| self.inexact.contains(slot)) {
+            let is_inexact = expr.expr.reads().iter().any(|slot| self.inexact.contains(slot));
+            if is_inexact || expr.expr.reads_world() || reads_any(&expr.expr) {
                 self.gaps.push(expr.text.clone());
+            }
+        }
+    }
+
+    /// Finds values from outside that the schema of the context may refuse or not, and of which none is known that it
+    /// accepts.
+    fn refused(&mut self, blueprint: &Blueprint, parts: &[Part<'_>]) {
+        let Some(schema) = blueprint.context_schema.as_ref() else { return };
+        let tainted = tainted(parts);
+        for part in parts {
+            let PartKind::Assign(slot) = part.kind else { continue };
+            let name = &blueprint.context[slot.index()].name;
+            let of_key = schema.source().get("properties").get(name);
+            let sample = crate::data::sample(of_key);
+            let is_accepted = of_key.is_null() || Schema::compile(of_key).0.violations(&sample).is_empty();
+            if tainted.contains(&slot) && !is_accepted {
+                self.gaps.push(part.expr.text().to_owned());
             }
         }
     }
@@ -244,7 +283,11 @@ impl Analysis {
         let mut bound = 0;
         let mut counts = false;
         for part in parts {
-            if part.expr.reads_whole_context() && part.steers() {
+            let matters = match part.kind {
+                PartKind::Assign(to) => self.relevant.contains(&to),
+                _ => part.steers(),
+            };
+            if part.expr.reads_whole_context() && matters {
                 return None;
             }
             if let PartKind::Assign(to) = part.kind {
@@ -266,6 +309,9 @@ impl Analysis {
             }
         }
         for expr in properties.iter().flat_map(expressions) {
+            if expr.expr.reads_whole_context() {
+                return None;
+            }
             largest(expr.expr.data_uses(true), slot, &mut bound)?;
         }
         counts.then_some(bound)
@@ -298,7 +344,8 @@ fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
                 SubjectRoot::Context(from) => tainted.contains(&from),
                 SubjectRoot::Input | SubjectRoot::EventType => false,
             });
-            if is_outside {
+            let is_any = part.expr.reads_whole_context() && !tainted.is_empty();
+            if is_outside || is_any {
                 tainted.insert(slot);
             }
         }
@@ -307,30 +354,6 @@ fn tainted(parts: &[Part<'_>]) -> BTreeSet<Slot> {
         }
     }
 }
-
-/// The fields that are read below each context key, also after it was copied to another.
-fn slot_shapes(parts: &[Part<'_>]) -> BTreeMap<Slot, Shape> {
-    let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
-    for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
-        if let SubjectRoot::Context(slot) = usage.subject.root {
-            slots.entry(slot).or_default().insert(&usage.subject.path);
-        }
-    }
-    for _ in 0..COPIES_MAX {
-        for part in parts {
-            if let (PartKind::Assign(to), Some(subject)) = (&part.kind, part.expr.subject())
-                && let SubjectRoot::Context(from) = subject.root
-                && let Some(below) = slots.get(to).cloned()
-            {
-                slots.entry(from).or_default().graft(&subject.path, &below);
-            }
-        }
-    }
-    slots
-}
-
-/// Copies between context keys that are followed.
-const COPIES_MAX: usize = 4;
 
 /// The fields of event data that have fields of their own.
 fn inner_fields(parts: &[Part<'_>]) -> BTreeSet<Arc<str>> {
@@ -367,28 +390,5 @@ pub(crate) fn expressions(property: &Property) -> Vec<&PropertyExpr> {
         PropertyKind::Never(one) | PropertyKind::Always(one) => vec![one],
         PropertyKind::Before { first, then } => vec![first, then],
         PropertyKind::Within { from, to, .. } | PropertyKind::LeadsTo { from, to } => vec![from, to],
-    }
-}
-
-pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {
-    match delay {
-        Delay::Millis(_) => None,
-        Delay::Expr(expr, _) => Some(expr),
-    }
-}
-
-/// Visits the expressions of a template with the key each stands under.
-pub(crate) fn template_exprs<'t>(
-    template: &'t Template,
-    key: Option<&Arc<str>>,
-    visit: &mut impl FnMut(Option<Arc<str>>, &'t Expr),
-) {
-    match template {
-        Template::Literal(_) => {}
-        Template::Expr(expr) => visit(key.cloned(), expr),
-        Template::List(items) => items.iter().for_each(|item| template_exprs(item, key, visit)),
-        Template::Map(entries) => {
-            entries.iter().for_each(|(key, value)| template_exprs(value, Some(key), visit));
-        }
     }
 }

@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
+use rawko_chart::Assumptions;
 use rawko_core::Value;
 use rustc_hash::FxHashSet;
 
+use crate::ceiling::Starts;
+use crate::graph::Graph;
+use crate::liveness::always_ends;
 use crate::model::Model;
 use crate::state::push_value;
 
@@ -36,6 +40,35 @@ pub(crate) struct ChildOutcomes {
     pub(crate) is_unbounded: bool,
     /// False if not everything was explored.
     pub(crate) complete: bool,
+    pub(crate) ending: Ending,
+    /// The most that one run starts.
+    pub(crate) starts: Starts,
+}
+
+/// Under which assumptions a child chart always ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Timers and services are enough.
+    #[default]
+    Always,
+    IfPeopleAnswer,
+    IfEventsArrive,
+    IfBoth,
+    Never,
+}
+
+impl Ending {
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let ends =
+            |people_answer, events_arrive| always_ends(graph, Assumptions { people_answer, events_arrive });
+        match () {
+            () if ends(false, false) => Ending::Always,
+            () if ends(true, false) => Ending::IfPeopleAnswer,
+            () if ends(false, true) => Ending::IfEventsArrive,
+            () if ends(true, true) => Ending::IfBoth,
+            () => Ending::Never,
+        }
+    }
 }
 
 impl ChildOutcomes {
@@ -64,4 +97,13 @@ pub(crate) fn find<'m>(charts: &'m [Model], reference: &str) -> Option<&'m Model
             || own.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
         model.chart.id() == id && fits
     })
+}
+
+/// Returns true if a child may send an event to the first chart that does not come from outside.
+pub(crate) fn sends_internal(charts: &[Model]) -> bool {
+    let Some((parent, children)) = charts.split_first() else { return false };
+    let declared = || parent.chart.declared_events().into_iter().flatten();
+    let is_internal = |name: &str| declared().any(|it| it.internal && (name.is_empty() || *it.name == *name));
+    let mut sent = children.iter().flat_map(|child| crate::parts::sent_to_parent(&child.blueprint));
+    sent.any(|name| is_internal(&name))
 }

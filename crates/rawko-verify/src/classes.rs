@@ -22,6 +22,11 @@ impl Classes {
         self.uses_of(name).iter().any(is_typed)
     }
 
+    /// Returns true if the field is a condition by itself.
+    pub(crate) fn is_condition(&self, name: &str) -> bool {
+        self.uses_of(name).contains(&&DataUseKind::Truth)
+    }
+
     pub(crate) fn add(&mut self, name: &Arc<str>, kind: &DataUseKind) {
         let uses = self.uses.entry(Arc::clone(name)).or_default();
         if !uses.contains(kind) {
@@ -112,7 +117,11 @@ impl Values {
 
     fn equal(&mut self, value: &Value) {
         match value {
-            Value::Bool(_) => self.truth(),
+            // Neither true nor false: the field may be missing.
+            Value::Bool(_) => {
+                self.has_null = true;
+                self.truth();
+            }
             Value::Null => self.has_null = true,
             Value::Str(_) => {
                 self.has_text = true;
@@ -190,6 +199,10 @@ impl Values {
                 (false, false) => None,
             };
             sample.into_iter().for_each(|value| self.push(value));
+        }
+        // Nothing can be divided by it.
+        if self.is_number {
+            self.push(Value::Int(0));
         }
         if self.has_null || self.found.is_empty() {
             self.push(Value::Null);

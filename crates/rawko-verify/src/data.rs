@@ -34,19 +34,20 @@ impl Analysis {
     pub(crate) fn data_of(&self, event: &str, base: &Value, schema: Option<&Schema>) -> Choices {
         let shape = self.shape_of(event);
         let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
-        let mut is_covered = true;
+        let mut is_covered = !shape.is_too_deep();
         for path in shape.leaves() {
             let name = path.last().map_or(DATA, |name| &**name);
             // The message of a failure may be any.
             let is_any = name == "message" && self.classes.is_distinguished(name);
-            let is_fixed = path.first().is_some_and(|first| {
-                let is_given = path.len() == 1 || base.get(first).as_map().is_none();
-                !base.get(first).is_null() && is_given && !is_any
-            });
+            let is_fixed = is_given(base, &path) && !is_any;
             let mut values = self.classes.values(name);
-            let is_optional = schema.map_or(self.sees_faults, |schema| !is_required(schema.source(), &path));
+            let is_optional = schema.is_none_or(|schema| !is_required(schema.source(), &path));
             if is_optional && self.classes.needs_value(name) {
                 values.push(Value::Null);
+            }
+            // A condition that is neither true nor false nor missing fails.
+            if self.sees_faults && schema.is_none() && self.classes.is_condition(name) {
+                values.push(Value::str("text"));
             }
             if let Some(schema) = schema
                 && self.classes.is_distinguished(name)
@@ -73,27 +74,109 @@ impl Analysis {
             _ => base.clone(),
         };
         let (mut values, mut complete) = combine(&start, &axes);
+        complete &= is_covered;
+        for path in shape.wholes().into_iter().filter(|path| !is_given(base, path)) {
+            complete &= self.add_wholes(&path, &mut values);
+        }
         if let Some(schema) = schema {
-            values.retain(|value| schema.violations(value).is_empty());
+            let tried = values.len();
+            values = values.into_iter().filter_map(|value| accepted(schema, value, &axes)).collect();
+            let are_all = values.len() == tried || is_plain(schema.source());
             if values.is_empty() && schema.violations(&start).is_empty() {
                 values.push(start);
             }
-            complete &= !values.is_empty() && is_covered;
+            complete &= !values.is_empty() && are_all;
         }
         Choices { values, complete }
     }
+
+    /// Adds data with something else in the place of a value whose fields are read. Returns false if it is too much.
+    fn add_wholes(&self, path: &[Arc<str>], values: &mut Vec<Value>) -> bool {
+        let name = path.last().map_or(DATA, |name| &**name);
+        let others: Vec<Value> =
+            self.classes.values(name).into_iter().filter(|other| other.as_map().is_none()).collect();
+        let mut added: Vec<Value> = Vec::new();
+        for (value, other) in values.iter().flat_map(|value| others.iter().map(move |other| (value, other))) {
+            let mut value = value.clone();
+            put(&mut value, path, other.clone());
+            if !values.iter().chain(&added).any(|known| known.is_identical(&value)) {
+                added.push(value);
+            }
+        }
+        let fits = values.len() + added.len() <= 2 * COMBINATIONS_MAX;
+        added.truncate((2 * COMBINATIONS_MAX).saturating_sub(values.len()));
+        values.extend(added);
+        fits
+    }
+}
+
+/// Returns true if the data of an outcome already has a value at a path.
+fn is_given(base: &Value, path: &[Arc<str>]) -> bool {
+    match path.first() {
+        None => !base.is_null(),
+        Some(first) => !base.get(first).is_null() && (path.len() == 1 || base.get(first).as_map().is_none()),
+    }
+}
+
+/// Returns the value if the schema accepts it, or the same with null in place of fields that are left out.
+fn accepted(schema: &Schema, value: Value, axes: &[(Vec<Arc<str>>, Vec<Value>)]) -> Option<Value> {
+    if schema.violations(&value).is_empty() {
+        return Some(value);
+    }
+    let mut with_nulls = value;
+    for (path, _) in axes {
+        let Some((last, above)) = path.split_last() else { continue };
+        let parent = above.iter().fold(&with_nulls, |value, name| value.get(name));
+        if let Some(map) = parent.as_map().filter(|map| !map.contains_key(last)) {
+            let mut map = map.clone();
+            map.insert(Arc::clone(last), Value::Null);
+            put(&mut with_nulls, above, Value::Map(Arc::new(map)));
+        }
+    }
+    schema.violations(&with_nulls).is_empty().then_some(with_nulls)
+}
+
+/// Keywords of the schema of a map under which its fields are independent of one another.
+const PLAIN_RULES: [&str; 10] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "$schema",
+    "$id",
+];
+
+/// Returns true if a map is refused only because of one of its fields.
+fn is_plain(schema: &Value) -> bool {
+    let Some(properties) = schema.get("properties").as_map() else {
+        return FINE_RULES.iter().all(|rule| schema.get(rule).is_null());
+    };
+    let rules = schema.as_map().into_iter().flat_map(|map| map.keys());
+    rules.into_iter().all(|rule| PLAIN_RULES.contains(&&**rule))
+        && properties.values().filter(|it| !it.get("properties").is_null()).all(is_plain)
 }
 
 impl Analysis {
     /// Returns data of which all is unknown but `base` and, if `fine`, fields that are only compared with constants.
     pub(crate) fn general_data_of(&self, event: &str, base: &Value, fine: bool) -> Vec<Value> {
         let mut axes: Vec<(Vec<Arc<str>>, Vec<Value>)> = Vec::new();
-        for path in self.shape_of(event).leaves() {
+        let shape = self.shape_of(event);
+        // Data that is compared as a whole may be anything but a map.
+        let fine = fine && !shape.is_compared;
+        for path in shape.leaves() {
             let is_fixed = path.first().is_some_and(|first| !base.get(first).is_null());
             if let Some(name) = path.last().filter(|_| fine && !is_fixed && path.len() == 1)
                 && self.classes.is_exact(name)
             {
-                axes.push((path.clone(), self.classes.values(name)));
+                let mut values = self.classes.values(name);
+                if !values.iter().any(Value::is_null) {
+                    values.push(Value::Null);
+                }
+                axes.push((path.clone(), values));
             }
         }
         let is_small = axes.iter().map(|(_, values)| values.len()).product::<usize>() <= GENERAL_MAX;
@@ -101,8 +184,9 @@ impl Analysis {
         let open = |value: Value| match value.as_map() {
             Some(map) => {
                 let is_axis = |name: &str| is_small && axes.iter().any(|(path, _)| &*path[0] == name);
-                let is_known =
-                    |name: &str| name == "approved" || (fine && name == "category") || is_axis(name);
+                let is_known = |name: &str| {
+                    ["approved", "retryable"].contains(&name) || (fine && name == "category") || is_axis(name)
+                };
                 let known = map.iter().filter(|(name, _)| is_known(name));
                 expr::partly_known(&known.map(|(name, value)| (Arc::clone(name), value.clone())).collect())
             }
@@ -166,7 +250,9 @@ const RANGE_MAX: i64 = 8;
 
 /// Returns true if a value must be present at a path, and not null.
 fn is_required(schema: &Value, path: &[Arc<str>]) -> bool {
-    let Some((first, rest)) = path.split_first() else { return !schema.get("type").is_null() };
+    let Some((first, rest)) = path.split_first() else {
+        return !schema.is_null() && !Schema::compile(schema).0.violations(&Value::Null).is_empty();
+    };
     let required = schema.get("required").as_list().unwrap_or_default();
     let is_listed = required.iter().any(|name| name.as_str() == Some(first));
     is_listed && is_required(schema.get("properties").get(first), rest)

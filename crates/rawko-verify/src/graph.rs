@@ -82,8 +82,11 @@ pub(crate) struct Label {
 pub(crate) struct PendingWork {
     /// Pending timers and calls that end by themselves.
     pub(crate) work: Box<[u16]>,
-    /// Questions to people.
+    /// Questions to people, and child charts that end if people answer.
     pub(crate) questions: Box<[u16]>,
+    /// Child charts that end if events arrive from outside, or if people answer and events arrive.
+    pub(crate) for_events: Box<[u16]>,
+    pub(crate) for_both: Box<[u16]>,
     /// Those of the work that are timers.
     pub(crate) timers: Box<[u16]>,
 }

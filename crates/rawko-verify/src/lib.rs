@@ -7,6 +7,7 @@
 
 mod analysis;
 mod builtin;
+mod ceiling;
 mod children;
 mod classes;
 mod clocks;

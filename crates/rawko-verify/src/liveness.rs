@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use rawko_chart::Assumptions;
 
-use crate::graph::{Counterexample, Edge, Graph, Input, Label};
+use crate::graph::{Counterexample, Edge, Graph, Input, Label, PendingWork};
 use crate::model::Model;
 use crate::trace::counterexample;
 
@@ -41,6 +41,17 @@ pub(crate) fn violation(
         (None, looped) => looped,
     };
     shorter.map(|(inputs, loop_from, reason)| counterexample(model, &inputs, loop_from, reason.to_owned()))
+}
+
+/// Returns true if every fair run ends or fails.
+pub(crate) fn always_ends(graph: &Graph, assume: Assumptions) -> bool {
+    let search = Search { graph, bit: 0, assume };
+    let lives = |node: u32| {
+        let at = &graph.nodes[node as usize];
+        !at.is_over && !at.is_failed
+    };
+    let may_stop = (0..graph.nodes.len() as u32).any(|node| lives(node) && search.may_stop(node));
+    graph.complete && !may_stop && search.fair_cycle(&lives).is_none()
 }
 
 /// The number of an event from outside, as work that is pending where one is handled.
@@ -113,9 +124,8 @@ impl Search<'_> {
     fn may_stop(&self, node: u32) -> bool {
         let pending = self.graph.pending_of(node);
         let node = &self.graph.nodes[node as usize];
-        let people_answer = self.assume.people_answer && !pending.questions.is_empty();
         let events_arrive = self.assume.events_arrive && node.takes_events;
-        let must_continue = !pending.work.is_empty() || people_answer || events_arrive;
+        let must_continue = events_arrive || self.due(pending).next().is_some();
         node.is_expanded && (node.is_over || !must_continue)
     }
 
@@ -210,9 +220,18 @@ impl Search<'_> {
     fn obligations(&self, node: u32) -> Vec<u16> {
         let pending = self.graph.pending_of(node);
         let takes_events = self.graph.nodes[node as usize].takes_events;
-        let people = if self.assume.people_answer { &pending.questions[..] } else { &[] };
         let events = (self.assume.events_arrive && takes_events).then_some(EVENT);
-        pending.work.iter().chain(people).copied().chain(events).collect()
+        self.due(pending).chain(events).collect()
+    }
+
+    /// Returns the pending work that ends under the assumptions.
+    fn due<'p>(&self, pending: &'p PendingWork) -> impl Iterator<Item = u16> + 'p {
+        let Assumptions { people_answer, events_arrive } = self.assume;
+        let if_assumed = |is_assumed: bool, work: &'p [u16]| if is_assumed { work } else { &[] };
+        let people = if_assumed(people_answer, &pending.questions);
+        let events = if_assumed(events_arrive, &pending.for_events);
+        let both = if_assumed(people_answer && events_arrive, &pending.for_both);
+        pending.work.iter().chain(people).chain(events).chain(both).copied()
     }
 
     /// Returns inputs that lead through a component and back, and end all work that is pending throughout.

@@ -1,13 +1,12 @@
 //! The manifest of a chart: the most that it can do. Ceilings from budgets and from the structure of its runs, what each
 //! state may use, and which effects a person has to approve.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rawko_core::{InvokeSpec, Map, NodeId, ServiceClass, ServiceName, Template, Value, World};
+use rawko_core::{InvokeSpec, Map, NodeId, ServiceClass, Template, Value, World};
 
+use crate::ceiling::starts;
 use crate::explore::Limits;
-use crate::graph::{Edge, Graph};
 use crate::mode::Mode;
 use crate::model::{Model, class_of};
 use crate::verdicts::explore;
@@ -17,27 +16,16 @@ pub fn manifest(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<
     let model = charts.first()?;
     let (explored, _) =
         explore(charts, world, limits, (Mode::Concrete, None), (limits.states_max, usize::MAX));
-    let classes: BTreeMap<&str, Option<ServiceClass>> =
-        model.invokes().map(|(_, invoke)| (&*invoke.id, class_of(invoke))).collect();
-    let is_of = |effect: u16, wanted: ServiceClass| {
-        let name = &explored.effects[usize::from(effect)];
-        let class = classes.get(name.split('[').next().unwrap_or(name)).copied().flatten();
-        class.unwrap_or_else(|| ServiceName::of(name).class) == wanted
+    let [agents, completions, tools] = starts(model, &explored);
+    let most = |count: Option<u64>, budget: &str| {
+        count.map_or_else(|| largest(model, budget), |count| Value::Int(count as i64))
     };
-    let is_whole = explored.graph.complete && explored.gaps.is_empty();
-    let most = |class: ServiceClass, budget: &str| {
-        let starts = |edge: &Edge| {
-            explored.graph.label(edge).starts.iter().filter(|effect| is_of(**effect, class)).count() as u64
-        };
-        let own = explored.graph.start_starts.iter().filter(|effect| is_of(**effect, class)).count() as u64;
-        let counted = longest(&explored.graph, &starts).map(|count| count + own).filter(|_| is_whole);
-        let counted = counted.map(|count| Value::Int(count as i64));
-        counted.unwrap_or_else(|| largest(model, budget))
-    };
+    // An agent asks its model and calls tools as often as its budget allows.
+    let without_agents = |count: Option<u64>| count.filter(|_| agents == Some(0));
     let ceiling = Value::map([
-        ("agents", most(ServiceClass::Agent, "agents")),
-        ("completions", most(ServiceClass::Model, "completions")),
-        ("tool_calls", most(ServiceClass::Tool, "tool_calls")),
+        ("agents", most(agents, "agents")),
+        ("completions", most(without_agents(completions), "completions")),
+        ("tool_calls", most(without_agents(tools), "tool_calls")),
         ("tokens", largest(model, "tokens")),
         ("cost_usd", largest(model, "cost_usd")),
         ("time", largest(model, "time")),
@@ -49,27 +37,6 @@ pub fn manifest(charts: &[Model], world: &World, limits: &Limits<'_>) -> Option<
         ("states", Value::list(states(model))),
         ("approvals", Value::list(approvals(model))),
     ]))
-}
-
-/// Returns the most that one run counts; `None` if a loop counts.
-fn longest(graph: &Graph, weight: &dyn Fn(&Edge) -> u64) -> Option<u64> {
-    let components = graph.components();
-    let mut of = vec![0usize; graph.nodes.len()];
-    for (number, component) in components.iter().enumerate() {
-        component.iter().for_each(|node| of[*node as usize] = number);
-    }
-    // Components come with their successors first.
-    let mut most = vec![0u64; components.len()];
-    for (number, component) in components.iter().enumerate() {
-        for edge in component.iter().flat_map(|node| graph.edges_of(*node)) {
-            let (to, counts) = (of[edge.to as usize], weight(edge));
-            if to == number && counts > 0 {
-                return None;
-            }
-            most[number] = most[number].max(counts + if to == number { 0 } else { most[to] });
-        }
-    }
-    of.first().map_or(Some(0), |first| Some(most[*first]))
 }
 
 /// Returns the budget of the whole chart, or null: budgets of single states do not bound a run that returns to them.

@@ -121,6 +121,13 @@ impl Inputs<'_> {
             for category in &categories {
                 add(&error, self.data(&error, &failure(category), None));
             }
+            // A failure that the service calls final is not retried.
+            let mut invokes = self.model.invokes();
+            if invokes.any(|(_, spec)| *spec.id == *invoke && spec.retry.is_some()) {
+                let mut last = failure(&categories[0]);
+                crate::shape::put(&mut last, &["retryable".into()], Value::Bool(false));
+                add(&error, self.data(&error, &last, None));
+            }
         }
         self.outcomes.insert(key, outcomes.clone());
         outcomes

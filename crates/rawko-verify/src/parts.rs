@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rawko_core::expr::Expr;
 use rawko_core::{Action, ActionKind, Blueprint, Delay, NodeId, ServiceClass, Slot, Template, Trigger};
 
-use crate::analysis::{delay_expr, template_exprs};
-use crate::model::class_of;
+use crate::model::{class_of, may_be_chart};
 
 /// One expression and its role.
 #[derive(Debug)]
@@ -64,15 +63,21 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
         for invoke in &node.invokes {
             invoke.each.iter().for_each(|each| collector.add(&each.list, PartKind::List));
             collector.template(&invoke.src, |_| PartKind::Control);
-            // The input of a chart decides what it does; that of a question may have its deadline.
-            let class = class_of(invoke);
-            let matters = |key: Option<Arc<str>>| match class {
-                Some(ServiceClass::Chart) => true,
-                Some(ServiceClass::Human) => key.is_none_or(|key| &*key == "expires"),
-                _ => false,
-            };
-            let kind = |key| if matters(key) { PartKind::Control } else { PartKind::Passed };
-            collector.template(&invoke.input, kind);
+            // The input of a chart decides what it does; that of a question may have its deadline and its form.
+            match (class_of(invoke), &invoke.input) {
+                (Some(ServiceClass::Human), Template::Map(entries)) => {
+                    for (key, value) in entries {
+                        let steers = STEERING.contains(&&**key);
+                        collector
+                            .template(value, |_| if steers { PartKind::Control } else { PartKind::Passed });
+                    }
+                }
+                (Some(ServiceClass::Chart | ServiceClass::Human), input) => {
+                    collector.template(input, |_| PartKind::Control);
+                }
+                (None, input) if may_be_chart(invoke) => collector.template(input, |_| PartKind::Control),
+                (_, input) => collector.template(input, |_| PartKind::Passed),
+            }
             let timeout = invoke.timeout.as_ref().and_then(delay_expr);
             timeout.into_iter().for_each(|expr| collector.add(expr, PartKind::Control));
         }
@@ -90,6 +95,9 @@ pub(crate) fn of(blueprint: &Blueprint, role: Role) -> Vec<Part<'_>> {
     }
     collector.parts
 }
+
+/// Keys of a question that decide which answers are possible, and until when.
+const STEERING: [&str; 4] = ["expires", "form", "schema", "fields"];
 
 struct Collector<'b> {
     parts: Vec<Part<'b>>,
@@ -171,8 +179,14 @@ impl<'b> Collector<'b> {
                     }
                 }
                 ActionKind::Foreach(foreach) => {
-                    let is_list = !foreach.actions.iter().all(|action| self.is_passed_on(&action.kind));
+                    let slots = [foreach.item_slot, foreach.index_slot];
+                    let is_passed_on = foreach.actions.iter().all(|action| self.is_passed_on(&action.kind));
+                    let is_list = !is_passed_on || slots.iter().any(Option::is_some);
                     self.add(&foreach.array, if is_list { PartKind::List } else { PartKind::Passed });
+                    slots
+                        .into_iter()
+                        .flatten()
+                        .for_each(|slot| self.add(&foreach.array, PartKind::Assign(slot)));
                     self.actions(&foreach.actions);
                 }
             }
@@ -238,4 +252,52 @@ fn each_action<'b>(blueprint: &'b Blueprint, visit: &mut dyn FnMut(&'b ActionKin
         node.initial.iter().for_each(|initial| among(&initial.actions, visit));
         node.transitions.iter().for_each(|transition| among(&transition.actions, visit));
     }
+}
+
+pub(crate) fn delay_expr(delay: &Delay) -> Option<&Expr> {
+    match delay {
+        Delay::Millis(_) => None,
+        Delay::Expr(expr, _) => Some(expr),
+    }
+}
+
+/// Visits the expressions of a template with the key each stands under.
+pub(crate) fn template_exprs<'t>(
+    template: &'t Template,
+    key: Option<&Arc<str>>,
+    visit: &mut impl FnMut(Option<Arc<str>>, &'t Expr),
+) {
+    match template {
+        Template::Literal(_) => {}
+        Template::Expr(expr) => visit(key.cloned(), expr),
+        Template::List(items) => items.iter().for_each(|item| template_exprs(item, key, visit)),
+        Template::Map(entries) => {
+            entries.iter().for_each(|(key, value)| template_exprs(value, Some(key), visit));
+        }
+    }
+}
+
+/// Returns the literal names of events that a chart sends to its parent; an empty one for a computed name.
+pub(crate) fn sent_to_parent(blueprint: &Blueprint) -> Vec<Arc<str>> {
+    let mut names = Vec::new();
+    each_action(blueprint, &mut |kind| {
+        let ActionKind::Send { target, event, .. } = kind else { return };
+        let is_parent = match target {
+            Template::Literal(target) => target.as_str() == Some("parent"),
+            _ => true,
+        };
+        if is_parent {
+            names.push(match event {
+                Template::Literal(rawko_core::Value::Str(name)) => Arc::clone(name),
+                _ => "".into(),
+            });
+        }
+    });
+    names
+}
+
+/// Returns true if a transition takes events by a pattern.
+pub(crate) fn has_pattern(blueprint: &Blueprint) -> bool {
+    let mut transitions = blueprint.nodes.iter().flat_map(|node| &node.transitions);
+    transitions.any(|it| matches!(&it.trigger, Trigger::Event(pattern) if pattern.ends_with('*')))
 }

@@ -41,6 +41,7 @@ pub fn reachable(
         tick_ms: None,
         states_max: limits.states_max,
         edges_max: usize::MAX,
+        has_leads: false,
         edges: 0,
         child_clocks: 0,
         child_gaps: BTreeSet::new(),

@@ -3,21 +3,59 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rawko_core::Value;
+use rawko_core::expr::{DataUseKind, SubjectRoot};
+use rawko_core::{Slot, Value};
+
+use crate::parts::{Part, PartKind};
 
 /// The fields that are read below a value. Without fields it is read as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) fields: BTreeMap<Arc<str>, Shape>,
+    /// The value itself is compared, besides its fields.
+    pub(crate) is_compared: bool,
 }
 
 /// Depth of fields that are built.
 const DEPTH_MAX: usize = 6;
+/// Copies between context keys that are followed.
+const COPIES_MAX: usize = 32;
 
 impl Shape {
-    pub(crate) fn insert(&mut self, path: &[Arc<str>]) {
-        if let Some((first, rest)) = path.split_first() {
-            self.fields.entry(Arc::clone(first)).or_default().insert(rest);
+    pub(crate) fn insert(&mut self, path: &[Arc<str>], kind: &DataUseKind) {
+        match path.split_first() {
+            Some((first, rest)) => self.fields.entry(Arc::clone(first)).or_default().insert(rest, kind),
+            None => self.is_compared |= *kind != DataUseKind::Flow,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        self.fields.values().map(|field| 1 + field.depth()).max().unwrap_or(0)
+    }
+
+    /// Returns true if fields are read that are too deep to be built.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        self.depth() > DEPTH_MAX
+    }
+
+    /// Returns the paths of values that are compared and have fields, innermost first.
+    pub(crate) fn wholes(&self) -> Vec<Vec<Arc<str>>> {
+        let mut wholes = Vec::new();
+        self.collect_wholes(&mut Vec::new(), &mut wholes);
+        wholes
+    }
+
+    fn collect_wholes(&self, path: &mut Vec<Arc<str>>, wholes: &mut Vec<Vec<Arc<str>>>) {
+        if self.fields.is_empty() || path.len() >= DEPTH_MAX {
+            return;
+        }
+        for (name, shape) in &self.fields {
+            path.push(Arc::clone(name));
+            shape.collect_wholes(path, wholes);
+            path.pop();
+        }
+        if self.is_compared {
+            wholes.push(path.clone());
         }
     }
 
@@ -30,6 +68,7 @@ impl Shape {
     }
 
     pub(crate) fn merge(&mut self, other: &Shape) {
+        self.is_compared |= other.is_compared;
         for (name, shape) in &other.fields {
             self.fields.entry(Arc::clone(name)).or_default().merge(shape);
         }
@@ -71,4 +110,33 @@ pub(crate) fn put(into: &mut Value, path: &[Arc<str>], value: Value) {
     put(&mut inner, rest, value);
     map.insert(Arc::clone(first), inner);
     *into = Value::Map(Arc::new(map));
+}
+
+/// The fields that are read below each context key, also after it was copied to another. False if these are not all: a
+/// key is assigned from below itself.
+pub(crate) fn slot_shapes(parts: &[Part<'_>]) -> (BTreeMap<Slot, Shape>, bool) {
+    let mut slots: BTreeMap<Slot, Shape> = BTreeMap::new();
+    for usage in parts.iter().flat_map(|part| part.expr.data_uses(part.is_condition())) {
+        if let SubjectRoot::Context(slot) = usage.subject.root {
+            slots.entry(slot).or_default().insert(&usage.subject.path, &usage.kind);
+        }
+    }
+    for _ in 0..COPIES_MAX {
+        let before = slots.clone();
+        for part in parts {
+            if let (PartKind::Assign(to), Some(subject)) = (&part.kind, part.expr.subject())
+                && let SubjectRoot::Context(from) = subject.root
+                && let Some(below) = slots.get(to).cloned()
+            {
+                slots.entry(from).or_default().graft(&subject.path, &below);
+            }
+        }
+        if slots == before {
+            return (slots, true);
+        }
+        if slots.values().any(Shape::is_too_deep) {
+            break;
+        }
+    }
+    (slots, false)
 }

@@ -114,8 +114,13 @@ impl State {
             push(key, i64::from(invocation.invoke.0));
             push(key, i64::from(invocation.attempt));
             push_text(key, &invocation.src);
-            if is_chart(&invocation.src) {
-                push_value(key, &invocation.input);
+            match ServiceName::of(&invocation.src).class {
+                ServiceClass::Chart => push_value(key, &invocation.input),
+                // The form decides which answers are possible.
+                ServiceClass::Human => {
+                    push_value(key, &rawko_instance::form_schema(&invocation.input).unwrap_or_default());
+                }
+                _ => {}
             }
         }
         push(key, self.expiries.len() as i64);
@@ -153,7 +158,7 @@ impl State {
                     ItemState::Running(attempt) => {
                         push(key, i64::from(attempt.attempt));
                         push_text(key, &attempt.src);
-                        if is_chart(&attempt.src) {
+                        if has_steering_input(&attempt.src) {
                             push_value(key, &attempt.input);
                         }
                     }
@@ -223,7 +228,7 @@ fn push_text(key: &mut Vec<u8>, text: &str) {
     key.extend(text.as_bytes());
 }
 
-/// Returns true for a child whose input decides what it does.
-fn is_chart(src: &str) -> bool {
-    ServiceName::of(src).class == ServiceClass::Chart
+/// Returns true for a child whose input decides what it does, and for a question, whose form decides its answers.
+fn has_steering_input(src: &str) -> bool {
+    matches!(ServiceName::of(src).class, ServiceClass::Chart | ServiceClass::Human)
 }

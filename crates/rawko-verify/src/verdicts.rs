@@ -329,12 +329,16 @@ fn explore_with(
         tick_ms,
         states_max,
         edges_max,
+        has_leads: model.properties.iter().any(|it| matches!(it.kind, PropertyKind::LeadsTo { .. })),
         edges: 0,
         child_clocks: 0,
         child_gaps: BTreeSet::new(),
         visit: None,
     };
     let mut explored = Explorer::new(model, false, &mut shared).run(input);
+    if crate::children::sends_internal(charts) {
+        explored.gaps.push("an internal event that a child sends was not tried".to_owned());
+    }
     if shared.child_clocks > 1 && !mode.is_general() {
         explored.gaps.push("not every order of timers in a child was tried".to_owned());
     }
@@ -375,6 +379,9 @@ impl Exploration {
         }
         if model.chart.unhandled() == Unhandled::Defer {
             text.push_str(&format!(", at most {} deferred events", inputs::DEFERRED_MAX));
+        }
+        if self.mode.is_general() {
+            text.push_str(", if data has the types that expressions need");
         }
         if self.explored.is_bounded {
             text.push_str(", at most 2 items in unknown lists");

@@ -87,6 +87,10 @@ impl Watch<'_> {
                     self.before((first, then), before, facts, state, &mut monitors[number])
                 }
                 PropertyKind::Within { from, to, time_ms } => {
+                    // A condition that is not known may have ended and begun again.
+                    if holds(from, true) != holds(from, false) && monitors[number] == SERVED {
+                        monitors[number] = IDLE;
+                    }
                     clock(holds(from, true), holds(to, false), *time_ms, state.now_ms, &mut monitors[number]);
                     None
                 }

@@ -93,11 +93,25 @@ impl Expr {
         types
     }
 
-    /// Returns true if the value contains a list or a map that the expression builds.
-    pub fn builds_structure(&self) -> bool {
-        let mut builds = false;
-        self.inner.root.walk(&mut |node| builds |= matches!(node.kind, ExprKind::List(_) | ExprKind::Map(_)));
-        builds
+    /// Returns true if the type of the event is used in another way than compared with constants.
+    pub fn keeps_event_type(&self) -> bool {
+        let (mut reads, mut compared) = (0, 0);
+        let is_type = |node: &ExprNode| matches!(node.kind, ExprKind::Event(EventPart::Type));
+        self.inner.root.walk(&mut |node| {
+            reads += usize::from(matches!(node.kind, ExprKind::Event(EventPart::Type | EventPart::Whole)));
+            compared += match &node.kind {
+                ExprKind::Equal(two) | ExprKind::NotEqual(two) => {
+                    let is_plain =
+                        |one: &ExprNode, other: &ExprNode| is_type(one) && other.constant().is_some();
+                    usize::from(is_plain(&two[0], &two[1]) || is_plain(&two[1], &two[0]))
+                }
+                ExprKind::In(two) | ExprKind::NotIn(two) => {
+                    usize::from(is_type(&two[0]) && constants(&two[1]).is_some())
+                }
+                _ => 0,
+            };
+        });
+        reads > compared
     }
 
     /// Returns the increment if the expression is `context.<slot> + <positive constant>`.

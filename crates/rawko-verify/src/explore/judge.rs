@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rawko_core::{NodeId, TimerPurpose};
+use rawko_core::{NodeId, ServiceClass, ServiceName, TimerPurpose};
 
 use super::Explorer;
 use crate::graph::{Cause, Counterexample, Input};
@@ -74,6 +74,14 @@ impl Explorer<'_, '_> {
                         self.record("read_only_phases", node, input, why);
                     }
                     let child = self.outcomes_of_chart(src, data);
+                    if ServiceName::of(src).class == ServiceClass::Chart {
+                        let most = child.as_ref().map_or_else(Default::default, |child| child.starts);
+                        let known = self.found.child_starts.entry(Arc::clone(id)).or_insert(most);
+                        let pairs = known.iter_mut().zip(most);
+                        pairs.for_each(|(known, more)| {
+                            *known = known.zip(more).map(|(one, two)| one.max(two))
+                        });
+                    }
                     if child.is_some_and(|child| child.is_unbounded) {
                         let reason = format!("`{id}` starts `{src}`, which invokes itself without end");
                         self.found.outcomes.is_unbounded = true;

@@ -17,7 +17,8 @@ use pending::{Work, WorkName};
 use widening::Widening;
 
 use crate::analysis::Analysis;
-use crate::children::{ChildOutcomes, DistinctValues};
+use crate::ceiling::{Starts, starts};
+use crate::children::{ChildOutcomes, DistinctValues, Ending};
 use crate::graph::{Cause, Counterexample, Graph, Input, Node, NonMaxU32, PendingWork, Start};
 use crate::inputs::{Inputs, Pick};
 use crate::machine::{Machine, StepFacts};
@@ -53,6 +54,8 @@ pub(crate) struct Shared<'m> {
     /// Receives every new state of the chart itself.
     pub(crate) visit: Option<&'m dyn Fn(&rawko_core::Snapshot)>,
     pub(crate) edges_max: usize,
+    /// Some property asks whether children end.
+    pub(crate) has_leads: bool,
     /// Steps of all charts.
     pub(crate) edges: usize,
     /// The most timers that ran at the same time in a child.
@@ -76,6 +79,8 @@ pub(crate) struct ExplorationResult {
     /// The most timers and deadlines that ran at the same time.
     pub(crate) clocks: usize,
     pub(crate) outcomes: ChildOutcomes,
+    /// The most that child charts start, by the id of their invoke.
+    pub(crate) child_starts: BTreeMap<Arc<str>, Starts>,
     /// Bytes of the identities of all states.
     pub(crate) bytes: usize,
 }
@@ -144,6 +149,7 @@ impl<'m, 's> Explorer<'m, 's> {
             is_bounded: false,
             clocks: 0,
             outcomes: ChildOutcomes { complete: true, ..ChildOutcomes::default() },
+            child_starts: BTreeMap::new(),
             bytes: 0,
         };
         let visited = Visited::new(shared.limits.storage);
@@ -197,10 +203,16 @@ impl<'m, 's> Explorer<'m, 's> {
         if !self.found.gaps.is_empty() {
             self.found.outcomes.complete = false;
         }
+        if self.shared.stack.len() > 1 && self.shared.has_leads {
+            self.found.outcomes.ending = Ending::of(&self.found.graph);
+        }
         if self.shared.stack.len() == 1 {
             self.found.gaps.extend(self.shared.child_gaps.iter().cloned());
         } else {
             self.found.outcomes.complete &= self.shared.child_gaps.is_empty();
+        }
+        if self.shared.stack.len() > 1 && self.shared.mode == Mode::Concrete {
+            self.found.outcomes.starts = starts(self.model, &self.found);
         }
         self.found.bytes = self.visited.size();
         self.found
@@ -243,6 +255,9 @@ impl<'m, 's> Explorer<'m, 's> {
                 self.found.graph.starts.push(start);
             }
             Err(error) => {
+                if self.shared.stack.len() > 1 {
+                    self.inputs.gaps.insert("a child chart does not start".to_owned());
+                }
                 self.record("bounded_eventless", None, &Input::Advance { ms: 0 }, error.to_string());
             }
         }
@@ -314,11 +329,23 @@ impl<'m, 's> Explorer<'m, 's> {
                 .iter()
                 .any(|(known, outcomes)| *known == id && outcomes.as_ref().is_some_and(|it| !it.can_answer()))
         };
+        let ending = |id: u64| {
+            let child =
+                known.iter().find(|(known, _)| *known == id).and_then(|(_, outcomes)| outcomes.as_ref());
+            child.map_or(Ending::Always, |child| child.ending)
+        };
         let (mut work, mut questions, mut timers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut for_people, mut for_events, mut for_both) = (Vec::new(), Vec::new(), Vec::new());
         for (number, item) in &pending {
             match item {
                 Work::Question(_) => questions.push(*number),
                 Work::Call(id) if cannot_answer(*id) => {}
+                Work::Call(id) if ending(*id) != Ending::Always => match ending(*id) {
+                    Ending::IfPeopleAnswer => for_people.push(*number),
+                    Ending::IfEventsArrive => for_events.push(*number),
+                    Ending::IfBoth => for_both.push(*number),
+                    Ending::Always | Ending::Never => {}
+                },
                 Work::Timer(_) => {
                     work.push(*number);
                     timers.push(*number);
@@ -327,7 +354,14 @@ impl<'m, 's> Explorer<'m, 's> {
             }
         }
         let asks = !questions.is_empty();
-        let pending = PendingWork { work: work.into(), questions: questions.into(), timers: timers.into() };
+        questions.extend(for_people);
+        let pending = PendingWork {
+            work: work.into(),
+            questions: questions.into(),
+            for_events: for_events.into(),
+            for_both: for_both.into(),
+            timers: timers.into(),
+        };
         let pending = self.found.graph.pending.number(pending);
         let at = &mut self.found.graph.nodes[node as usize];
         at.is_expanded = true;

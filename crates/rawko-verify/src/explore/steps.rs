@@ -68,7 +68,7 @@ impl Explorer<'_, '_> {
             if self.shared.mode.is_general() {
                 self.found.graph.ignored.entry(node).or_default().push(pick.group);
             }
-            if facts.runaway.is_some() && facts.deliveries > 1 {
+            if facts.runaway.is_some() && (facts.deliveries > 1 || self.shared.stack.len() > 1) {
                 self.inputs.gaps.insert("a step does not come to rest".to_owned());
             }
             return;

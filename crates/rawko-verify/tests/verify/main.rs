@@ -13,6 +13,8 @@ mod built_in;
 mod charts;
 mod data;
 mod false_proofs;
+mod false_proofs_data;
+mod manifests;
 mod mutants;
 mod own;
 mod pages;
