@@ -98,10 +98,7 @@ const GUIDE: [(&str, &str); 6] = [
         "3. ",
         "The developer wants to write a file. You see the diff: y allows it. A real model would read the reason of a denial (r); these scripted ones cannot continue without the file.",
     ),
-    (
-        "4. ",
-        "The tester wants to run the tests. `a` allows this command for good. Enter confirms each choice.",
-    ),
+    ("4. ", "The tester wants to run the tests. `a` always allows this command. Enter confirms each choice."),
     ("5. ", "At the end you see all changes, undo them, and restore them."),
     (
         "",
