@@ -1,5 +1,5 @@
-//! `cargo xtask cluster`: kills each of three Restate nodes on loopback in turn while orders are processed. Part of
-//! `test` too; this command shows the output.
+//! `cargo xtask cluster`: kills each of three Restate nodes on loopback in turn while orders are processed. `test`
+//! kills one of them; this command also shows the output.
 
 use anyhow::{Result, bail};
 
@@ -11,5 +11,9 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
         bail!("unknown arguments {arguments:?}");
     }
     tools::install()?;
-    run("cargo", &["test", "--workspace", "--all-features", "--test", "cluster", "--", "--nocapture"], &[])
+    run(
+        "cargo",
+        &["test", "--workspace", "--all-features", "--test", "cluster", "--", "--nocapture"],
+        &[("RAWKO_NODE_KILLS", "3")],
+    )
 }

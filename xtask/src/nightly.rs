@@ -25,7 +25,7 @@ struct Job {
     result: &'static str,
 }
 
-const JOBS: [Job; 16] = [
+const JOBS: [Job; 20] = [
     Job {
         name: "seeds",
         package: "rawko-sim",
@@ -61,6 +61,15 @@ const JOBS: [Job; 16] = [
         variable: "RAWKO_FLEET",
         amount: 1_000,
         result: "fleet on Restate: ",
+    },
+    Job {
+        name: "kills-restate",
+        package: "rawko",
+        test: "restate",
+        filter: "slow_kills_of_workers_and_server",
+        variable: "RAWKO_KILLS",
+        amount: 300,
+        result: "test result",
     },
     Job {
         name: "outside",
@@ -171,6 +180,33 @@ const JOBS: [Job; 16] = [
         amount: 1_800,
         result: "fuzz: ",
     },
+    Job {
+        name: "api",
+        package: "rawko",
+        test: "api",
+        filter: "",
+        variable: "RAWKO_API_SECONDS",
+        amount: 600,
+        result: "test result",
+    },
+    Job {
+        name: "cluster",
+        package: "rawko",
+        test: "cluster",
+        filter: "",
+        variable: "RAWKO_NODE_KILLS",
+        amount: 6,
+        result: " orders with ",
+    },
+    Job {
+        name: "page",
+        package: "rawko",
+        test: "page",
+        filter: "on_restate_",
+        variable: "RAWKO_NIGHTLY",
+        amount: 1,
+        result: "test result",
+    },
 ];
 
 /// Result of one job.
@@ -227,7 +263,7 @@ impl Job {
         if self.package == "rawko" {
             arguments.extend(["--features", "full"]);
         }
-        arguments.extend(["--", "--nocapture"]);
+        arguments.extend(["--", "--nocapture", "--include-ignored"]);
         arguments.extend(Some(self.filter).filter(|filter| !filter.is_empty()));
         arguments
     }
@@ -301,7 +337,7 @@ mod tests {
         };
         assert_eq!(names("").map(|(jobs, _)| jobs.len()), Ok(JOBS.len()));
         assert_eq!(names("kills seeds --amount 5"), Ok((vec!["kills", "seeds"], Some(5))));
-        let jobs = "seeds, kills, fleet, fleet-restate, outside, sdks, charts, turns, spin, mutants, xstate, expressions, readers, logs, settings, fuzz";
+        let jobs = "seeds, kills, fleet, fleet-restate, kills-restate, outside, sdks, charts, turns, spin, mutants, xstate, expressions, readers, logs, settings, fuzz, api, cluster, page";
         assert_eq!(names("naps"), Err(format!("no job `naps`; jobs: {jobs}")));
         assert_eq!(names("--amount"), Err("--amount needs a number".to_owned()));
     }

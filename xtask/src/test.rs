@@ -1,5 +1,8 @@
 //! `cargo xtask test`: all checks that a change must pass, cheapest first. CI runs the same command.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Result, bail};
 
 use crate::run::run;
@@ -69,7 +72,20 @@ fn whole() -> Result<()> {
 
 /// With all features: the tests of what a build may leave out are skipped otherwise.
 fn tests() -> Result<()> {
-    run("cargo", &["test", "--workspace", "--all-features", "--no-fail-fast"], &[])
+    let path = path_with_python();
+    run("cargo", &["test", "--workspace", "--all-features", "--no-fail-fast"], &[("PATH", &path)])
+}
+
+/// Returns `PATH` with the directory of the Python interpreter first. A version manager puts scripts there, which take
+/// several times as long to start as the interpreter, and the tests start it thousands of times.
+fn path_with_python() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let program = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    match program.ok().as_deref().and_then(|program| Path::new(program).parent()) {
+        Some(folder) if folder.is_absolute() => format!("{}:{path}", folder.display()),
+        Some(_) | None => path,
+    }
 }
 
 fn quick() -> Result<()> {

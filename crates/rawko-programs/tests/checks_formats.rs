@@ -52,7 +52,7 @@ fn tap() {
         1,
         expect![[r#"
             1: 1 of 2 tests failed
-              the tests gave up (`Bail out!`)
+              the test run stopped early (`Bail out!`)
               1 planned test did not run
         "#]],
     );

@@ -90,7 +90,7 @@ pub(crate) fn amount_ms(value: &Value) -> Result<u64, StimulusError> {
         Value::Str(text) => duration::parse_ms(text).map_err(|error| StimulusError(error.to_string())),
         Value::Float(_) | Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => {
             Err(StimulusError(format!(
-                "`{value}` is no amount of time: milliseconds or a duration such as `15m`"
+                "`{value}` is not a duration: write milliseconds or a duration such as `15m`"
             )))
         }
     }

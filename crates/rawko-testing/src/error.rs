@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum TestError {
     /// The path exists, but no scenario file belongs to it.
     #[error(
-        "there are no scenario files {place} `{}` (a scenario file is called NAME.scenario.yaml and lies beside \
+        "there are no scenario files {place} `{}` (scenario files are named NAME.scenario.yaml, next to \
          NAME.yaml)",
         path.display()
     )]

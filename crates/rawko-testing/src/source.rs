@@ -78,7 +78,7 @@ fn chart_beside(path: &Path) -> Result<PathBuf, String> {
     let stem = name.split(".scenario.").next().unwrap_or_default();
     let candidates = ENDINGS.map(|ending| path.with_file_name(format!("{stem}.{ending}")));
     candidates.into_iter().find(|candidate| candidate.is_file()).ok_or_else(|| {
-        let help = format!("put `{stem}.yaml` beside it or say `chart: FILE` in it");
+        let help = format!("put `{stem}.yaml` next to it or set `chart: FILE` in it");
         format!("there is no chart for `{}`: {help}", path.display())
     })
 }

@@ -52,7 +52,7 @@ impl Toolbox {
         match done {
             Ok(Ok(text)) => ToolOutcome::ok(text),
             Ok(Err(failure)) => told(failure),
-            Err(error) => ToolOutcome::failed(format!("the tool broke off: {error}")),
+            Err(error) => ToolOutcome::failed(format!("the tool stopped unexpectedly: {error}")),
         }
     }
 

@@ -388,7 +388,8 @@ impl Toolbox {
             | Builtin::AskUser
             | Builtin::Skill => files::read(&tools.project, &input),
         });
-        done.await.unwrap_or_else(|error| Err(Failure::Said(format!("the tool broke off: {error}"))))
+        done.await
+            .unwrap_or_else(|error| Err(Failure::Said(format!("the tool stopped unexpectedly: {error}"))))
     }
 
     async fn bash(&self, call: ToolCall<'_>, grant: &Grant) -> Result<ToolOutcome, Failure> {

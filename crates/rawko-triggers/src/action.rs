@@ -11,31 +11,62 @@ const ID_CHARS_MAX: usize = 200;
 /// One rule of a trigger. The first rule that holds decides.
 #[derive(Clone, Debug)]
 pub struct Rule {
+    /// Condition; a rule without one always holds.
     pub when: Option<Expression>,
+    /// The request that the rule makes.
     pub action: Action,
 }
 
+/// The action of a rule, with its expressions.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Starts an instance of a chart.
-    Start { chart: String, id: Option<Expression>, input: Option<Template> },
+    Start {
+        /// Id of the chart.
+        chart: String,
+        /// Instance id; derived from the delivery if omitted.
+        id: Option<Expression>,
+        /// Input of the instance.
+        input: Option<Template>,
+    },
     /// Sends an event to an instance.
-    Send { instance: Expression, event: String, data: Option<Template> },
+    Send {
+        /// Id of the instance.
+        instance: Expression,
+        /// Name of the event.
+        event: String,
+        /// Data of the event.
+        data: Option<Template>,
+    },
     /// Starts a task of the project's agents.
-    Task { text: Expression, id: Option<Expression>, agent: Option<String>, queue: bool },
+    Task {
+        /// Text of the task.
+        text: Expression,
+        /// Instance id; derived from the delivery if omitted.
+        id: Option<Expression>,
+        /// Agent that runs first.
+        agent: Option<String>,
+        /// Queues the task instead of starting it at once.
+        queue: bool,
+    },
 }
 
-/// What expressions see.
+/// The values that expressions of a rule see.
 #[derive(Clone, Debug)]
 pub struct Facts<'f> {
+    /// Name of the trigger.
     pub trigger: &'f str,
     /// The delivery's key, or the due time as in instance ids.
     pub key: &'f str,
+    /// Kind of event, as the sender names it.
     pub kind: &'f str,
+    /// Body of the request.
     pub payload: &'f Value,
+    /// Headers of the request.
     pub headers: &'f Value,
     /// Due time in the schedule's zone, and in milliseconds.
     pub due: Option<(String, i64)>,
+    /// Current time in milliseconds.
     pub now_ms: i64,
 }
 
@@ -48,26 +79,71 @@ pub struct Command {
     pub is_own_id: bool,
     /// Idempotency key of an event.
     pub key: String,
+    /// The kind of request, with its values.
     pub kind: CommandKind,
 }
 
+/// An [`Action`] with its expressions evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandKind {
-    Start { chart: String, input: Value },
-    Send { event: String, data: Value },
-    Task { text: String, agent: Option<String>, queue: bool },
+    /// Starts an instance.
+    Start {
+        /// Id of the chart.
+        chart: String,
+        /// Input of the instance.
+        input: Value,
+    },
+    /// Sends an event.
+    Send {
+        /// Name of the event.
+        event: String,
+        /// Data of the event.
+        data: Value,
+    },
+    /// Starts or queues a task.
+    Task {
+        /// Text of the task.
+        text: String,
+        /// Agent that runs first.
+        agent: Option<String>,
+        /// Queues the task instead of starting it at once.
+        queue: bool,
+    },
 }
 
+/// The reason why the rules of a trigger gave no command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
+    /// An expression could not be evaluated.
     #[error("rule {rule}: {why}")]
-    Expression { rule: usize, why: String },
+    Expression {
+        /// Number of the rule, from 1.
+        rule: usize,
+        /// The error of the expression.
+        why: String,
+    },
+    /// An expression gave a value of the wrong type.
     #[error("rule {rule}: `{what}` must be {expected}, not {found}")]
-    Type { rule: usize, what: &'static str, expected: &'static str, found: &'static str },
+    Type {
+        /// Number of the rule, from 1.
+        rule: usize,
+        /// Key of the expression.
+        what: &'static str,
+        /// The expected type.
+        expected: &'static str,
+        /// Type of the value.
+        found: &'static str,
+    },
+    /// An expression gave an invalid instance id.
     #[error(
         "rule {rule}: `{id}` is not a valid instance id: 1 to 200 letters, digits, `-`, `_`, `.`, `:` and `@`"
     )]
-    Id { rule: usize, id: String },
+    Id {
+        /// Number of the rule, from 1.
+        rule: usize,
+        /// The invalid id.
+        id: String,
+    },
 }
 
 impl Facts<'_> {

@@ -79,6 +79,7 @@ impl Cron {
         })
     }
 
+    /// Returns the expression as written.
     pub fn text(&self) -> &str {
         &self.text
     }

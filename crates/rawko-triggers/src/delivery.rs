@@ -17,10 +17,12 @@ pub struct Delivery {
     pub content_key: Option<String>,
     /// The kind of event, as the sender names it: `pull_request`, `app_mention`, `/deploy`.
     pub kind: String,
+    /// Body of the request.
     pub payload: Value,
 }
 
 impl Delivery {
+    /// Reads id and kind from the headers and the payload of a request.
     pub fn new<'h>(
         webhook: &Webhook,
         header: &dyn Fn(&str) -> Option<&'h str>,

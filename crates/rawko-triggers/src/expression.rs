@@ -15,9 +15,13 @@ pub struct Expression(Expr);
 /// A value with expressions in it: every text is one.
 #[derive(Clone, Debug)]
 pub enum Template {
+    /// A number, boolean or null.
     Literal(Value),
+    /// A text, compiled.
     Expression(Expression),
+    /// A list of templates.
     List(Vec<Template>),
+    /// A map with a template per key.
     Map(Vec<(String, Template)>),
 }
 
@@ -33,16 +37,19 @@ impl Expression {
         })
     }
 
+    /// Evaluates to a value.
     pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
         in_scope(facts, |scope| self.0.eval(scope))
     }
 
+    /// Evaluates as a condition; an error is one of the expression, not false.
     pub fn holds(&self, facts: &Facts<'_>) -> Result<bool, EvalError> {
         in_scope(facts, |scope| self.0.eval_guard(scope))
     }
 }
 
 impl Template {
+    /// Evaluates all expressions in it.
     pub fn eval(&self, facts: &Facts<'_>) -> Result<Value, EvalError> {
         Ok(match self {
             Template::Literal(value) => value.clone(),

@@ -12,6 +12,8 @@
 //! # Ok::<(), rawko_triggers::ScheduleError>(())
 //! ```
 
+#![warn(missing_docs)]
+
 mod action;
 mod cron;
 mod delivery;

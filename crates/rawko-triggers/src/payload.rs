@@ -7,12 +7,16 @@ use rawko_core::expr::check_size;
 const DEPTH_MAX: usize = 64;
 const FIELDS_MAX: usize = 1_000;
 
+/// The reason why a body is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
+    /// Invalid JSON.
     #[error("the body is not valid JSON: {0}")]
     Json(String),
+    /// Invalid form encoding.
     #[error("the body is not a valid form")]
     Form,
+    /// Over the limits on depth, fields or size.
     #[error("the body is too deep or too large")]
     TooLarge,
 }

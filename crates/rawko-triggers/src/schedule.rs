@@ -23,7 +23,7 @@ pub(crate) const RUNS_MAX: u32 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Due(i64);
 
-/// What happens to due times at which no host was running.
+/// Handling of due times at which no host was running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missed {
     /// They are counted and left out.
@@ -32,7 +32,10 @@ pub enum Missed {
     #[default]
     Once,
     /// One run for each of the latest ones.
-    All { at_most: u32 },
+    All {
+        /// Number of runs.
+        at_most: u32,
+    },
 }
 
 /// A cron expression in a time zone.
@@ -41,15 +44,20 @@ pub struct Schedule {
     cron: Cron,
     zone: TimeZone,
     zone_name: String,
+    /// Handling of due times at which no host was running.
     pub missed: Missed,
 }
 
+/// The reason why a schedule is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
+    /// Invalid cron expression.
     #[error(transparent)]
     Cron(#[from] CronError),
+    /// Unknown time zone.
     #[error("unknown time zone `{0}`; write a name such as `Europe/Zurich` or `UTC`")]
     Zone(String),
+    /// A date that no year has, such as 30 February.
     #[error("`{0}` is never due")]
     Never(String),
 }
@@ -66,10 +74,12 @@ pub struct Plan {
 }
 
 impl Due {
+    /// Creates a due time from milliseconds since 1970.
     pub fn from_ms(ms: i64) -> Due {
         Due(ms)
     }
 
+    /// Returns the milliseconds since 1970.
     pub fn ms(self) -> i64 {
         self.0
     }
@@ -107,10 +117,12 @@ impl Schedule {
         }
     }
 
+    /// Returns the cron expression.
     pub fn cron(&self) -> &Cron {
         &self.cron
     }
 
+    /// Returns the name of the time zone.
     pub fn zone(&self) -> &str {
         &self.zone_name
     }

@@ -18,9 +18,11 @@ const NAME_CHARS_MAX: usize = 60;
 /// All triggers of the settings, by file.
 #[derive(Clone, Debug, Default)]
 pub struct Triggers {
+    /// The valid triggers.
     pub all: Vec<Trigger>,
     /// Spans of the charts that rules start, for findings about unknown ones: file, chart, place.
     pub charts: Vec<(String, String, Span)>,
+    /// Findings per settings file.
     pub problems: Vec<(String, Vec<Finding>)>,
 }
 

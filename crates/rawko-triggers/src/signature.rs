@@ -18,6 +18,7 @@ const HEADER_MAX: usize = 1_000;
 pub struct Secret(Vec<u8>);
 
 impl Secret {
+    /// Creates a key from text.
     pub fn new(text: &str) -> Secret {
         Secret(text.as_bytes().to_vec())
     }
@@ -45,33 +46,44 @@ pub enum Signature {
 /// A signature of a sender that is neither GitHub nor Slack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HmacOptions {
+    /// Header with the signature.
     pub header: String,
     /// Text before the signature: `sha256=`.
     pub prefix: String,
+    /// Encoding of the signature in the header.
     pub encoding: Encoding,
     /// Header with the time in seconds; then `TIME.BODY` is signed.
     pub timestamp: Option<String>,
+    /// Greatest difference between the time of the request and the current time.
     pub tolerance_ms: i64,
 }
 
+/// Encoding of a signature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
+    /// Hexadecimal digits.
     #[default]
     Hex,
+    /// Base64 with padding.
     Base64,
 }
 
 /// The reason why a request is not genuine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    /// The header is missing.
     #[error("the header `{0}` is missing")]
     NoHeader(String),
+    /// The signature cannot be decoded.
     #[error("the signature is malformed")]
     Malformed,
+    /// The signature is of another body or key.
     #[error("the signature does not match")]
     Wrong,
+    /// The time is missing or not a number.
     #[error("the time of the request is not a number of seconds")]
     NoTime,
+    /// The time is out of the tolerance.
     #[error("the request is too old, or its time is in the future")]
     Stale,
 }

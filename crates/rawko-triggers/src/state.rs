@@ -29,13 +29,17 @@ pub struct State {
 /// One run or delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// Time of the run in milliseconds.
     pub at_ms: i64,
     /// Due time of a schedule.
     pub due_ms: Option<i64>,
     /// Delivery id, or the due time as in instance ids.
     pub key: String,
+    /// Kind of event, as the sender names it.
     pub kind: String,
+    /// Result of the run.
     pub outcome: Outcome,
+    /// The instance that was started or received the event.
     pub instance: Option<String>,
     /// The reason of a failure.
     pub detail: Option<String>,
@@ -43,10 +47,12 @@ pub struct Entry {
     pub missed: i64,
 }
 
-/// What came of a run or a delivery.
+/// Result of a run or a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// An instance or a task was started.
     Started,
+    /// An event was sent.
     Sent,
     /// The task waits in the queue.
     Queued,
@@ -71,6 +77,7 @@ impl Outcome {
         Outcome::Missed,
     ];
 
+    /// Returns the name used in the trigger log, the API and the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Started => "started",

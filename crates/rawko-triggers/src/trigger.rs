@@ -8,22 +8,29 @@ use rawko_core::Value;
 /// A trigger of the settings.
 #[derive(Clone, Debug)]
 pub struct Trigger {
+    /// Name in the settings, unique per project.
     pub name: String,
+    /// The schedule or webhook.
     pub source: Source,
+    /// Rules, in order; the first that holds decides.
     pub rules: Vec<Rule>,
     /// The settings file, as messages name it.
     pub file: String,
 }
 
+/// The source of a trigger's runs.
 #[derive(Clone, Debug)]
 pub enum Source {
+    /// Runs at due times.
     Schedule(Schedule),
+    /// Runs on requests.
     Webhook(Webhook),
 }
 
-/// A webhook: who may call it.
+/// A webhook and its authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
+    /// The way in which requests are signed.
     pub signature: Signature,
     /// Name of the environment variable with the secret.
     pub secret: Option<String>,
@@ -34,6 +41,7 @@ pub struct Webhook {
 }
 
 impl Trigger {
+    /// Returns the schedule, if it is one.
     pub fn schedule(&self) -> Option<&Schedule> {
         match &self.source {
             Source::Schedule(schedule) => Some(schedule),
@@ -41,6 +49,7 @@ impl Trigger {
         }
     }
 
+    /// Returns the webhook, if it is one.
     pub fn webhook(&self) -> Option<&Webhook> {
         match &self.source {
             Source::Webhook(webhook) => Some(webhook),

@@ -150,6 +150,12 @@ fn names_of_services_are_known_to_the_registry_only() {
         is_code && families.iter().filter_map(at).any(|end| !line[end..].starts_with([' ', '\\']))
     };
     let mut wrong = Vec::new();
+    for path in files("crates/rawko-server/page", ".js") {
+        let text = fs::read_to_string(&path).unwrap();
+        let is_prefix = |line: &str| families.iter().any(|family| line.contains(&format!("'{family}:'")));
+        let lines = text.lines().enumerate().filter(|(_, line)| is_prefix(line));
+        wrong.extend(lines.map(|(number, line)| format!("{}:{}: {}", name(&path), number + 1, line.trim())));
+    }
     for path in files("crates", ".rs") {
         let file = name(&path);
         if !file.contains("/src/")

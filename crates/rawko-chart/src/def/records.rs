@@ -82,7 +82,7 @@ records! {
         Id "id" Text, "The chart's id.";
         Version "version" Either(&[Text, Number]), "The chart's version.";
         Src "src" Text, "The file, relative to the registry.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     ChartKey CHART "chart" "a chart" requires ["states|regions"] {
@@ -103,16 +103,16 @@ records! {
         Entry "entry" ACTION_LIST, "Actions at the start.";
         Exit "exit" ACTION_LIST, "Actions at the end.";
         Invoke "invoke" INVOKES, "Services that run as long as the chart does.";
-        Unhandled "unhandled" Word(&["ignore", "error", "defer"]), "What to do with an event that no transition handles.";
+        Unhandled "unhandled" Word(&["ignore", "error", "defer"]), "Handling of events without a transition.";
         MaxMicrosteps "max_microsteps" Whole(1), "The limit of microsteps in one step (default: 1000).";
-        Description "description" Text, "What the chart is for.";
+        Description "description" Text, "A description of the chart.";
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
         Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use.";
         Budget "budget" ValueShape::Record(&BUDGET), "The budget of agents.";
         Loop "loop" MapOf(&Any, "a loop setting"), "Loop control for agents.";
         Properties "properties" Either(&[MapOf(&ValueShape::Record(&PROPERTY), "a property's name"), Null]), "Statements that `rawko verify` proves or refutes.";
-        Migrations "migrations" Either(&[List(&ValueShape::Record(&MIGRATION)), Null]), "How `rawko migrate` moves instances of older versions to this one.";
+        Migrations "migrations" Either(&[List(&ValueShape::Record(&MIGRATION)), Null]), "Rules by which `rawko migrate` moves instances of older versions to this one.";
         Schema "$schema" Text, "The schema an editor checks this file with.";
     }
 
@@ -123,7 +123,7 @@ records! {
         Invokes "invokes" Either(&[MapOf(&HEIR, "an invoke of the old chart"), Null]), "New ids of open calls; `null` ends a call.";
         Timers "timers" Either(&[MapOf(&TIMER_HEIRS, "a state of the old chart"), Null]), "New delays of open `after` timers; `null` ends a timer.";
         Events "events" Either(&[MapOf(&HEIR, "an event of the old chart"), Null]), "New names of events on their way; `null` drops them.";
-        Description "description" Text, "What changed.";
+        Description "description" Text, "A description of the change.";
     }
 
     SplitKey SPLIT "migration_branch" "a branch of a migration" requires ["target"] {
@@ -132,33 +132,33 @@ records! {
     }
 
     PropertyKey PROPERTY "property" "a property" {
-        Never "never" Text, "What must not hold in any configuration or step.";
-        Always "always" Text, "What must hold in every configuration.";
+        Never "never" Text, "A condition that must not hold in any configuration or step.";
+        Always "always" Text, "A condition that must hold in every configuration.";
         Before "before" ValueShape::Record(&BEFORE), "`then` happens only after `first` did.";
         Within "within" ValueShape::Record(&WITHIN), "`to` holds within `time` after each entry into `from`.";
         LeadsTo "leads_to" ValueShape::Record(&LEADS_TO), "After `from`, `to` holds at some time.";
-        Assume "assume" Either(&[Text, List(&Word(&["people_answer", "events_arrive"]))]), "Who acts eventually, besides timers and services.";
+        Assume "assume" Either(&[Text, List(&Word(&["people_answer", "events_arrive"]))]), "Parties that act eventually, besides timers and services.";
         Description "description" Text, "Why it matters.";
     }
 
     BeforeKey BEFORE "before" "a `before` property" requires ["first", "then"] {
-        First "first" Text, "What comes first.";
-        Then "then" Text, "What comes only afterwards.";
+        First "first" Text, "The condition that comes first.";
+        Then "then" Text, "The condition that holds only afterwards.";
     }
 
     WithinKey WITHIN "within" "a `within` property" requires ["from", "to", "time"] {
-        From "from" Text, "What starts the time.";
-        To "to" Text, "What ends it.";
+        From "from" Text, "The condition that starts the time.";
+        To "to" Text, "The condition that ends it.";
         Time "time" FIXED_DELAY, "The longest time between them.";
     }
 
     LeadsToKey LEADS_TO "leads_to" "a `leads_to` property" requires ["from", "to"] {
-        From "from" Text, "What it begins with.";
-        To "to" Text, "What it leads to.";
+        From "from" Text, "The condition that it begins with.";
+        To "to" Text, "The condition that must follow.";
     }
 
     EventSpecKey EVENT_SPEC "event" "an event" {
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
         Data "data" DATA_SCHEMA, "A JSON Schema of its data.";
         Internal "internal" Bool, "Raised by the chart itself: refused from outside and not shown to people.";
     }
@@ -177,11 +177,11 @@ records! {
         OnDone "onDone" TRANSITIONS, "Taken when it is done.";
         OnAllDone "onAllDone" TRANSITIONS, "Taken when all regions are done.";
         Id "id" Text, "A name for `#id` and `done.state.<id>`, unique in the chart.";
-        Variant "variant" Word(&["shallow", "deep"]), "What a history state records.";
+        Variant "variant" Word(&["shallow", "deep"]), "Depth of a history state: `shallow` records children, `deep` all descendants.";
         Target "target" TARGET, "The target of a history state that has recorded nothing.";
         Actions "actions" ACTION_LIST, "Actions on the way to a history state's default target.";
         Output "output" Any, "A final state's result.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints: label, description, color, position.";
         Tools "tools" ValueShape::Record(&TOOLS), "The tools agents may use here.";
@@ -190,16 +190,16 @@ records! {
     }
 
     InitialKey INITIAL "initial" "an initial transition" requires ["target"] {
-        Target "target" Either(&[Text, List(&Text)]), "Where it leads.";
+        Target "target" Either(&[Text, List(&Text)]), "The target state.";
         Actions "actions" ACTION_LIST, "Actions on the way.";
     }
 
     TransitionKey TRANSITION "transition" "a transition" {
-        Target "target" TARGET, "Where it leads: a sibling, `.child`, `#id`; without one no state is left.";
+        Target "target" TARGET, "Target state: a sibling, `.child` or `#id`; without one no state is left.";
         Guard "guard" GUARD_VALUE, "An expression, or the name of an entry in `guards`.";
         Actions "actions" ACTION_LIST, "Actions on the way.";
         Reenter "reenter" Bool, "Leave and enter the source even if the target is inside it.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
         Tags "tags" TAGS, "Keywords for searching.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
     }
@@ -225,12 +225,12 @@ records! {
         As "as" TextLike(BINDING), "The name of the item in `src`, `input`, `timeout` and item handlers (default: `item`).";
         Index "index" TextLike(BINDING), "The name of the item's index, from 0 (default: `index`).";
         MaxConcurrent "max_concurrent" Whole(1), "Items that run at the same time (default: 8).";
-        Join "join" JOIN_VALUE, "When the whole is done: `all` (default), `any`, `settled` or `{at_least: n}`.";
+        Join "join" JOIN_VALUE, "Completion rule: `all` (default), `any`, `settled` or `{at_least: n}`.";
         OnItemDone "onItemDone" ITEM_HANDLERS, "Actions for each item that returns.";
         OnItemError "onItemError" ITEM_HANDLERS, "Actions for each item that fails; a failed item then does not fail the whole.";
         Isolation "isolation" Word(&["worktree", "none"]), "`worktree`: the agent works in a copy of the project with a branch of its own.";
         Guards "guards" POLICY_LIST, "Ids of invokes that only this approval allows; `rawko verify` checks it.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
         Meta "meta" MapOf(&Any, "a display hint"), "Display hints.";
     }
 
@@ -240,7 +240,7 @@ records! {
 
     RetryKey RETRY "retry" "a retry policy" {
         MaxAttempts "max_attempts" Whole(1), "The number of attempts, including the first.";
-        Backoff "backoff" Word(&["fixed", "linear", "exponential"]), "How the delay grows.";
+        Backoff "backoff" Word(&["fixed", "linear", "exponential"]), "Growth of the delay between attempts.";
         InitialDelay "initial_delay" FIXED_DELAY, "The delay before the second attempt.";
         MaxDelay "max_delay" FIXED_DELAY, "The longest delay.";
     }
@@ -265,14 +265,14 @@ records! {
     AssignKey ASSIGN "assign" "an `assign` action" requires ["type", "context_updates"] {
         Type "type" Word(&["assign"]), "Update the context.";
         ContextUpdates "context_updates" MapOf(&Any, "a context key"), "New values by context key; text is an expression.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     EmitKey EMIT "emit" "an `emit` action" requires ["type", "event"] {
         Type "type" Word(&["emit"]), "Send an event to the parent and listeners.";
         Event "event" NAME_OR_EXPRESSION, "The event's name.";
         Data "data" Any, "The event's data.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     SendKey SEND "send" "a `send` action" requires ["type", "event"] {
@@ -282,45 +282,45 @@ records! {
         Data "data" Any, "The event's data.";
         Delay "delay" DELAY, "The delay before it is sent.";
         Id "id" NAME_OR_EXPRESSION, "An id for `cancel`.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     CallKey CALL "call" "an `invoke` action" requires ["type", "handler"] {
         Type "type" Word(&["invoke"]), "Call a handler without waiting for its result.";
         Handler "handler" Text, "The handler's name.";
         Params "params" Any, "Its input.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     LogKey LOG "log" "a `log` action" requires ["type", "message"] {
         Type "type" Word(&["log"]), "Write to the trace.";
         Message "message" Any, "The message.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     RaiseKey RAISE "raise" "a `raise` action" requires ["type", "event"] {
         Type "type" Word(&["raise"]), "Raise an event in this step.";
         Event "event" NAME_OR_EXPRESSION, "The event's name.";
         Data "data" Any, "The event's data.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     CancelKey CANCEL "cancel" "a `cancel` action" requires ["type", "id"] {
         Type "type" Word(&["cancel"]), "Cancel a delayed send.";
         Id "id" NAME_OR_EXPRESSION, "The send's id.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     ChooseKey CHOOSE "choose" "a `choose` action" requires ["type", "branches"] {
         Type "type" Word(&["choose"]), "Run the first branch whose guard holds.";
         Branches "branches" List(&ValueShape::Record(&BRANCH)), "The branches; one without a guard always holds.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     BranchKey BRANCH "branch" "a branch" {
         Guard "guard" GUARD_VALUE, "An expression, or the name of an entry in `guards`.";
         Actions "actions" ACTION_LIST, "Its actions.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 
     ForeachKey FOREACH "foreach" "a `foreach` action" requires ["type", "array", "actions"] {
@@ -329,7 +329,7 @@ records! {
         Item "item" Text, "The name of the item (default: `item`).";
         Index "index" Text, "The name of the item's index, from 0 (default: `index`).";
         Actions "actions" ACTION_LIST, "The actions for each item.";
-        Description "description" Text, "What it is for.";
+        Description "description" Text, "A description.";
     }
 }
 
@@ -357,7 +357,7 @@ pub(crate) static ITEM_HANDLER: RecordShape = RecordShape {
             shape: &GUARD_VALUE,
             doc: "An expression, or the name of an entry in `guards`.",
         },
-        FieldShape { key: "description", shape: &Text, doc: "What it is for." },
+        FieldShape { key: "description", shape: &Text, doc: "A description." },
         FieldShape { key: "tags", shape: &TAGS, doc: "Keywords for searching." },
         FieldShape { key: "meta", shape: &MapOf(&Any, "a display hint"), doc: "Display hints." },
     ],

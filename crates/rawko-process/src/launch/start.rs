@@ -134,7 +134,7 @@ fn attempt(helper: &Path, spec: &Spec, launch: &Launch) -> Result<Launched, Fail
     frame::send(&control, &text, &pipes.of_program.each_ref().map(AsFd::as_fd))?;
     control.set_read_timeout(Some(REPORT_TIME_MAX))?;
     let (text, descriptors) = frame::receive(&control)
-        .map_err(|error| io::Error::other(format!("the helper of the sandbox broke off: {error}")))?;
+        .map_err(|error| io::Error::other(format!("the sandbox helper failed: {error}")))?;
     let report: Report = serde_json::from_slice(&text).map_err(io::Error::other)?;
     let started = report.started.map_err(|refusal| match refusal {
         Refusal::Program { errno } => Failed::Program(io::Error::from_raw_os_error(errno)),

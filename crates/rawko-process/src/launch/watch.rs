@@ -276,7 +276,7 @@ fn set_aside(path: &Path) -> String {
     let aside = aside.into_iter().find(|aside| aside.symlink_metadata().is_err()).unwrap_or_default();
     match fs::rename(path, &aside) {
         Ok(()) => format!(
-            "`{name}` decides what is started and allowed, and is not created by agents: renamed to `{}`",
+            "`{name}` controls which programs start and what they may do; agents may not create it: renamed to `{}`",
             aside.file_name().unwrap_or_default().to_string_lossy()
         ),
         Err(error) => format!("`{name}` was created by an agent and could not be renamed: {error}"),

@@ -144,7 +144,7 @@ impl Base {
         let now = settings_of::all(root, &self.checks);
         let changed = self.settings.iter().filter(|(name, hash)| now.get(*name) != Some(hash));
         changed
-            .map(|(name, _)| failing(name, &format!("{name} says what this check runs, and was changed")))
+            .map(|(name, _)| failing(name, &format!("{name} defines what this check runs, and was changed")))
             .collect()
     }
 

@@ -56,7 +56,7 @@ impl Server {
     }
 
     pub(super) async fn call(&self, _: &str, _: Value, _: Occasion<'_>) -> ToolOutcome {
-        failure(format!("the MCP server `{}` is not there: {WHY}", self.config.name))
+        failure(format!("the MCP server `{}` is not available: {WHY}", self.config.name))
     }
 
     pub(super) async fn check(&self) -> ServerHealth {

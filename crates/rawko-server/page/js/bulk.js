@@ -23,7 +23,7 @@ const ACTS = [
     done: 'removed',
     icon: 'trash',
     fits: (row) => over(row) && !row.parent,
-    asks: 'Journals, agents’ conversations and audit lines are deleted for good. Files that were changed stay as they are.',
+    asks: 'Journals, agents’ conversations and audit lines are deleted permanently. Files that were changed stay as they are.',
     needs: 'prune',
   },
 ];

@@ -107,11 +107,11 @@ export class Transcript {
     this.earlier.hidden = !next;
   }
 
-  /** A piece of what an agent is saying or doing right now. */
-  progress({ instance, agent, invoke, name, data }) {
+  /** Shows one progress event of a running call. */
+  progress({ instance, agent, invoke, name, class: kind, data }) {
     const key = `${instance}/${invoke}`;
     const stays = this.pinned();
-    const piece = this.pieces.get(key) ?? this.begin(key, agent ?? (name?.startsWith('work:') ? 'arbiter' : name));
+    const piece = this.pieces.get(key) ?? this.begin(key, agent ?? (kind === 'arbiter' ? 'arbiter' : name));
     if (data.type === 'text_delta') {
       piece.text += data.text ?? data.delta ?? '';
       // A structured answer is for the machinery; the turn says it in words when it is whole.

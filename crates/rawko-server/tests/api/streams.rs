@@ -173,8 +173,9 @@ statechart:
     events.named("hello").await;
     let told = events.named("progress").await;
     assert_eq!(told.id, None);
-    let expected = r#""c-1" null "counter" "count""#;
-    assert_eq!(keys(&told.data, &["instance", "agent", "invoke", "name"]), expected, "no agent plays it");
+    let expected = r#""c-1" null "counter" "count" "plain""#;
+    let keys_of = &["instance", "agent", "invoke", "name", "class"];
+    assert_eq!(keys(&told.data, keys_of), expected, "no agent plays it");
     assert_eq!(told.data["data"]["type"], "counted");
     api.stop().await;
 }

@@ -67,13 +67,13 @@ impl Sending {
         headers.extend(of_exporter(environment, "HEADERS").into_iter().flat_map(pairs));
         let number = |name: &str, otherwise: u64| match said(environment, name) {
             None => Ok(otherwise),
-            Some(text) => text.parse::<u64>().map_err(|_| format!("{name}: `{text}` is no number")),
+            Some(text) => text.parse::<u64>().map_err(|_| format!("{name}: `{text}` is not a number")),
         };
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).max(1);
         let timeout_ms = match of_exporter(environment, "TIMEOUT") {
             None => 10_000,
             Some(text) => {
-                text.parse().map_err(|_| format!("OTEL_EXPORTER_OTLP_TIMEOUT: `{text}` is no number"))?
+                text.parse().map_err(|_| format!("OTEL_EXPORTER_OTLP_TIMEOUT: `{text}` is not a number"))?
             }
         };
         Ok(Self {
@@ -167,7 +167,7 @@ fn sampling(environment: &Environment) -> Result<Sampling, String> {
         "traceidratio" => match said(environment, "OTEL_TRACES_SAMPLER_ARG").map(str::parse) {
             None => Ok(Sampling::All),
             Some(Ok(ratio)) => Ok(Sampling::Ratio(ratio)),
-            Some(Err(_)) => Err("OTEL_TRACES_SAMPLER_ARG is no number".to_owned()),
+            Some(Err(_)) => Err("OTEL_TRACES_SAMPLER_ARG is not a number".to_owned()),
         },
         other => Err(format!("OTEL_TRACES_SAMPLER: `{other}` is not known here")),
     }
@@ -249,7 +249,7 @@ mod tests {
                 "OTEL_EXPORTER_OTLP_COMPRESSION is `gzip`, and only `none` is known here",
             ),
             (("OTEL_TRACES_SAMPLER", "sometimes"), "OTEL_TRACES_SAMPLER: `sometimes` is not known here"),
-            (("OTEL_BSP_SCHEDULE_DELAY", "soon"), "OTEL_BSP_SCHEDULE_DELAY: `soon` is no number"),
+            (("OTEL_BSP_SCHEDULE_DELAY", "soon"), "OTEL_BSP_SCHEDULE_DELAY: `soon` is not a number"),
         ];
         for (variable, told) in table {
             assert_eq!(sending(&[variable], None).err().as_deref(), Some(told));

@@ -27,7 +27,7 @@ pub(crate) fn edit(project: &Project, input: &Value) -> Result<ToolOutcome, Fail
     let (old, new) = if is_foreign { (crlf(old), crlf(new)) } else { (old.to_owned(), new.to_owned()) };
     if is_done(&before, &old, &new) {
         let said = format!(
-            "`new_string` stands in `{path}` already, and `old_string` nowhere else; nothing was changed."
+            "`{path}` already contains `new_string`, and `old_string` nowhere else; nothing was changed."
         );
         return Ok(ToolOutcome::ok(said).with_data(Value::map([("replacements", Value::Int(0))])));
     }
@@ -88,7 +88,7 @@ fn not_unique(path: &str, before: &str, old: &str, count: usize) -> String {
     let places = before.match_indices(old).take(PLACES_MAX).map(|(at, _)| line_of(before, at).to_string());
     let places = places.collect::<Vec<_>>().join(", ");
     format!(
-        "`old_string` stands {count} times in `{path}` (lines {places}): give more of the text around the one you \
+        "`old_string` occurs {count} times in `{path}` (lines {places}): give more of the text around the one you \
          mean, or set replace_all"
     )
 }

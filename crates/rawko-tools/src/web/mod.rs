@@ -85,7 +85,7 @@ fn redirected(url: &Url, response: &reqwest::Response) -> Result<Option<Url>, Fa
     match location.filter(|_| is_redirect) {
         Some(location) => {
             let next =
-                url.join(location).map_err(|error| format!("`{url}` leads to `{location}`: {error}"))?;
+                url.join(location).map_err(|error| format!("`{url}` redirects to `{location}`: {error}"))?;
             Ok(Some(next))
         }
         None => Ok(None),
@@ -96,8 +96,9 @@ async fn answered(url: Url, response: reqwest::Response) -> Result<ToolOutcome, 
     let status = response.status();
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
-    let body =
-        body::read(response).await.map_err(|error| format!("`{url}` broke off: {}", in_words(&error)))?;
+    let body = body::read(response)
+        .await
+        .map_err(|error| format!("reading `{url}` failed: {}", in_words(&error)))?;
     let data = Value::map([
         ("url", Value::str(url.as_str())),
         ("status", Value::Int(i64::from(status.as_u16()))),

@@ -125,7 +125,7 @@ async fn edit_says_why_it_cannot() {
         said.push(outcome.content);
     }
     expect![[r#"
-        `old_string` stands 2 times in `a.rs` (lines 2, 3): give more of the text around the one you mean, or set replace_all
+        `old_string` occurs 2 times in `a.rs` (lines 2, 3): give more of the text around the one you mean, or set replace_all
         `old_string` does not stand in `a.rs`: its first line is like line 2, but not all of it is the same, whitespace included. That line is `    let x = 1;`. Read the file again and copy the text exactly, without line numbers
         `old_string` does not stand in `a.rs`, nor any line like it: read the file again
         `old_string` is empty: to write a whole file use Write

@@ -92,7 +92,7 @@ impl Work<'_> {
         match &turn.phase {
             Phase::Running { .. } => Ok(turn),
             Phase::Waiting(waiting) => {
-                let why = waiting.held_by().unwrap_or("you wait; say `resumed` first");
+                let why = waiting.held_by().unwrap_or("send `resumed` first");
                 Err(Refusal::TurnPaused { why })
             }
         }

@@ -16,7 +16,7 @@ fn what_is_left_of_the_turn_is_left_after_the_wait() {
             turn 1 of pm waits at most 300000 ms
         > …100000 ms
         > pm: Hm
-            refused (turn_paused): your turn is paused: you wait; say `resumed` first
+            refused (turn_paused): your turn is paused: send `resumed` first
         > dev completes
             refused (not_your_turn): it is not your turn; current turn: pm
         > kim: Take your time

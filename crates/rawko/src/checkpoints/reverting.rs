@@ -98,7 +98,7 @@ impl InstanceChanges {
         entries: &[Entry],
     ) -> Result<(NetChanges, String), NotReverted> {
         if self.is_pruned()? {
-            let why = "its checkpoints were removed, as `retention.files` of the settings says";
+            let why = "its checkpoints were removed (`retention.files` in the settings)";
             return Err(NotReverted::Nothing(format!("the changes of `{id}` cannot be undone: {why}")));
         }
         let calls: Vec<(u64, &Entry)> = effective(entries.iter().filter(|entry| self.is_own(entry)));

@@ -44,7 +44,7 @@ pub(crate) struct Approve {
     #[command(flatten)]
     answer: Answer,
 
-    /// Allow this call of an agent for good, by a rule in your settings
+    /// Always allow this call: add a rule to your settings
     #[arg(long)]
     always: bool,
 }
@@ -134,7 +134,7 @@ pub(crate) fn allow_always(place: &ProjectContext, ask: &Ask) -> Result<String, 
     let rules: Vec<String> = rules.filter_map(|rule| rule.as_str().map(str::to_owned)).collect();
     if rules.is_empty() {
         let why = ask.input.get("rule").as_str().map(|rule| format!(": {rule}")).unwrap_or_default();
-        let message = format!("no rule can answer this request for good{why}; approve it without --always");
+        let message = format!("no rule can always allow this request{why}; approve it without --always");
         return Err(Failure::Usage(message));
     }
     let (path, shown) = place

@@ -113,10 +113,7 @@ const GUIDE: [(&str, &str); 7] = [
         "3. ",
         "The developer wants to write a file. You see the diff: y allows it. Without the file these scripted models cannot continue.",
     ),
-    (
-        "4. ",
-        "The tester wants to run the tests. `a` allows this command for good. Enter confirms each choice.",
-    ),
+    ("4. ", "The tester wants to run the tests. `a` always allows this command. Enter confirms each choice."),
     (
         "5. ",
         "The developer corrects the file (y), then wants to commit. Deny that with r and a reason, which the model reads.",

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Verdict, Failure
     let net = net_changes(&entries, is_chosen);
     let files = hosting::block_on(async { changes.diffs(&net).await })?;
     if changes.is_pruned().map_err(|error| unreadable(&error))? {
-        let why = "its checkpoints were removed, as `retention.files` of the settings says";
+        let why = "its checkpoints were removed (`retention.files` in the settings)";
         console.note(Style::Notice, "incomplete", why);
     }
     if args.json {

@@ -23,7 +23,7 @@ const EXAMPLES: &str = "\
 `rawko task --queue` adds a task and returns. Queued tasks are stored; `rawko serve` runs them while
 it runs, and `rawko queue run` runs them until none is left. The task with the highest priority is
 next; among equal ones, the oldest. One task runs at a time, unless `queue: {at_once: N}` in the
-settings or --at-once says otherwise: tasks that change the same files should not run together.
+settings or --at-once sets another number: tasks that change the same files should not run together.
 
 A task that waits for a person, is paused or stalled gives its place to the next one. Tasks that
 have started are controlled like any other: `rawko show`, `rawko pause`, `rawko cancel`.

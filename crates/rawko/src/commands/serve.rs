@@ -319,8 +319,7 @@ fn warn_of_files(args: &Args, place: &ProjectContext, settings: &ServerSettings,
     let is_inside = |path: &&Path| path.canonicalize().is_ok_and(|path| path.starts_with(&root));
     let flag = args.token_file.as_deref().filter(is_inside);
     for path in settings.token_files_below(&root).into_iter().chain(flag) {
-        let text =
-            format!("token file `{}` lies in the project, where agents can read it", files::shown(path));
+        let text = format!("token file `{}` is in the project, where agents can read it", files::shown(path));
         console.note(Style::Notice, "warning", &text);
     }
 }

@@ -85,7 +85,8 @@ fn unconfined(place: &ProjectContext, confinement: &Confinement) -> Vec<Check> {
         all.into_iter().filter(|(kind, name)| profile(place, confinement, kind, name) == Profile::Trusted);
     let check = |(kind, name): (&str, String)| {
         let text = format!("{kind} {name} is {}", Profile::Trusted).replace("  ", " ");
-        Check::new(ABOUT, State::Warn, text).help("settings say so: `sandbox: off`, or `tools.unconfined`")
+        Check::new(ABOUT, State::Warn, text)
+            .help("turned off in the settings: `sandbox: off` or `tools.unconfined`")
     };
     unconfined.map(check).collect()
 }

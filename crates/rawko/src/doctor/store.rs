@@ -65,7 +65,7 @@ fn location(place: &ProjectContext) -> Vec<Check> {
     let state = place.state().ok().and_then(|state| state.path().canonicalize().ok());
     let in_state_dir = |store: &Path| state.as_ref().is_some_and(|state| store.starts_with(state));
     if inside.is_some_and(|(root, store)| store.starts_with(root) && !in_state_dir(&store)) {
-        let text = format!("{} lies in the project, where agents may write", place.shown());
+        let text = format!("{} is in the project, where agents can write", place.shown());
         let help = "remove `store.path` from the settings, or `--store`, to keep it in the state directory";
         checks.push(Check::new("store", State::Warn, text).help(help));
     }

@@ -299,7 +299,7 @@ fn two_is_a_file_that_is_not_there() {
         expect![[r#"
         $ rawko test good.yaml
         --- stderr
-        error: there are no scenario files beside `good.yaml` (a scenario file is called NAME.scenario.yaml and lies beside NAME.yaml)
+        error: there are no scenario files beside `good.yaml` (scenario files are named NAME.scenario.yaml, next to NAME.yaml)
         --- exit code 2
     "#]],
     );

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
+use crate::queue::until;
 use crate::support::{command, run};
 use crate::tasks::project::{agent, lines, project};
 
@@ -132,9 +133,7 @@ fn a_paused_fleet_continues_where_it_was() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while ran(dir).is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("an item ran", || !ran(dir).is_empty());
     run(dir, &["pause", "f"], "");
     child.wait().unwrap();
     let resumed = run(dir, &["resume", "f"], "");
@@ -171,9 +170,7 @@ fn tool_calls_with_a_result_are_not_repeated_after_a_kill() {
         let all = lines(&audit).into_iter().filter(|line| line["decision"] == "answered");
         all.filter_map(|line| line["service"].as_str().map(str::to_owned)).collect::<Vec<_>>()
     };
-    while answered().iter().filter(|name| name.starts_with("tool:")).count() < 2 {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("two tools answered", || answered().iter().filter(|name| name.starts_with("tool:")).count() >= 2);
     child.kill().unwrap();
     child.wait().unwrap();
     fs::remove_file(dir.join("gate")).unwrap();

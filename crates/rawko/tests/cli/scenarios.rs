@@ -261,7 +261,7 @@ fn a_file_without_a_chart() {
         expect![[r#"
             $ rawko test lost.scenario.yaml
             lost.scenario.yaml
-              there is no chart for `lost.scenario.yaml`: put `lost.yaml` beside it or say `chart: FILE` in it
+              there is no chart for `lost.scenario.yaml`: put `lost.yaml` next to it or set `chart: FILE` in it
 
             1 file could not be run
             --- exit code 52

@@ -1,6 +1,6 @@
 //! The page in a real browser, on the real binary and a real project. User actions are in `tests/page/*.test.mjs`; this
 //! file passes them the binary and reports the result. Separate from the other tests of the binary, because it needs a
-//! browser.
+//! browser. What differs on Restate is tested there every time; `cargo xtask nightly page` repeats the rest there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "tests")]
 
@@ -41,6 +41,7 @@ fn lists_are_searched_sorted_and_acted_on() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_a_task_is_steered_paused_answered_undone_raised_and_continued() {
     drive_on_restate("steering");
 }
@@ -71,6 +72,7 @@ fn a_chart_is_edited_saved_simulated_and_tested() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_a_chart_is_edited_saved_simulated_and_tested() {
     drive_on_restate("studio");
 }
@@ -119,21 +121,25 @@ fn on_restate_people_answer_send_retry_and_cancel() {
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_lists_are_searched_sorted_and_acted_on() {
     drive_on_restate("lists");
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_completions_usage_audit_and_two_runs_are_looked_at() {
     drive_on_restate("insight");
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_requests_are_sent_and_answered_by_their_links() {
     drive_on_restate("notify");
 }
 
 #[test]
+#[ignore = "nightly"]
 fn on_restate_everything_goes_by_keyboard() {
     drive_on_restate("keyboard");
 }

@@ -18,12 +18,12 @@ use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::support::{PATIENCE, Site, directory, free_address};
 
-const KILLS: u64 = 60;
+const KILLS: u64 = 30;
 const WORKERS: usize = 3;
 /// Number of concurrent orders.
 const WORKING: usize = 8;
 /// Number of kills between two checks.
-const CHECKED_EVERY: u64 = 20;
+const CHECKED_EVERY: u64 = 10;
 /// One in this many kills is of the server.
 const SERVER_KILLS: u64 = 4;
 

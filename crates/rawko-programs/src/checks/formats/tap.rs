@@ -106,7 +106,7 @@ impl Tally {
         let more = missing.max(u64::from(self.is_bailed));
         let errors = as_count(self.failed.len()) + more;
         if self.is_bailed {
-            self.failed.push(CheckFinding::new(None, None, "the tests gave up (`Bail out!`)"));
+            self.failed.push(CheckFinding::new(None, None, "the test run stopped early (`Bail out!`)"));
         }
         if missing > 0 {
             let message = format!("{} did not run", many(missing, "planned test"));

@@ -1,6 +1,7 @@
 //! Wire format of events. Each is serialized once for all clients.
 
 use axum::body::Bytes;
+use rawko_core::ServiceName;
 use rawko_host::Progress;
 use rawko_view::journal::Entry;
 use rawko_view::journal::document::{EntryDocument, EntrySummary};
@@ -34,10 +35,17 @@ pub(super) fn glimpse(entry: &Entry) -> Vec<u8> {
     frame("step", Some(entry.seq), &EntrySummary::of(entry))
 }
 
-pub(super) fn progress(told: &Progress, agent: Option<&str>) -> Vec<u8> {
-    let (Progress { instance, id, name, step, .. }, data) = (told, told.data.to_json());
-    let fields =
-        json!({"instance": instance, "agent": agent, "invoke": id, "name": name, "step": step, "data": data});
+pub(super) fn progress(progress: &Progress, agent: Option<&str>) -> Vec<u8> {
+    let Progress { instance, id, name, step, data } = progress;
+    let fields = json!({
+        "instance": instance,
+        "agent": agent,
+        "invoke": id,
+        "name": name,
+        "class": ServiceName::of(name).class.as_str(),
+        "step": step,
+        "data": data.to_json(),
+    });
     frame("progress", None, &fields)
 }
 

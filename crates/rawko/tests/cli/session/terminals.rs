@@ -71,7 +71,7 @@ fn a_resize_redraws_the_area_and_keeps_the_input() {
 
 #[test]
 fn sigterm_restores_the_terminal() {
-    let dir = one_worker("", SLOW);
+    let dir = one_worker("shutdown: {grace: 500ms}\n", SLOW);
     let mut pty = task(&dir, &[]);
     pty.wait_for("thinking");
     assert!(!pty.is_restored());

@@ -243,8 +243,10 @@ fn kill_again_and_again(undisturbed: &Path, begin: &[&str], ms: u64) -> usize {
 fn a_signal_parks_a_task_and_resume_goes_on() {
     let waiting = SLOW.replace("delay_ms: 60000", "delay_ms: 600000");
     let done = SLOW.replace("delay_ms: 60000, text: never", "text: Done");
+    // The call would run for minutes: it is parked after the grace.
+    let settings = format!("{SETTINGS}shutdown: {{grace: 500ms}}\n");
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
-        let dir = project(SETTINGS, &worker("transitions: {onSuccess: complete}\n"), &waiting);
+        let dir = project(&settings, &worker("transitions: {onSuccess: complete}\n"), &waiting);
         let (mut child, _out) = running(dir.path(), &["task", "Do it", "--id", "t"], 5);
         std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(code));

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value as Json;
 
 use super::project::{ONE, SETTINGS, project, worker};
+use crate::queue::until;
 use crate::serving::{ask, serve};
 use crate::support::run;
 
@@ -80,9 +81,7 @@ fn a_request_brings_images_along() {
     assert!(status < 300, "{status} {answer}");
     let shown =
         || -> Json { serde_json::from_str(&run(dir.path(), &["show", "t", "--json"], "").stdout).unwrap() };
-    while shown()["configuration"] != serde_json::json!(["complete"]) {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    until("the task is complete", || shown()["configuration"] == serde_json::json!(["complete"]));
     let parts = first_message(dir.path())["parts"].clone();
     let kinds: Vec<&str> =
         parts.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();
