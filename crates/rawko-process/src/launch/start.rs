@@ -31,6 +31,9 @@ static HAS_MOUNTS: AtomicBool = AtomicBool::new(false);
 /// A helper that has not reported by then is broken. A machine under load takes a second at times.
 const REPORT_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// Another program may remove a file between the plan of the mounts and the mount: the next plan does not have it.
+const PLANS_AGAIN_MAX: usize = 3;
+
 pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
     // The helper is elsewhere, and the links on the way may not be in the view.
     launch.cwd = launch.cwd.canonicalize().or_else(|_| std::path::absolute(&launch.cwd))?;
@@ -80,7 +83,13 @@ pub(super) fn start(mut launch: Launch) -> Result<Launched, LaunchError> {
         }
         _ => false,
     };
-    let launched = if retry { attempt(&helper, &spec, &launch) } else { first };
+    let mut launched = if retry { attempt(&helper, &spec, &launch) } else { first };
+    for _ in 0..PLANS_AGAIN_MAX {
+        if !matches!(launched, Err(Failed::Place(_))) {
+            break;
+        }
+        launched = attempt(&helper, &self::spec(&launch)?, &launch);
+    }
     launched.map_err(|failed| match failed {
         Failed::Program(error) => LaunchError::Program(error),
         Failed::Place(why) => LaunchError::Confinement(format!(

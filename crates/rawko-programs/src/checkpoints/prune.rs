@@ -135,6 +135,7 @@ mod tests {
             commit: None,
             reference: None,
             changes: Vec::new(),
+            ignored: Vec::new(),
         };
         let of = |names: &str| -> Vec<Entry> {
             (4..).zip(names.split(' ')).map(|(number, name)| entry(number, name)).collect()
