@@ -66,7 +66,7 @@ impl Checkpoints {
             (None, Some(_)) => tree.is_some_and(|tree| tree.files.contains_key(&change.path)),
             _ => false,
         };
-        let is_content = |change: &Change| change.after.as_ref().is_some_and(|mark| is_stored_kind(mark));
+        let is_content = |change: &Change| change.after.as_ref().is_some_and(is_stored_kind);
         let written: Vec<String> =
             changes.iter().filter(|it| is_content(it)).map(|it| it.path.clone()).collect();
         if !written.is_empty() {

@@ -204,7 +204,7 @@ impl Page<'_> {
             self.section(title, &lines)?;
         }
         let output = self.standing.snapshot.output();
-        if output.is_null() { Ok(()) } else { self.line("result", &agent::ending(&output)) }
+        if output.is_null() { Ok(()) } else { self.line("result", &agent::ending(output)) }
     }
 
     fn troubles(&mut self) -> Result<(), Failure> {
