@@ -12,6 +12,7 @@
 mod built_in;
 mod charts;
 mod data;
+mod differential;
 mod false_proofs;
 mod false_proofs_data;
 mod manifests;
